@@ -1,0 +1,50 @@
+/**
+ * The kinds by name. A new kind enters logfleet here: its generated types, and then everything that switches over
+ * `KindName` no longer compiles until it knows the newcomer.
+ */
+import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
+
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly resourceVersion: string;
+  /** RFC 3339 */
+  readonly creationTimestamp: string;
+  readonly deletionTimestamp?: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export interface Resource<K extends string, Spec, Status> {
+  readonly apiVersion: 'logfleet.dev/v1alpha1';
+  readonly kind: K;
+  readonly metadata: ObjectMeta;
+  readonly spec: Spec;
+  readonly status?: Status;
+}
+
+export type CollectorVersionPolicy = Resource<
+  'CollectorVersionPolicy',
+  CollectorVersionPolicySpec,
+  CollectorVersionPolicyStatus
+>;
+
+interface Kinds {
+  CollectorVersionPolicy: CollectorVersionPolicy;
+}
+
+export type KindName = keyof Kinds;
+export type ResourceOf<K extends KindName> = Kinds[K];
+
+export interface KindInfo {
+  readonly plural: string;
+  readonly shortNames: readonly string[];
+}
+
+export const apiGroup = 'logfleet.dev';
+export const apiVersionName = 'v1alpha1';
+
+export const kinds: { readonly [K in KindName]: KindInfo } = {
+  CollectorVersionPolicy: { plural: 'collectorversionpolicies', shortNames: ['cvp'] },
+};

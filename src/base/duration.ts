@@ -1,0 +1,29 @@
+/**
+ * Durations as Kubernetes writes them: Go's form (`1h30m`, `90s`, `500ms`), without sign and without fractions below a
+ * millisecond. One parser and one renderer for all of the API.
+ */
+
+const unitsMs = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const;
+const wholeForm = /^(?:\d+(?:\.\d+)?(?:h|ms|m|s))+$/;
+const pieceForm = /(\d+(?:\.\d+)?)(h|ms|m|s)/g;
+
+/** Milliseconds, or undefined where the text is no duration. */
+export function parseDuration(text: string): number | undefined {
+  if (!wholeForm.test(text)) return undefined;
+  let totalMs = 0;
+  for (const [, amount, unit] of text.matchAll(pieceForm)) totalMs += Number(amount) * unitsMs[unit as keyof typeof unitsMs];
+  return Math.round(totalMs);
+}
+
+/** The shortest form of a duration for people: `1h30m`, `45s`, `250ms`; `0s` for nothing. */
+export function renderDuration(durationMs: number): string {
+  let rest = Math.max(0, Math.round(durationMs));
+  if (rest === 0) return '0s';
+  let text = '';
+  for (const unit of ['h', 'm', 's', 'ms'] as const) {
+    const amount = Math.floor(rest / unitsMs[unit]);
+    rest -= amount * unitsMs[unit];
+    if (amount > 0) text += `${amount}${unit}`;
+  }
+  return text;
+}

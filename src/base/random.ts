@@ -1,0 +1,22 @@
+/** Randomness as a port: `systemRandom` in the operator, a seeded generator wherever a run must be repeatable. */
+
+export interface Random {
+  /** A number in [0, 1). */
+  next(): number;
+}
+
+export const systemRandom: Random = { next: () => Math.random() };
+
+/** A repeatable generator (mulberry32): the same seed gives the same numbers on every machine. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return {
+    next() {
+      state = (state + 0x6d2b79f5) >>> 0;
+      let mixed = state;
+      mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+      mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+      return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+    },
+  };
+}

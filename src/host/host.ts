@@ -1,0 +1,95 @@
+/**
+ * The port to where resources live. Two adapters stand behind it: `kubernetes/` (an API server) and `directory/` (manifests,
+ * with files beside them). Reconcilers know this page only, and have no line of their own for either.
+ *
+ * Reads of resources are from a local cache that may lag; writes are optimistic and fail with code `host.conflict`
+ * (handling `backoff`) when what was read is no longer the newest. Nothing here waits for the cache to follow a write.
+ */
+import type { KindName, ResourceOf } from '../api/kinds.ts';
+import type { SecretText } from '../base/secret-text.ts';
+
+export interface ResourceKey {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A cache of all resources of one kind, kept fresh by its adapter until the host is closed. */
+export interface ResourceSource<R> {
+  /** Whether the cache has been filled once; before that `list` and `get` may miss what is there. */
+  synced(): boolean;
+  list(): Iterable<R>;
+  get(key: ResourceKey): R | undefined;
+  /** Calls `listener` for each resource that came, changed or went, also through a relist. Returns how to stop. */
+  subscribe(listener: (key: ResourceKey) => void): () => void;
+}
+
+/** Whom a ledger or an event belongs to. */
+export interface OwnerRef extends ResourceKey {
+  readonly kind: KindName;
+  readonly uid: string;
+}
+
+/** One piece of an owner's ledger. */
+export interface LedgerShard {
+  /** Text that the owner's kind alone understands; at most `maxShardBytes` UTF-8 bytes. */
+  readonly content: string;
+  /** Opaque; changes with every write. */
+  readonly version: string;
+}
+
+/** 512 KiB, half of what an API server takes (protocol U1). */
+export const maxShardBytes = 512 * 1024;
+
+/**
+ * Where a resource keeps what cannot be observed again (protocol U1): named shards of text under optimistic lock, read from
+ * the source itself and never from a cache.
+ */
+export interface LedgerStore {
+  /** All shards of this very resource (by uid); empty when it has none. */
+  read(owner: OwnerRef): Promise<ReadonlyMap<string, LedgerShard>>;
+  /**
+   * Writes one shard whole. `expected` is the version read or written last, or undefined to create it; anything else there
+   * fails with `host.conflict`. Resolves to the new version once it is durable.
+   */
+  write(owner: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string>;
+}
+
+export type EventType = 'Normal' | 'Warning';
+
+export interface EventSink {
+  /** Tells people about a transition; never throws, never waits, drops what it cannot deliver. */
+  publish(owner: OwnerRef, event: { readonly type: EventType; readonly reason: string; readonly message: string }): void;
+}
+
+export interface SecretReader {
+  /** The decoded members of a Secret, or undefined when there is none. Other failures throw. */
+  get(key: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined>;
+}
+
+/**
+ * Whether this process may act. Where there is nobody to share with, it always may.
+ * "By our clock": a process that slept past its lease finds out here, without asking anybody.
+ */
+export interface Leadership {
+  /** True while we lead and the lease is valid by our monotonic clock, with its margin. */
+  isLeader(): boolean;
+  /** Counts our acquisitions from 1; 0 before the first. What was learnt in an earlier term is stale. */
+  term(): number;
+  /** Whether the last takeover came without a release by the one before (protocol B6). */
+  tookOverByForce(): boolean;
+  /** Called when we begin or cease to lead. */
+  subscribe(listener: () => void): () => void;
+}
+
+export interface Host {
+  resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>>;
+  /**
+   * Writes the status of a resource, under optimistic lock on the resource version it was read at. Resolves to the resource
+   * as written. `host.gone` (handling `wait`) when it no longer exists.
+   */
+  writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
+  readonly ledgers: LedgerStore;
+  readonly events: EventSink;
+  readonly secrets: SecretReader;
+  readonly leadership: Leadership;
+}

@@ -1,0 +1,112 @@
+/**
+ * A clock that stands still until it is told to move. `run` fires timers in order of time (ties: in order of creation),
+ * letting all promises settle in between, so that hours pass in milliseconds and every run is the same.
+ */
+import type { Clock, Timer } from '../../src/base/clock.ts';
+
+interface Entry {
+  readonly at: number;
+  readonly order: number;
+  readonly callback: () => void;
+  cancelled: boolean;
+}
+
+export class VirtualClock implements Clock {
+  #elapsedMs = 0;
+  #order = 0;
+  readonly #heap: Entry[] = [];
+  readonly #epochMs: number;
+  /** How far the wall clock is off, in ms; `monotonic` does not feel it. */
+  skewMs = 0;
+
+  constructor(epochMs = Date.UTC(2026, 10, 1)) {
+    this.#epochMs = epochMs;
+  }
+
+  now(): number {
+    return Math.floor(this.#epochMs + this.#elapsedMs + this.skewMs);
+  }
+
+  monotonic(): number {
+    return this.#elapsedMs;
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    const entry: Entry = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order++, callback, cancelled: false };
+    this.#push(entry);
+    return {
+      cancel: () => {
+        entry.cancelled = true;
+      },
+    };
+  }
+
+  /** Time of the next timer, or undefined when none is set. */
+  next(): number | undefined {
+    while (this.#heap[0]?.cancelled) this.#pop();
+    return this.#heap[0]?.at;
+  }
+
+  /** Moves on by `durationMs`, firing what is due on the way. */
+  async advance(durationMs: number): Promise<void> {
+    const end = this.#elapsedMs + durationMs;
+    await this.run(() => false, end);
+    this.#elapsedMs = Math.max(this.#elapsedMs, end);
+  }
+
+  /**
+   * Fires timers until `done` holds, no timer is left, or the next one lies beyond `untilMs`.
+   * Returns whether `done` held.
+   */
+  async run(done: () => boolean, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+    for (;;) {
+      await settle();
+      if (done()) return true;
+      const at = this.next();
+      if (at === undefined || at > untilMs) return false;
+      const entry = this.#pop();
+      this.#elapsedMs = Math.max(this.#elapsedMs, entry.at);
+      entry.callback();
+    }
+  }
+
+  #push(entry: Entry): void {
+    const heap = this.#heap;
+    let index = heap.push(entry) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (before(heap[parent] as Entry, entry)) break;
+      heap[index] = heap[parent] as Entry;
+      index = parent;
+    }
+    heap[index] = entry;
+  }
+
+  #pop(): Entry {
+    const heap = this.#heap;
+    const top = heap[0] as Entry;
+    const last = heap.pop() as Entry;
+    if (heap.length > 0) {
+      let index = 0;
+      for (;;) {
+        let child = 2 * index + 1;
+        if (child >= heap.length) break;
+        if (child + 1 < heap.length && before(heap[child + 1] as Entry, heap[child] as Entry)) child++;
+        if (before(last, heap[child] as Entry)) break;
+        heap[index] = heap[child] as Entry;
+        index = child;
+      }
+      heap[index] = last;
+    }
+    return top;
+  }
+}
+
+function before(left: Entry, right: Entry): boolean {
+  return left.at < right.at || (left.at === right.at && left.order < right.order);
+}
+
+/** Lets every promise that can go on go on: a macrotask runs after all microtasks. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
