@@ -1,0 +1,288 @@
+/** Generated from crds/collector-version-policy.yaml by `make generate`. Edit that file instead. */
+
+/** What you want to be true. */
+export interface CollectorVersionPolicySpec {
+  /**
+   * The Secret with the address of the log service and the credentials for it, in the namespace of the policy. Its keys
+   * are `baseURL` (https only), `accessId` and `accessKey`; and, where needed, `ca.crt`, `allowedHosts`, `user`,
+   * `requestsPerSecond` and `maxConcurrentRequests`.
+   */
+  readonly credentialsSecretRef: {
+    /** The name of the Secret. */
+    readonly name: string;
+  };
+  /** The version to bring collectors to. Exactly one of `version` and `channel`. */
+  readonly target: Target;
+  /**
+   * Whether collectors that run a newer version than the target are brought down to it. Without it they are left as
+   * they are, are counted as `newer`, and the policy does not become ready.
+   */
+  readonly allowDowngrade: boolean;
+  /**
+   * Which installed collectors the policy is about. All members must match; `{}` is every installed collector that the
+   * credentials can see. Hosted collectors are never upgraded.
+   */
+  readonly selector: CollectorSelector;
+  /** Collectors to leave alone although `selector` matches them, as those that one of these selectors matches. */
+  readonly exclude?: readonly CollectorSelector[];
+  /**
+   * Where several policies match a collector, one of them owns it: that of the highest priority, then the oldest, then
+   * the first by namespace and name. The others count it as `foreign` and say so in the condition `Overlapping`.
+   */
+  readonly priority: number;
+  /** `Enforce` upgrades. `Observe` upgrades nothing and shows in the status what `Enforce` would find. */
+  readonly mode: 'Enforce' | 'Observe';
+  /**
+   * Starts no further upgrade while true; those under way end by themselves, since the service cannot cancel them. The
+   * annotation `logfleet.dev/paused: "true"` does the same without a change of the spec.
+   */
+  readonly paused: boolean;
+  /**
+   * How often the fleet is looked at again while nothing is to do, from `10s` to `24h`. Large fleets are looked at less
+   * often than asked for, so that listing them takes a tenth of the time at most.
+   */
+  readonly resyncInterval: string;
+  /** How many collectors are upgraded at once, and in which order. */
+  readonly strategy: Strategy;
+  /** What happens after the upgrade of a collector has failed. */
+  readonly retryPolicy: RetryPolicy;
+}
+
+/** The version to bring collectors to. Exactly one of `version` and `channel`. */
+export interface Target {
+  /**
+   * A build by its version, as the service lists it (`19.500-1`). When the service does not offer it, nothing is
+   * upgraded and the condition `Stalled` names the builds that there are.
+   */
+  readonly version?: string;
+  /** `Latest`: whichever build the service calls its latest, also when that changes. */
+  readonly channel?: 'Latest';
+}
+
+/**
+ * Which installed collectors the policy is about. All members must match; `{}` is every installed collector that the
+ * credentials can see. Hosted collectors are never upgraded.
+ */
+export interface CollectorSelector {
+  /**
+   * Globs for the collector's name, of which one must match: `*` stands for any characters, also none, and `?` for one.
+   * Upper and lower case differ.
+   */
+  readonly matchNames?: readonly string[];
+  /**
+   * Fields of a collector with the value that each must have, as in `{osName: Linux}`. The fields are `name`,
+   * `hostName`, `timeZone`, `ephemeral`, `sourceSyncMode`, `collectorType`, `collectorVersion`, `osName`, `osVersion`,
+   * `osArch` and `alive`. Values are strings (`alive: "true"`).
+   */
+  readonly matchFields?: {
+    readonly [k: string]: string;
+  };
+  /** Conditions on fields of a collector, all of which must hold. */
+  readonly matchExpressions?: readonly CollectorExpression[];
+}
+
+/** One condition on one field. */
+export interface CollectorExpression {
+  /** The field of a collector. */
+  readonly key:
+    | 'name'
+    | 'hostName'
+    | 'timeZone'
+    | 'ephemeral'
+    | 'sourceSyncMode'
+    | 'collectorType'
+    | 'collectorVersion'
+    | 'osName'
+    | 'osVersion'
+    | 'osArch'
+    | 'alive';
+  /**
+   * `In` and `NotIn` compare with `values`; `Exists` and `DoesNotExist` ask whether the collector has the field at all;
+   * `Lt`, `Lte`, `Gt` and `Gte` order versions, for `collectorVersion` only. A collector without the field matches
+   * `NotIn` and `DoesNotExist`, and nothing else.
+   */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Lt' | 'Lte' | 'Gt' | 'Gte';
+  /**
+   * What to compare with: at least one for `In` and `NotIn`, none for `Exists` and `DoesNotExist`, exactly one version
+   * for the others.
+   */
+  readonly values?: readonly string[];
+}
+
+/** How many collectors are upgraded at once, and in which order. */
+export interface Strategy {
+  /**
+   * How many collectors may be in upgrade at the same time: a number from 1 to 1000, or a percentage of the matched
+   * collectors, rounded up and at least 1. Never more than 1000.
+   */
+  readonly maxInProgress: number | string;
+  /**
+   * Who goes first: `OldestVersionFirst` and `NewestVersionFirst` by the version that a collector runs, `Name` by its
+   * name.
+   */
+  readonly order: 'OldestVersionFirst' | 'NewestVersionFirst' | 'Name';
+}
+
+/** What happens after the upgrade of a collector has failed. */
+export interface RetryPolicy {
+  /** How many times the upgrade of one collector is tried again in one rollout; 0 never. */
+  readonly limit: number;
+  /** How long to wait before trying again. */
+  readonly backoff: Backoff;
+}
+
+/** How long to wait before trying again. */
+export interface Backoff {
+  /** The wait before the first retry, from `1s` to `24h`. */
+  readonly duration: string;
+  /** By what each further wait is longer than the one before. */
+  readonly factor: number;
+  /** The longest wait, from `1s` to `24h`, and no shorter than `duration`. */
+  readonly cap: string;
+}
+
+/** What logfleet has found and done. Written by logfleet alone. */
+export interface CollectorVersionPolicyStatus {
+  /** The generation of the spec that this status is about. */
+  readonly observedGeneration?: number;
+  /** The value of the annotation `logfleet.dev/requestedAt` that was acted on last (its first 256 characters). */
+  readonly lastHandledReconcileAt?: string;
+  /** The version that collectors are brought to; with `channel`, the one that it stands for now. */
+  readonly targetVersion?: string;
+  /** Short texts for tables. */
+  readonly summary?: Summary;
+  /** The rollout under way; absent when there is nothing to do. */
+  readonly rollout?: Rollout;
+  /** Collectors by where they stand. The others add up to `matched`. */
+  readonly collectors?: CollectorCounts;
+  /** The versions that the matched collectors run, the most frequent first; up to 50. */
+  readonly versions?: readonly VersionCount[];
+  /** A sample of the upgrades, up to 50 under way and the 50 that ended last. */
+  readonly tasks?: readonly TaskSample[];
+  /** Why upgrades failed, the most frequent first; up to 20. */
+  readonly failureReasons?: readonly ReasonCount[];
+  /** Why collectors are left alone, the most frequent first; up to 20. */
+  readonly skippedReasons?: readonly ReasonCount[];
+  /** The last ten rollouts that ended, the newest first. */
+  readonly history?: readonly RolloutRecord[];
+  /**
+   * `Ready`, `Reconciling`, `Stalled` and `Overlapping`, in the form that kstatus, Flux and Argo CD read. The message
+   * of `Ready` says why nothing is happening.
+   */
+  readonly conditions?: readonly Condition[];
+}
+
+/** Short texts for tables. */
+export interface Summary {
+  /** Collectors at the target, of those that count, as in `180/200`. */
+  readonly updated?: string;
+  /** Where the policy stands, in one word; mostly the reason of the condition that matters most. */
+  readonly state?: string;
+}
+
+/** The rollout under way; absent when there is nothing to do. */
+export interface Rollout {
+  /** Names this rollout; another target makes another rollout. */
+  readonly id: string;
+  /** When it began. */
+  readonly startTime: string;
+  /** When it will be done at the pace so far; absent while that cannot be said. */
+  readonly estimatedCompletionTime?: string;
+  /** What has to happen before more collectors are upgraded, in one sentence; absent when nothing has to. */
+  readonly waitingFor?: string;
+}
+
+/** Collectors by where they stand. The others add up to `matched`. */
+export interface CollectorCounts {
+  /** Collectors that the selector matches. */
+  readonly matched: number;
+  /** At the target. */
+  readonly updated: number;
+  /** In upgrade now, also one that somebody else started. */
+  readonly inProgress: number;
+  /** Still to be upgraded. */
+  readonly pending: number;
+  /** Not upgraded, and out of retries. */
+  readonly failed: number;
+  /** Not running, so that they cannot be upgraded now. */
+  readonly offline: number;
+  /** At a newer version than the target, which `allowDowngrade` does not let go down. */
+  readonly newer: number;
+  /** Left alone for the reasons of `skippedReasons`. */
+  readonly skipped: number;
+  /** Owned by another policy. */
+  readonly foreign: number;
+}
+
+export interface VersionCount {
+  /** As the service writes it. */
+  readonly version: string;
+  /** How many run it. */
+  readonly count: number;
+}
+
+/** One upgrade of one collector. */
+export interface TaskSample {
+  /** The id of the service's upgrade task; absent as long as it is not known. */
+  readonly id?: string;
+  /** The name of the collector. */
+  readonly collector: string;
+  /** The id of the collector, in decimal digits. */
+  readonly collectorId: string;
+  /** The version that it ran before. */
+  readonly from?: string;
+  /** The version that it is brought to. */
+  readonly to: string;
+  /** Where it stands, in one word. */
+  readonly state: string;
+  /** When it was begun. */
+  readonly startTime: string;
+  /** When it ended; absent as long as it goes on. */
+  readonly endTime?: string;
+  /** What the service said, mostly why it failed. */
+  readonly message?: string;
+}
+
+/** Collectors that share a reason. */
+export interface ReasonCount {
+  /** What the service or logfleet says about them. */
+  readonly reason: string;
+  /** How many there are. */
+  readonly count: number;
+  /** Names of up to five of them. */
+  readonly examples?: readonly string[];
+}
+
+/** A rollout that ended. */
+export interface RolloutRecord {
+  /** The id that the rollout had. */
+  readonly id: string;
+  /** The version that it went to. */
+  readonly targetVersion: string;
+  /** When it began. */
+  readonly startTime: string;
+  /** When it ended. */
+  readonly completionTime: string;
+  /** `Completed`: nothing was left to do. `Superseded`: another target came before that. */
+  readonly outcome: 'Completed' | 'Superseded';
+  /** Collectors that it upgraded. */
+  readonly updated: number;
+  /** Collectors that it could not upgrade. */
+  readonly failed: number;
+}
+
+/** One aspect of the state. */
+export interface Condition {
+  /** Which aspect. */
+  readonly type: string;
+  /** Whether it holds. */
+  readonly status: 'True' | 'False' | 'Unknown';
+  /** The generation of the spec that this condition is about. */
+  readonly observedGeneration?: number;
+  /** When `status` changed last. */
+  readonly lastTransitionTime: string;
+  /** Why, as one CamelCase word for programs. */
+  readonly reason: string;
+  /** Why, and what to do, for people. */
+  readonly message: string;
+}
