@@ -1,0 +1,79 @@
+/**
+ * Towards which build the list of collectors is asked for (U7). The list towards a build may leave out who runs it already, so
+ * the best one is a build that no policy targets and no collector runs: it shows everybody, at every version.
+ */
+import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
+import type { Build } from '../service/upgrade-service.ts';
+
+export class View {
+  /** The builds whose lists together show the fleet; places are counted in the first one's. Undefined stands for "the latest". */
+  readonly builds: readonly [string | undefined, ...string[]];
+  readonly #offered: readonly string[];
+  readonly #targeted: ReadonlySet<string>;
+
+  constructor(
+    builds: readonly [string | undefined, ...string[]],
+    offered: readonly string[],
+    targeted: ReadonlySet<string>,
+  ) {
+    this.builds = builds;
+    this.#offered = offered;
+    this.#targeted = targeted;
+  }
+
+  /** Whether a collector at this version shows in one of the lists. */
+  observes(version: string): boolean {
+    return this.builds.some((build) => build !== version);
+  }
+
+  /** A view through another build that nobody seems to run, to check this one against; undefined where there is none. */
+  alternative(counts: ReadonlyMap<string, number>): View | undefined {
+    if (this.builds.length > 1) return undefined;
+    const other = this.#offered.find(
+      (build) => build !== this.builds[0] && !counts.get(build) && !this.#targeted.has(build),
+    );
+    return other === undefined ? undefined : new View([other], this.#offered, this.#targeted);
+  }
+}
+
+/**
+ * Chooses the view of the next sweep.
+ * @param offered builds of the service (4.7)
+ * @param targeted versions that policies target
+ * @param counts collectors by version, as far as they are known
+ * @param present the view so far: kept while it serves, so that places stay comparable
+ */
+export function chooseView(
+  offered: readonly Build[],
+  targeted: ReadonlySet<string>,
+  counts: ReadonlyMap<string, number>,
+  present: View | undefined,
+): View {
+  const versions = offered.map((build) => build.version).sort(oldestFirst);
+  const free = versions.filter((version) => !targeted.has(version));
+  const unused = free.filter((version) => !counts.get(version));
+  const kept = present?.builds[0];
+  const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
+  if (first === undefined) return new View([versions[0]], versions, targeted);
+  if (!counts.get(first)) return new View([first], versions, targeted);
+  const second = leastUsed(
+    versions.filter((version) => version !== first),
+    counts,
+  );
+  return new View(second === undefined ? [first] : [first, second], versions, targeted);
+}
+
+function leastUsed(versions: readonly string[], counts: ReadonlyMap<string, number>): string | undefined {
+  let best: string | undefined;
+  for (const version of versions) {
+    if (best === undefined || (counts.get(version) ?? 0) < (counts.get(best) ?? 0)) best = version;
+  }
+  return best;
+}
+
+function oldestFirst(left: string, right: string): number {
+  const leftVersion = parseBuildVersion(left);
+  const rightVersion = parseBuildVersion(right);
+  if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
+  return left < right ? -1 : 1;
+}
