@@ -1,0 +1,43 @@
+/**
+ * What a command gets from the process around it, so that tests run commands in process with streams and signals of their own.
+ *
+ * Invariant: results go to `stdout`, progress and logs to `stderr`; a command never looks at `process` itself and never ends
+ * it: it resolves to its exit status.
+ */
+
+/** One of the two output streams. */
+export interface Output {
+  write(text: string): void;
+  /** A terminal gets a live view, anything else gets lines. */
+  readonly isTTY: boolean;
+  /** Whether to colour: a terminal, without `NO_COLOR`. */
+  readonly colour: boolean;
+  /** Width in columns, read anew each time since a window can be resized; 80 where nobody knows. */
+  columns(): number;
+}
+
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
+export interface CommandContext {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** All of standard input, for the file name `-`. */
+  readStdin(): Promise<string>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute; relative file names on the command line are meant from here. */
+  readonly cwd: string;
+  /** Aborted by SIGINT and SIGTERM, with the `StopSignal` as its reason. The command then tidies up and resolves. */
+  readonly signal: AbortSignal;
+}
+
+/** The exit statuses of every command. */
+export const exitStatus = {
+  /** All is well. */
+  ok: 0,
+  /** Something ended failed, incomplete or different. */
+  failed: 1,
+  /** Wrong usage or invalid input. */
+  usage: 2,
+  /** Stopped by a signal before the end, with everything left so that the next start goes on. */
+  interrupted: 130,
+} as const;

@@ -1,0 +1,53 @@
+/** Texts of flags turned into values. What cannot be read is refused with what to write instead. */
+import { InvalidArgumentError, type Option } from 'commander';
+import type { ListenAddress } from './options.ts';
+
+const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/;
+
+/** `HOST:PORT`, `[IPv6]:PORT` or `:PORT`. */
+export function listenAddress(text: string): ListenAddress {
+  const match = addressForm.exec(text);
+  const port = Number(match?.[3]);
+  if (!match || port > 65_535) {
+    throw new InvalidArgumentError('Write HOST:PORT, as in 127.0.0.1:8080, or :8080 for every address of this machine.');
+  }
+  return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
+}
+
+/** `a,b`; blanks around the names do no harm. */
+export function nameList(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.some((name) => name === '')) throw new InvalidArgumentError('Write names with commas between them, as in team-a,team-b.');
+  return names;
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Write a whole number, as in 120.');
+  return Number(text);
+}
+
+export function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (!/^[\d.]+$/.test(text) || !(value > 0)) throw new InvalidArgumentError('Write a number above 0, as in 1 or 0.5.');
+  return value;
+}
+
+/** The environment variable that stands for a flag: `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
+export function variableOf(option: Option): string {
+  return `LOGFLEET_${option.attributeName().replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/**
+ * What a variable says for a flag: for a switch, `true` or `false` in one of their usual spellings; else the flag's own
+ * reading of the text.
+ */
+export function valueFromVariable(option: Option, text: string): unknown {
+  if (option.isBoolean()) return switchValue(text);
+  return option.parseArg ? option.parseArg(text, undefined) : text;
+}
+
+function switchValue(text: string): boolean {
+  if (/^(?:1|true|yes|on)$/i.test(text)) return true;
+  if (/^(?:0|false|no|off)$/i.test(text)) return false;
+  throw new InvalidArgumentError('Write true or false.');
+}

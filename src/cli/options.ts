@@ -1,0 +1,53 @@
+/**
+ * What the flags of each command are called and hold once the program has parsed them. A flag that nobody gave is absent.
+ */
+
+/** An address to listen on; port 0 takes a free one. */
+export interface ListenAddress {
+  /** `0.0.0.0` where the flag named a port only. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Which cluster, as for kubectl. */
+export interface ClusterOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+}
+
+/** Which resources: in a cluster, or in a directory of manifests. */
+export interface TargetOptions extends ClusterOptions {
+  readonly namespace?: string;
+  readonly dir?: string;
+}
+
+export interface RunOptions extends ClusterOptions {
+  /** Absent: all namespaces. Never empty. */
+  readonly namespaces?: readonly string[];
+  readonly operatorNamespace?: string;
+  readonly leaderElection?: boolean;
+  readonly watch?: boolean;
+  readonly healthListen?: ListenAddress;
+  readonly logFormat?: 'json' | 'text';
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+}
+
+export interface SimulateOptions {
+  readonly listen: ListenAddress;
+  readonly tlsDir?: string;
+  readonly accessId?: string;
+  readonly accessKey?: string;
+  readonly scenario?: string;
+  readonly collectors?: number;
+  readonly journal?: string;
+  readonly timeScale: number;
+}
+
+/** No flags yet: the files are all that it is told. */
+export type ValidateOptions = Readonly<Record<never, never>>;
+
+export interface GetOptions extends TargetOptions {
+  readonly allNamespaces?: boolean;
+  readonly watch?: boolean;
+  readonly output: 'table' | 'wide' | 'json' | 'yaml';
+}

@@ -1,0 +1,67 @@
+/**
+ * The real process as a `CommandContext`. The first SIGINT or SIGTERM asks the command to tidy up and end; a second one,
+ * given by an impatient person, ends the process on the spot, which loses nothing that the next start would not find.
+ */
+import { systemClock } from '../base/clock.ts';
+import { type CommandContext, exitStatus, type Output, type StopSignal } from './context.ts';
+
+/**
+ * A terminal sends Ctrl-C to the launcher and to us, and the launcher passes its own on: two signals so close together are
+ * one wish.
+ */
+const sameWishMs = 300;
+
+/** 128 and the number of SIGPIPE, as a shell shows it for programs whose reader went away. */
+const brokenPipe = 141;
+
+export function processContext(): CommandContext {
+  return {
+    stdout: output(process.stdout),
+    stderr: output(process.stderr),
+    readStdin,
+    env: process.env,
+    cwd: process.cwd(),
+    signal: stopSignal(),
+  };
+}
+
+/** Resolves once what was written to both streams has left the process, which `process.exit` does not wait for. */
+export async function flushed(): Promise<void> {
+  await Promise.all([process.stdout, process.stderr].map((stream) => new Promise<void>((done) => stream.write('', () => done()))));
+}
+
+function output(stream: NodeJS.WriteStream): Output {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(brokenPipe);
+    throw error;
+  });
+  return {
+    write: (text) => {
+      stream.write(text);
+    },
+    isTTY: stream.isTTY === true,
+    colour: stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
+    columns: () => stream.columns ?? 80,
+  };
+}
+
+async function readStdin(): Promise<string> {
+  process.stdin.setEncoding('utf8');
+  let text = '';
+  for await (const piece of process.stdin) text += piece;
+  return text;
+}
+
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  let firstAtMs: number | undefined;
+  const onSignal = (signal: StopSignal) => {
+    const nowMs = systemClock.monotonic();
+    firstAtMs ??= nowMs;
+    if (stop.signal.aborted && nowMs - firstAtMs > sameWishMs) process.exit(exitStatus.interrupted);
+    stop.abort(signal);
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return stop.signal;
+}

@@ -1,0 +1,242 @@
+/**
+ * The command line: which commands and flags there are, and what `--help` says. Each command lives in a file of its own
+ * that is loaded when it is called and not before, so that `--help` answers at once.
+ *
+ * Invariant: whatever happens, `runProgram` resolves to an exit status of `exitStatus`, and a failure has told on stderr
+ * what was wrong.
+ */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { LogfleetError } from '../base/errors.ts';
+import { type CommandContext, exitStatus } from './context.ts';
+import { listenAddress, nameList, positiveNumber, valueFromVariable, variableOf, wholeNumber } from './flag-values.ts';
+import type { GetOptions, RunOptions, SimulateOptions, TargetOptions, ValidateOptions } from './options.ts';
+import { UsageError } from './usage-error.ts';
+import { packageVersion } from './version.ts';
+
+/** Runs one command line, without the program's own name in front, to its exit status. */
+export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
+  const run = { status: exitStatus.ok as number, command: 'logfleet' };
+  const program = createProgram(context, run);
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (error) {
+    run.status = statusOf(error, run.command, context);
+  }
+  return context.signal.reason === 'SIGINT' ? exitStatus.interrupted : run.status;
+}
+
+/** What the command that was called leaves behind for `runProgram`. */
+interface Run {
+  status: number;
+  command: string;
+}
+
+function createProgram(context: CommandContext, run: Run): Command {
+  const program = new Command('logfleet')
+    .description('Rolls fleets of log collectors to the version that a manifest names: in a Kubernetes cluster, or without one.')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'explain a command, with an example')
+    .helpCommand('help [command]', 'explain a command, with an example')
+    .addHelpText('after', rootHelp);
+  /** Ends an action: keeps the status that its command came to. */
+  const ends = async (status: Promise<number>) => {
+    run.status = await status;
+  };
+  addRun(program, context, ends);
+  addSimulate(program, context, ends);
+  addValidate(program, context, ends);
+  addGet(program, context, ends);
+  addPauseAndResume(program, context, ends);
+  program
+    .command('crds')
+    .description('print the CustomResourceDefinitions')
+    .addHelpText('after', example('logfleet crds | kubectl apply -f -'))
+    .action(() => ends(import('./crds.ts').then(({ crdsCommand }) => crdsCommand(context))));
+  program
+    .command('version')
+    .description('print the version')
+    .addHelpText('after', example('logfleet version'))
+    .action(() => ends(import('./version.ts').then(({ versionCommand }) => versionCommand(context))));
+  for (const command of [program, ...program.commands]) settle(command, context);
+  program.hook('preAction', (_, command) => {
+    run.command = nameOf(command);
+    readVariables(command, context.env);
+  });
+  return program;
+}
+
+type Ends = (status: Promise<number>) => Promise<void>;
+
+function addRun(program: Command, context: CommandContext, ends: Ends): void {
+  const command = program
+    .command('run')
+    .description('be the operator: in a cluster, or on directories of manifests until all in them has settled')
+    .argument('[DIR...]', 'directories of manifests; none: the cluster');
+  addClusterOptions(command)
+    .addOption(new Option('--namespaces <a,b>', 'the only namespaces to look at, with commas between').argParser(nameList))
+    .option('--operator-namespace <namespace>', "where the operator's own lease lives")
+    .option('--leader-election', 'share the work with other replicas through a lease (the default in a cluster)')
+    .option('--no-leader-election', 'be the only replica')
+    .option('--watch', 'with DIR: go on when all has settled, and follow changes of the manifests')
+    .addOption(new Option('--health-listen <host:port>', 'serve /healthz, /readyz and /metrics there').argParser(listenAddress))
+    .addOption(new Option('--log-format <format>', 'how to log (default: text on a terminal, else json)').choices(['json', 'text']))
+    .addOption(new Option('--log-level <level>', 'how much to log').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .addHelpText('after', example('logfleet run ./manifests', 'logfleet run --kubeconfig ~/.kube/config --namespaces logging'))
+    .action((dirs: string[], options: RunOptions) => {
+      refuseMixedHosts(dirs, command);
+      return ends(import('./run.ts').then(({ runCommand }) => runCommand(dirs, options, context)));
+    });
+}
+
+/** A flag for the other host would be ignored in silence otherwise. */
+function refuseMixedHosts(dirs: readonly string[], command: Command): void {
+  const given = (attribute: string) => command.getOptionValueSource(attribute) === 'cli';
+  if (dirs.length === 0 && given('watch')) {
+    throw new UsageError('--watch is for directories, and none is named; in a cluster the operator watches always');
+  }
+  if (dirs.length === 0) return;
+  for (const attribute of ['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection']) {
+    if (!given(attribute)) continue;
+    const flag = command.options.find((option) => option.attributeName() === attribute)?.long;
+    throw new UsageError(`${flag} is for a cluster, and ${dirs[0]} is a directory: leave one of the two out`);
+  }
+}
+
+function addSimulate(program: Command, context: CommandContext, ends: Ends): void {
+  program
+    .command('simulate')
+    .description('be the log service, offline; says on stdout where it listens')
+    .addOption(
+      new Option('--listen <host:port>', 'address; port 0 takes a free one')
+        .argParser(listenAddress)
+        .default({ host: '127.0.0.1', port: 0 } satisfies SimulateOptions['listen'], '127.0.0.1:0'),
+    )
+    .option('--tls-dir <dir>', 'ca.crt, tls.crt and tls.key; made where absent')
+    .option('--access-id <id>', 'the access ID that it accepts')
+    .option('--access-key <key>', 'the access key that it accepts')
+    .option('--scenario <file>', 'a YAML file with builds, collectors, how upgrades go, limits and faults')
+    .addOption(new Option('--collectors <n>', 'a mixed fleet of so many').argParser(wholeNumber).conflicts('scenario'))
+    .option('--journal <file>', 'write one line of JSON for each request')
+    .addOption(new Option('--time-scale <x>', 'upgrades go x times faster').argParser(positiveNumber).default(1))
+    .addHelpText('after', example('logfleet simulate --listen 127.0.0.1:8443 --collectors 120 --time-scale 10'))
+    .action((options: SimulateOptions) =>
+      ends(import('./simulate.ts').then(({ simulateCommand }) => simulateCommand(options, context))),
+    );
+}
+
+function addValidate(program: Command, context: CommandContext, ends: Ends): void {
+  program
+    .command('validate')
+    .description('say what an API server would say about manifests, without one')
+    .argument('<FILE...>', 'files, directories, or - for standard input')
+    .addHelpText('after', example('logfleet validate ./manifests', 'kustomize build . | logfleet validate -'))
+    .action((files: string[], options: ValidateOptions) =>
+      ends(import('./validate.ts').then(({ validateCommand }) => validateCommand(files, options, context))),
+    );
+}
+
+function addGet(program: Command, context: CommandContext, ends: Ends): void {
+  const command = program
+    .command('get')
+    .description('show the status of resources')
+    .argument('[KIND]', 'cvp; none: every kind')
+    .argument('[NAME]', 'one resource; none: all');
+  addTargetOptions(command)
+    .option('-A, --all-namespaces', 'in all namespaces')
+    .option('-w, --watch', 'go on showing it as it changes')
+    .addOption(
+      new Option('-o, --output <format>', 'how to show it').choices(['table', 'wide', 'json', 'yaml']).default('table'),
+    )
+    .addHelpText('after', example('logfleet get cvp -A', 'logfleet get cvp production --dir ./manifests --watch'))
+    .action((kind: string | undefined, name: string | undefined, options: GetOptions) =>
+      ends(import('./get.ts').then(({ getCommand }) => getCommand(kind, name, options, context))),
+    );
+}
+
+function addPauseAndResume(program: Command, context: CommandContext, ends: Ends): void {
+  addTargetOptions(program.command('pause').description('start nothing new; what is in flight ends').argument('<KIND/NAME>'))
+    .addHelpText('after', example('logfleet pause cvp/production -n logging', 'logfleet pause cvp/production --dir ./manifests'))
+    .action((target: string, options: TargetOptions) =>
+      ends(import('./pause.ts').then(({ pauseCommand }) => pauseCommand(target, options, context))),
+    );
+  addTargetOptions(program.command('resume').description('go on after a pause').argument('<KIND/NAME>'))
+    .addHelpText('after', example('logfleet resume cvp/production -n logging', 'logfleet resume cvp/production --dir ./manifests'))
+    .action((target: string, options: TargetOptions) =>
+      ends(import('./resume.ts').then(({ resumeCommand }) => resumeCommand(target, options, context))),
+    );
+}
+
+function addClusterOptions(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'the kubeconfig (default: as kubectl finds it; in a pod, its service account)')
+    .option('--context <name>', "the kubeconfig's context (default: its current one)");
+}
+
+function addTargetOptions(command: Command): Command {
+  return addClusterOptions(command)
+    .option('-n, --namespace <namespace>', "the namespace (default: the context's)")
+    .addOption(new Option('--dir <dir>', 'a directory of manifests in place of a cluster').conflicts(['kubeconfig', 'context']));
+}
+
+const rootHelp = `
+Every flag may stand in the environment: LOGFLEET_LOG_LEVEL for --log-level.
+Exit status: 0 all is well; 1 something ended failed or incomplete; 2 wrong usage or invalid input; 130 interrupted.
+${example('logfleet simulate --collectors 120', 'logfleet run ./manifests', 'logfleet get cvp --dir ./manifests')}`;
+
+function example(...lines: readonly string[]): string {
+  return `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  $ ${line}\n`).join('')}`;
+}
+
+/** Lets a command speak through the context, and throw where commander would end the process. */
+function settle(command: Command, context: CommandContext): void {
+  const name = nameOf(command);
+  command
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (text, write) => write(`${name}: ${text.replace(/^error: /, '').trimEnd()}\nSee ${name} --help.\n`),
+      getOutHelpWidth: () => context.stdout.columns(),
+      getErrHelpWidth: () => context.stderr.columns(),
+      getOutHasColors: () => context.stdout.colour,
+      getErrHasColors: () => context.stderr.colour,
+    });
+}
+
+function nameOf(command: Command): string {
+  return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
+}
+
+/** Fills in from the environment what the command line left open. An empty variable counts as none. */
+function readVariables(command: Command, env: CommandContext['env']): void {
+  for (const option of command.options) {
+    const attribute = option.attributeName();
+    const source = command.getOptionValueSource(attribute);
+    const text = env[variableOf(option)];
+    if (!text || (source !== undefined && source !== 'default')) continue;
+    try {
+      command.setOptionValueWithSource(attribute, valueFromVariable(option, text), 'env');
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      throw new UsageError(`the environment variable ${variableOf(option)} holds '${text}'. ${error.message}`);
+    }
+  }
+}
+
+function statusOf(error: unknown, command: string, context: CommandContext): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.ok : exitStatus.usage;
+  if (context.signal.aborted && (error === context.signal.reason || (error as Error | undefined)?.name === 'AbortError')) {
+    return exitStatus.interrupted;
+  }
+  if (error instanceof UsageError) {
+    context.stderr.write(`${command}: ${error.message}\nSee ${command} --help.\n`);
+    return exitStatus.usage;
+  }
+  if (error instanceof LogfleetError && error.handling.kind !== 'bug') {
+    context.stderr.write(`${command}: ${error.message}\n`);
+    return exitStatus.failed;
+  }
+  const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  context.stderr.write(`${command}: this is a bug in logfleet, please report it with what follows.\n${trace}\n`);
+  return exitStatus.failed;
+}

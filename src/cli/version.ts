@@ -1,0 +1,14 @@
+/** `logfleet version`: which logfleet this is, and on what it runs. */
+import { readFileSync } from 'node:fs';
+import { type CommandContext, exitStatus } from './context.ts';
+
+export async function versionCommand(context: CommandContext): Promise<number> {
+  context.stdout.write(`logfleet ${packageVersion()} (node ${process.versions.node}, ${process.platform}-${process.arch})\n`);
+  return exitStatus.ok;
+}
+
+/** The version in package.json, as in `0.1.0`. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
+}
