@@ -15,7 +15,10 @@ export interface ResourceKey {
 
 /** A cache of all resources of one kind, kept fresh by its adapter until the host is closed. */
 export interface ResourceSource<R> {
-  /** Whether the cache has been filled once; before that `list` and `get` may miss what is there. */
+  /**
+   * Whether the cache has been filled once; before that `list` and `get` may miss what is there. Turns true before listeners hear
+   * of the last resource of the first list, so that nobody has to poll for it.
+   */
   synced(): boolean;
   list(): Iterable<R>;
   get(key: ResourceKey): R | undefined;
@@ -77,7 +80,7 @@ export interface Leadership {
   term(): number;
   /** Whether the last takeover came without a release by the one before (protocol B6). */
   tookOverByForce(): boolean;
-  /** Called when we begin or cease to lead. */
+  /** Called when we begin or cease to lead, also when the lease ran out by our clock and was won back afterwards. */
   subscribe(listener: () => void): () => void;
 }
 

@@ -1,0 +1,337 @@
+import { describe, expect, test } from 'vitest';
+import { type Handling, LogfleetError } from '../../../src/base/errors.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { Controller } from '../../../src/controller/controller.ts';
+import type { Result } from '../../../src/controller/reconciler.ts';
+import type { ResourceKey } from '../../../src/host/host.ts';
+import { settle, VirtualClock } from '../../support/virtual-clock.ts';
+import { CountingMetrics } from './counting-metrics.ts';
+
+const settled: Result = { kind: 'settled' };
+
+/** A source and a leadership that the test moves, and a reconciler whose calls the test answers by key. */
+class World {
+  readonly clock = new VirtualClock();
+  readonly metrics = new CountingMetrics();
+  readonly stop = new AbortController();
+  readonly calls: string[] = [];
+  readonly signals = new Map<string, AbortSignal>();
+  readonly names: string[];
+  answer: (name: string, signal: AbortSignal) => Promise<Result> | Result = () => settled;
+  inSync = true;
+  leads = true;
+  term = 1;
+  readonly controller: Controller;
+  readonly ended: Promise<void>;
+  #changeListener: (key: ResourceKey) => void = () => {};
+  #leadershipListener: () => void = () => {};
+
+  constructor(names: string[], preset: Partial<Pick<World, 'inSync' | 'leads' | 'term' | 'answer'>> = {}, workers = 2) {
+    this.names = names;
+    Object.assign(this, preset);
+    this.controller = new Controller({
+      name: 'test',
+      reconciler: {
+        reconcile: async ({ namespace, name }, signal) => {
+          this.calls.push(`${namespace}/${name}`);
+          this.signals.set(name, signal);
+          return this.answer(name, signal);
+        },
+      },
+      source: {
+        synced: () => this.inSync,
+        list: () => this.names.map((name) => ({ metadata: { namespace: 'logging', name } })),
+        get: () => undefined,
+        subscribe: (listener) => {
+          this.#changeListener = listener;
+          return () => {
+            this.#changeListener = () => {};
+          };
+        },
+      },
+      workers,
+      clock: this.clock,
+      random: { next: () => 0 },
+      log: silentLogger,
+      metrics: this.metrics,
+      leadership: {
+        isLeader: () => this.leads,
+        term: () => this.term,
+        tookOverByForce: () => false,
+        subscribe: (listener) => {
+          this.#leadershipListener = listener;
+          return () => {};
+        },
+      },
+      backoff: { firstDelayMs: 100, maxDelayMs: 10_000 },
+    });
+    this.ended = this.controller.run(this.stop.signal);
+  }
+
+  change(name: string): void {
+    this.#changeListener({ namespace: 'logging', name });
+  }
+
+  lead(leads: boolean, term = this.term): void {
+    this.leads = leads;
+    this.term = term;
+    this.#leadershipListener();
+  }
+
+  outcomes(outcome: string): number {
+    return this.metrics.values.get(`logfleet_reconciles_total{test,${outcome}}`) ?? 0;
+  }
+}
+
+/** A reconcile that the test ends. */
+function gate() {
+  let open: (result: Result) => void = () => {};
+  const passed = new Promise<Result>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open: () => open(settled) };
+}
+
+function failure(handling: Handling): LogfleetError {
+  return new LogfleetError({ code: 'test.failure', message: 'on purpose', handling });
+}
+
+describe('a controller', () => {
+  test('reconciles each resource that is there, and each that changes, at once', async () => {
+    const world = new World(['a', 'b']);
+    await settle();
+    expect(world.calls).toEqual(['logging/a', 'logging/b']);
+    world.change('b');
+    await settle();
+    expect(world.calls).toEqual(['logging/a', 'logging/b', 'logging/b']);
+    expect(world.clock.monotonic()).toBe(0);
+  });
+
+  test('looks at nothing while a change is still being reported', async () => {
+    const world = new World([]);
+    world.change('a');
+    expect(world.calls).toEqual([]);
+    await settle();
+    expect(world.calls).toEqual(['logging/a']);
+  });
+
+  test('waits for the first list', async () => {
+    const world = new World(['a'], { inSync: false });
+    await settle();
+    expect(world.calls).toEqual([]);
+    world.inSync = true;
+    world.change('a');
+    await settle();
+    expect(world.calls).toEqual(['logging/a']);
+  });
+
+  test('runs no more reconciles at once than it has workers, and never two of one key', async () => {
+    const gates = new Map(['a', 'b', 'c'].map((name) => [name, gate()]));
+    const world = new World(['a', 'b', 'c'], { answer: (name) => gates.get(name)?.passed ?? settled });
+    await settle();
+    world.change('a');
+    await settle();
+    expect(world.calls).toEqual(['logging/a', 'logging/b']);
+    gates.get('a')?.open();
+    await settle();
+    expect(world.calls).toEqual(['logging/a', 'logging/b', 'logging/c']);
+    gates.get('c')?.open();
+    await settle();
+    expect(world.calls).toEqual(['logging/a', 'logging/b', 'logging/c', 'logging/a']);
+    gates.get('b')?.open();
+    await settle();
+    expect(world.controller.idle()).toBe(true);
+  });
+
+  test('looks again after the delay that a reconcile asked for', async () => {
+    const world = new World(['a'], { answer: () => ({ kind: 'requeueAfter', delayMs: 5_000, settled: false }) });
+    await world.clock.advance(4_999);
+    expect(world.calls.length).toBe(1);
+    await world.clock.advance(1);
+    expect(world.calls.length).toBe(2);
+  });
+
+  test('enqueueAfter looks later, enqueue at once', async () => {
+    const world = new World([]);
+    world.controller.enqueueAfter({ namespace: 'logging', name: 'later' }, 1_000);
+    world.controller.enqueue({ namespace: 'logging', name: 'now' });
+    await world.clock.advance(999);
+    expect(world.calls).toEqual(['logging/now']);
+    await world.clock.advance(1);
+    expect(world.calls).toEqual(['logging/now', 'logging/later']);
+  });
+
+  const handlings: { handling: Handling; outcome: string; calls: number; settles: boolean }[] = [
+    { handling: { kind: 'backoff' }, outcome: 'backoff', calls: 8, settles: false },
+    { handling: { kind: 'bug' }, outcome: 'bug', calls: 8, settles: false },
+    { handling: { kind: 'retryAfter', delayMs: 4_000 }, outcome: 'retry_after', calls: 4, settles: false },
+    { handling: { kind: 'wait' }, outcome: 'wait', calls: 1, settles: false },
+    { handling: { kind: 'stall' }, outcome: 'stall', calls: 1, settles: true },
+  ];
+  test.each(handlings)('an error to handle by $outcome', async ({ handling, outcome, calls, settles }) => {
+    const world = new World(['a', 'other'], {
+      answer: (name) => {
+        if (name === 'a') throw failure(handling);
+        return settled;
+      },
+    });
+    await world.clock.advance(15_000);
+    const ofA = () => world.calls.filter((call) => call === 'logging/a').length;
+    expect(ofA()).toBe(calls);
+    expect(world.controller.idle()).toBe(settles);
+    expect(world.outcomes(outcome)).toBe(ofA());
+    expect(world.outcomes('settled')).toBe(1);
+    await world.clock.advance(15_000);
+    expect(ofA()).toBeGreaterThan(1);
+  });
+
+  test('whatever a reconcile throws, the loop goes on, and a success ends the row of failures', async () => {
+    const thrown: unknown[] = [new TypeError('no such method'), 'a text', undefined, failure({ kind: 'backoff' })];
+    const world = new World(['a'], {
+      answer: () => {
+        if (thrown.length > 0) throw thrown.shift();
+        return settled;
+      },
+    });
+    await world.clock.advance(100 + 200 + 400 + 800);
+    expect(world.calls.length).toBe(5);
+    expect(world.controller.idle()).toBe(true);
+    thrown.push(failure({ kind: 'backoff' }));
+    world.change('a');
+    await world.clock.advance(100);
+    expect(world.calls.length).toBe(7);
+  });
+
+  test('a change comes before the back-off', async () => {
+    let failures = 5;
+    const world = new World(['a'], {
+      answer: () => {
+        if (failures-- > 0) throw failure({ kind: 'backoff' });
+        return settled;
+      },
+    });
+    await settle();
+    world.change('a');
+    await settle();
+    expect(world.calls.length).toBe(2);
+  });
+
+  test('a process that does not lead starts nothing, and begins with everything once it leads', async () => {
+    const world = new World(['a', 'b'], { leads: false, term: 0 });
+    world.change('a');
+    await settle();
+    expect(world.calls).toEqual([]);
+    expect(world.controller.idle()).toBe(false);
+    world.lead(true, 1);
+    await settle();
+    expect(world.calls).toEqual(['logging/a', 'logging/b']);
+  });
+
+  test('losing the lead aborts what is in flight and starts nothing more', async () => {
+    const held = gate();
+    const world = new World(['a', 'b', 'c'], { answer: () => held.passed });
+    await settle();
+    world.lead(false);
+    expect(world.signals.get('a')?.aborted).toBe(true);
+    held.open();
+    await settle();
+    expect(world.calls).toEqual(['logging/a', 'logging/b']);
+    expect(world.outcomes('aborted')).toBe(2);
+    world.lead(true, 2);
+    await settle();
+    expect(world.calls.slice(2).sort()).toEqual(['logging/a', 'logging/b', 'logging/c']);
+    expect(world.signals.get('a')?.aborted).toBe(false);
+  });
+
+  test('a reconcile of an earlier term is aborted even when nobody told of the time between', async () => {
+    const held = gate();
+    const world = new World(['a'], { answer: () => held.passed });
+    await settle();
+    world.lead(true, 2);
+    expect(world.signals.get('a')?.aborted).toBe(true);
+    world.answer = () => settled;
+    held.open();
+    await settle();
+    expect(world.calls.length).toBe(2);
+    expect(world.controller.idle()).toBe(true);
+  });
+
+  test('a lease that ran out by our clock stops starts before anybody tells', async () => {
+    const world = new World([]);
+    world.leads = false;
+    world.change('a');
+    await settle();
+    expect(world.calls).toEqual([]);
+  });
+
+  test('a key that was aborted after its resource went is looked at in the next term', async () => {
+    const held = gate();
+    const world = new World(['a'], { answer: () => held.passed });
+    await settle();
+    world.names.length = 0;
+    world.lead(false);
+    held.open();
+    await settle();
+    world.lead(true, 2);
+    await settle();
+    expect(world.calls).toEqual(['logging/a', 'logging/a']);
+  });
+
+  test('ends when told: nothing more starts, what is in flight is aborted and awaited', async () => {
+    const held = gate();
+    const world = new World(['a', 'b', 'c'], { answer: () => held.passed });
+    await settle();
+    let ended = false;
+    void world.ended.then(() => {
+      ended = true;
+    });
+    world.stop.abort();
+    await settle();
+    expect(ended).toBe(false);
+    expect(world.signals.get('a')?.aborted).toBe(true);
+    held.open();
+    await world.ended;
+    world.change('a');
+    await world.clock.advance(1_000_000);
+    expect(world.calls).toEqual(['logging/a', 'logging/b']);
+    expect(world.clock.next()).toBeUndefined();
+  });
+
+  test('a controller that is told to end before it runs ends', async () => {
+    const world = new World([]);
+    world.stop.abort();
+    await world.ended;
+    await expect(world.controller.run(world.stop.signal)).rejects.toMatchObject({ code: 'bug.assertion' });
+  });
+
+  test('has settled when each last result says so, whatever is planned for later', async () => {
+    const later: Result = { kind: 'requeueAfter', delayMs: 60_000, settled: true };
+    let result: Result = { kind: 'requeueAfter', delayMs: 1_000, settled: false };
+    const world = new World(['a', 'b'], { answer: (name) => (name === 'a' ? result : settled) });
+    let told = false;
+    void world.controller.whenSettled().then(() => {
+      told = true;
+    });
+    await settle();
+    expect([world.controller.idle(), told]).toEqual([false, false]);
+    result = later;
+    await world.clock.advance(1_000);
+    expect([world.controller.idle(), told]).toEqual([true, true]);
+    await world.controller.whenSettled();
+  });
+
+  test('nothing to reconcile has settled at once', async () => {
+    const world = new World([]);
+    await world.controller.whenSettled();
+    expect(world.calls).toEqual([]);
+  });
+
+  test('counts how long reconciles take', async () => {
+    const held = gate();
+    const world = new World(['a'], { answer: () => held.passed });
+    await world.clock.advance(3_000);
+    held.open();
+    await settle();
+    expect(world.metrics.observations.get('logfleet_reconcile_duration_seconds{test}')).toEqual([3]);
+  });
+});

@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { noMetrics } from '../../../src/base/metrics.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { WorkQueue } from '../../../src/controller/work-queue.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { CountingMetrics } from './counting-metrics.ts';
+
+function setUp() {
+  const clock = new VirtualClock();
+  const metrics = new CountingMetrics();
+  let announced = 0;
+  const queue = new WorkQueue({
+    name: 'test',
+    clock,
+    random: { next: () => 0 },
+    metrics,
+    backoff: { firstDelayMs: 100, maxDelayMs: 1_000 },
+    onReady: () => {
+      announced++;
+    },
+  });
+  return { clock, metrics, queue, announced: () => announced };
+}
+
+describe('a work queue', () => {
+  test('gives keys in the order in which they were added', () => {
+    const { queue } = setUp();
+    for (const key of ['b', 'a', 'c']) queue.add(key);
+    expect([queue.take(), queue.take(), queue.take(), queue.take()]).toEqual(['b', 'a', 'c', undefined]);
+  });
+
+  test('coalesces a key that was added several times', () => {
+    const { queue } = setUp();
+    queue.add('a');
+    queue.add('a');
+    expect([queue.take(), queue.take()]).toEqual(['a', undefined]);
+  });
+
+  test('holds a key back while it is processed and gives it again once it is done', () => {
+    const { queue, announced } = setUp();
+    queue.add('a');
+    queue.take();
+    queue.add('a');
+    queue.add('a');
+    expect(queue.take()).toBeUndefined();
+    expect(announced()).toBe(1);
+    queue.done('a');
+    expect(announced()).toBe(2);
+    expect([queue.take(), queue.take()]).toEqual(['a', undefined]);
+  });
+
+  test('a key that is done and was not added again is gone', () => {
+    const { queue } = setUp();
+    queue.add('a');
+    queue.take();
+    queue.done('a');
+    expect(queue.take()).toBeUndefined();
+    expect(queue.idle()).toBe(true);
+    expect(queue.size()).toBe(0);
+  });
+
+  test('adds a delayed key when its time has come, and not before', async () => {
+    const { queue, clock } = setUp();
+    queue.addAfter('a', 1_000);
+    await clock.advance(999);
+    expect(queue.take()).toBeUndefined();
+    await clock.advance(1);
+    expect(queue.take()).toBe('a');
+  });
+
+  test('a delay of nothing adds at once', () => {
+    const { queue } = setUp();
+    queue.addAfter('a', 0);
+    expect(queue.take()).toBe('a');
+  });
+
+  test('the earliest of several delays counts, in whichever order they came', async () => {
+    const { queue, clock } = setUp();
+    queue.addAfter('late first', 1_000);
+    queue.addAfter('late first', 100);
+    queue.addAfter('early first', 100);
+    queue.addAfter('early first', 1_000);
+    await clock.advance(100);
+    expect([queue.take(), queue.take()]).toEqual(['late first', 'early first']);
+    queue.done('late first');
+    queue.done('early first');
+    await clock.advance(10_000);
+    expect(queue.take()).toBeUndefined();
+  });
+
+  test('taking a key drops its delay, and a delay set while it is processed stays', async () => {
+    const { queue, clock } = setUp();
+    queue.addAfter('a', 1_000);
+    queue.add('a');
+    queue.take();
+    queue.addAfter('a', 5_000);
+    queue.done('a');
+    await clock.advance(1_000);
+    expect(queue.take()).toBeUndefined();
+    await clock.advance(4_000);
+    expect(queue.take()).toBe('a');
+  });
+
+  test('backs off exponentially up to its limit, until it is told to forget', () => {
+    const { queue } = setUp();
+    const delays = () => [1, 2, 3, 4, 5, 6].map(() => queue.addBackoff('a'));
+    expect(delays()).toEqual([100, 200, 400, 800, 1_000, 1_000]);
+    queue.forget('a');
+    expect(delays().slice(0, 2)).toEqual([100, 200]);
+    expect(queue.addBackoff('b')).toBe(100);
+  });
+
+  test('jitter takes away up to half of a back-off', () => {
+    const random = seededRandom(7);
+    const queue = new WorkQueue({
+      name: 'test',
+      clock: new VirtualClock(),
+      random,
+      metrics: noMetrics,
+      backoff: { firstDelayMs: 1_000, maxDelayMs: 1_000 },
+      onReady: () => {},
+    });
+    const delays = Array.from({ length: 200 }, () => queue.addBackoff('a'));
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(500);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(1_000);
+    expect(new Set(delays).size).toBeGreaterThan(100);
+  });
+
+  test('a long row of failures stays at the limit', () => {
+    const { queue } = setUp();
+    for (let failure = 0; failure < 5_000; failure++) queue.addBackoff('a');
+    expect(queue.addBackoff('a')).toBe(1_000);
+  });
+
+  test('counts adds, depth and how long keys waited', async () => {
+    const { queue, clock, metrics } = setUp();
+    queue.add('a');
+    queue.add('a');
+    queue.add('b');
+    await clock.advance(2_000);
+    expect(metrics.values.get('logfleet_queue_depth{test}')).toBe(2);
+    queue.take();
+    expect(metrics.values.get('logfleet_queue_depth{test}')).toBe(1);
+    expect(metrics.values.get('logfleet_queue_adds_total{test}')).toBe(2);
+    expect(metrics.observations.get('logfleet_queue_latency_seconds{test}')).toEqual([2]);
+  });
+
+  test('a closed queue gives nothing and keeps no timer', () => {
+    const { queue, clock } = setUp();
+    queue.add('a');
+    queue.take();
+    queue.add('a');
+    queue.add('b');
+    queue.addAfter('c', 1_000);
+    queue.close();
+    queue.done('a');
+    queue.add('d');
+    queue.addAfter('e', 1);
+    expect(queue.take()).toBeUndefined();
+    expect(clock.next()).toBeUndefined();
+    expect(queue.size()).toBe(0);
+  });
+
+  test('whatever is done to it: exclusive, nothing lost, empty in the end', () => {
+    const key = fc.constantFrom('a', 'b', 'c');
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('add' as const), key }),
+      fc.record({ do: fc.constant('take' as const), key }),
+      fc.record({ do: fc.constant('done' as const), key }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const { queue } = setUp();
+        const processing = new Set<string>();
+        const wanted = new Set<string>();
+        const take = () => {
+          const taken = queue.take();
+          if (taken === undefined) return false;
+          expect(processing.has(taken)).toBe(false);
+          expect(wanted.delete(taken)).toBe(true);
+          processing.add(taken);
+          return true;
+        };
+        for (const next of steps) {
+          if (next.do === 'add') {
+            queue.add(next.key);
+            wanted.add(next.key);
+          } else if (next.do === 'take') take();
+          else if (processing.delete(next.key)) queue.done(next.key);
+        }
+        for (const rest of processing) queue.done(rest);
+        processing.clear();
+        while (take()) continue;
+        expect(wanted).toEqual(new Set());
+        for (const rest of processing) queue.done(rest);
+        expect(queue.size()).toBe(0);
+      }),
+    );
+  });
+});
