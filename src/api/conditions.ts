@@ -1,0 +1,161 @@
+/**
+ * Conditions in the kstatus style, and the catalogue of their reasons: what Flux, Argo CD, `kubectl wait` and people read.
+ *
+ * Invariants: one condition a type; `lastTransitionTime` moves only when `status` does; a message has at most
+ * `maxMessageLength` characters. `Reconciling`, `Stalled` and `Overlapping` are of negative polarity: they stand there only
+ * while they are True, and are removed otherwise. Which situation gets which reason is for the kinds to decide.
+ */
+import { assert } from '../base/assert.ts';
+import type { Condition } from './generated/collector-version-policy.ts';
+
+export type { Condition };
+
+/**
+ * - `Ready`: always there. True: everything that counts is as the spec says. False: not yet, or not without help. Unknown:
+ *   logfleet was told not to look after it. Its message answers "why is nothing happening?" in one sentence.
+ * - `Reconciling`: there while logfleet is at work on it, or waits for something that will come by itself.
+ * - `Stalled`: there while a person has to mend something. Never together with `Reconciling`.
+ * - `Overlapping`: there while another policy owns collectors that this one selects. Says nothing about health.
+ */
+export type ConditionType = 'Ready' | 'Reconciling' | 'Stalled' | 'Overlapping';
+
+/** The order in which conditions are written, so that two equal statuses are equal texts. */
+const typeOrder: readonly string[] = ['Ready', 'Reconciling', 'Stalled', 'Overlapping'] satisfies ConditionType[];
+
+/** Every reason that a condition can have. Programs match on them: they are never renamed. */
+export const reasons = {
+  // Ready=True. Neither Reconciling nor Stalled is there.
+  /** Every collector that counts is at the target. */
+  allUpdated: 'AllUpdated',
+  /** The selector matches no collector, which is as it may be: somebody may install some. */
+  noCollectorsMatched: 'NoCollectorsMatched',
+
+  // Ready=False and Reconciling=True: at work, or waiting for what comes by itself.
+  /** Collectors are being upgraded, or are to be. */
+  rollingOut: 'RollingOut',
+  /** `mode: Observe`, and collectors are not at the target; nothing will be upgraded. Without Reconciling. */
+  observing: 'Observing',
+  /** The spec is new and the fleet was not looked at yet. */
+  progressing: 'Progressing',
+  /** The service does not answer at all: name resolution, connection, or time-out. */
+  serviceUnreachable: 'ServiceUnreachable',
+  /** The service answers with 5xx, or with what is no answer. */
+  serviceUnavailable: 'ServiceUnavailable',
+  /** The service answers with 429 although the request budget is kept: others use the same user. */
+  rateLimited: 'RateLimited',
+  /** A failure that logfleet has no better word for; it tries again. */
+  internalError: 'InternalError',
+
+  // Ready=False and Stalled=True: a person has to mend something.
+  /** The target is older than what collectors run, and `allowDowngrade` is false. */
+  downgradeNotAllowed: 'DowngradeNotAllowed',
+  /** Collectors are out of retries. */
+  collectorsFailed: 'CollectorsFailed',
+  /** The service does not offer the target; the message names the builds that there are. */
+  versionNotOffered: 'VersionNotOffered',
+  /** The ledger of attempts is full, so that nothing more can be admitted (protocol U1). */
+  ledgerFull: 'LedgerFull',
+  /** The manifest is not valid, which a directory can hold and an API server cannot. */
+  invalidSpec: 'InvalidSpec',
+  /** There is no Secret of the name in `credentialsSecretRef`. */
+  secretNotFound: 'SecretNotFound',
+  /** The Secret lacks a key that is needed. */
+  secretIncomplete: 'SecretIncomplete',
+  /** A key of the Secret has a value that cannot be used. */
+  secretInvalid: 'SecretInvalid',
+  /** `baseURL` is no address, or not one of `https://`. */
+  addressInvalid: 'AddressInvalid',
+  /** The service's certificate is not signed by an authority that is trusted, or is for another name. */
+  certificateNotTrusted: 'CertificateNotTrusted',
+  /** 401: the service does not know the access id, or the key is wrong. */
+  unauthorized: 'Unauthorized',
+  /** 403: the account or its role may not do this. */
+  forbidden: 'Forbidden',
+  /** 301: the service lives elsewhere, at a host that the Secret does not allow. */
+  redirectNotAllowed: 'RedirectNotAllowed',
+
+  // Ready=Unknown. Neither Reconciling nor Stalled is there.
+  /** `spec.paused`, the annotation, or the switch for all. */
+  paused: 'Paused',
+
+  // Overlapping=True.
+  /** Another policy owns collectors that this one selects. */
+  overlapping: 'Overlapping',
+} as const;
+
+export type ConditionReason = (typeof reasons)[keyof typeof reasons];
+
+/** Longest message of a condition, in characters. A longer one ends in `…`. */
+export const maxMessageLength = 1024;
+
+export interface ConditionChange {
+  readonly type: ConditionType;
+  readonly status: Condition['status'];
+  /** One of `reasons`, mostly; errors bring theirs along. */
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+}
+
+const reasonForm = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
+
+/**
+ * The conditions with one of them as `change` says. `nowIso` (RFC 3339, whole seconds) becomes its `lastTransitionTime` if its status
+ * is another than before. Gives back the very same array when nothing changes.
+ */
+export function setCondition(
+  conditions: readonly Condition[] | undefined,
+  change: ConditionChange,
+  nowIso: string,
+): readonly Condition[] {
+  assert(reasonForm.test(change.reason), `a condition's reason must be one CamelCase word: ${change.reason}`);
+  const before = findCondition(conditions, change.type);
+  const after: Condition = {
+    type: change.type,
+    status: change.status,
+    observedGeneration: change.observedGeneration,
+    lastTransitionTime: before?.status === change.status ? before.lastTransitionTime : nowIso,
+    reason: change.reason,
+    message: bounded(change.message),
+  };
+  if (conditions !== undefined && before !== undefined && isSame(before, after)) return conditions;
+  const others = conditions?.filter(({ type }) => type !== change.type) ?? [];
+  return [...others, after].sort((left, right) => rank(left) - rank(right));
+}
+
+/** The conditions without the one of this type; the very same array when there is none. */
+export function removeCondition(
+  conditions: readonly Condition[] | undefined,
+  type: ConditionType,
+): readonly Condition[] {
+  if (conditions === undefined) return [];
+  return findCondition(conditions, type) === undefined ? conditions : conditions.filter((one) => one.type !== type);
+}
+
+export function findCondition(
+  conditions: readonly Condition[] | undefined,
+  type: ConditionType,
+): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/** Conditions of types that are not ours come last. */
+function rank({ type }: Condition): number {
+  const index = typeOrder.indexOf(type);
+  return index === -1 ? typeOrder.length : index;
+}
+
+function bounded(message: string): string {
+  if (message.length <= maxMessageLength) return message;
+  const characters = [...message];
+  return characters.length <= maxMessageLength ? message : `${characters.slice(0, maxMessageLength - 1).join('')}…`;
+}
+
+function isSame(left: Condition, right: Condition): boolean {
+  return (
+    left.status === right.status &&
+    left.reason === right.reason &&
+    left.message === right.message &&
+    left.observedGeneration === right.observedGeneration
+  );
+}
