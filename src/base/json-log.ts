@@ -1,0 +1,47 @@
+/**
+ * Logs as JSON lines, for clusters: `{"level":"info","time":"…Z","message":"…", …fields}`. Errors among the fields become
+ * their code, message, stack and causes; secrets stay `[secret]`. A field that cannot be rendered never breaks the caller.
+ */
+import { pino, stdTimeFunctions } from 'pino';
+import { renderError } from './error-rendering.ts';
+import type { LogFields, Logger, LogLevel } from './log.ts';
+
+export interface JsonLogOptions {
+  readonly level: LogLevel;
+  /** Takes one line with its line feed; `process.stderr` is one. */
+  readonly output: { write(line: string): unknown };
+}
+
+export function createJsonLogger(options: JsonLogOptions): Logger {
+  return adapt(
+    pino(
+      {
+        level: options.level,
+        base: null,
+        messageKey: 'message',
+        timestamp: stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+      },
+      { write: (line) => void options.output.write(line) },
+    ),
+  );
+}
+
+type Sink = Pick<ReturnType<typeof pino>, LogLevel> & { child(fields: object): Sink };
+
+function adapt(sink: Sink): Logger {
+  const at = (level: LogLevel) => (message: string, fields?: LogFields) => sink[level](renderFields(fields), message);
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    with: (fields) => adapt(sink.child(renderFields(fields))),
+  };
+}
+
+function renderFields(fields: LogFields = {}): object {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? renderError(value) : value]),
+  );
+}

@@ -1,0 +1,77 @@
+/**
+ * The metrics port on prom-client, with a registry of its own. Whoever asks for a metric that exists already gets that one, so
+ * that several controllers count into the same series, apart by their labels. Loaded by `logfleet run` alone.
+ */
+import {
+  collectDefaultMetrics,
+  Counter as PrometheusCounter,
+  Gauge as PrometheusGauge,
+  Histogram as PrometheusHistogram,
+  Registry,
+} from 'prom-client';
+import { assert } from './assert.ts';
+import type { Counter, Gauge, Histogram, Metrics } from './metrics.ts';
+
+type AnyMetric = PrometheusCounter | PrometheusGauge | PrometheusHistogram;
+
+export class PrometheusMetrics implements Metrics {
+  readonly #registry = new Registry();
+  readonly #metrics = new Map<string, AnyMetric>();
+
+  /** Adds the process's own figures (memory, CPU, event loop) to the exposition. */
+  collectProcessMetrics(): void {
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  /** The value of the exposition's `Content-Type`. */
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** All metrics in Prometheus' text format. */
+  render(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  counter(name: string, help: string, labelNames: readonly string[]): Counter {
+    const counter = this.#metric(
+      name,
+      PrometheusCounter,
+      () => new PrometheusCounter({ name, help, labelNames: [...labelNames], registers: [this.#registry] }),
+    );
+    return { add: (labels, amount = 1) => counter.inc(labels, amount) };
+  }
+
+  gauge(name: string, help: string, labelNames: readonly string[]): Gauge {
+    const gauge = this.#metric(
+      name,
+      PrometheusGauge,
+      () => new PrometheusGauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] }),
+    );
+    return { set: (labels, value) => gauge.set(labels, value), remove: (labels) => gauge.remove(labels) };
+  }
+
+  histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram {
+    const histogram = this.#metric(
+      name,
+      PrometheusHistogram,
+      () =>
+        new PrometheusHistogram({
+          name,
+          help,
+          labelNames: [...labelNames],
+          buckets: [...buckets],
+          registers: [this.#registry],
+        }),
+    );
+    return { observe: (labels, value) => histogram.observe(labels, value) };
+  }
+
+  #metric<M extends AnyMetric>(name: string, kind: new (...options: never[]) => M, create: () => M): M {
+    const existing = this.#metrics.get(name);
+    assert(existing === undefined || existing instanceof kind, `metric ${name} is asked for as two different types`);
+    const metric = (existing as M | undefined) ?? create();
+    this.#metrics.set(name, metric);
+    return metric;
+  }
+}

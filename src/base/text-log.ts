@@ -1,0 +1,84 @@
+/**
+ * Logs as readable lines, for terminals: `14:03:07 info  collector accepted  collector=web-1 task=7`.
+ *
+ * Invariant: a line stays one line and moves no cursor, whatever a service or a manifest put into a field: control characters
+ * are escaped. Only the stack of an unexpected error follows on lines of its own, indented.
+ */
+import { stripVTControlCharacters } from 'node:util';
+import type { Clock } from './clock.ts';
+import { isUnexpected, type RenderedError, renderError } from './error-rendering.ts';
+import type { LogFields, Logger, LogLevel } from './log.ts';
+
+export interface TextLogOptions {
+  readonly level: LogLevel;
+  /** Whether to colour the levels: the caller knows the terminal and `NO_COLOR`. */
+  readonly colors: boolean;
+  readonly clock: Clock;
+  /** Takes one line with its line feed; `process.stderr` is one. */
+  readonly output: { write(line: string): unknown };
+}
+
+const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+const color: Readonly<Record<LogLevel, number>> = { debug: 90, info: 36, warn: 33, error: 31 };
+
+export function createTextLogger(options: TextLogOptions, context: LogFields = {}): Logger {
+  const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
+    if (severity[level] < severity[options.level]) return;
+    options.output.write(renderLine(options, level, message, { ...context, ...fields }));
+  };
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    with: (fields) => createTextLogger(options, { ...context, ...fields }),
+  };
+}
+
+function renderLine(options: TextLogOptions, level: LogLevel, message: string, fields: LogFields): string {
+  const time = new Date(options.clock.now()).toISOString().slice(11, 19);
+  const label = level.padEnd(5);
+  const shownLevel = options.colors ? `\u001b[${color[level]}m${label}\u001b[39m` : label;
+  const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const shownFields = pairs.map(([name, value]) => `${escape(name)}=${renderValue(value)}`).join(' ');
+  const line = [time, shownLevel, shownFields === '' ? escape(message) : `${escape(message)}  ${shownFields}`].join(' ');
+  const stacks = pairs.filter(([, value]) => value instanceof Error && isUnexpected(value));
+  return `${[line, ...stacks.flatMap(([, value]) => renderStack(renderError(value)))].join('\n')}\n`;
+}
+
+function renderValue(value: unknown): string {
+  if (value instanceof Error) {
+    const { code, message } = renderError(value);
+    return quote(code === undefined ? message : `${message} (${code})`);
+  }
+  if (typeof value === 'string') return quote(value);
+  if (typeof value === 'object' && value !== null) return escape(renderObject(value));
+  return escape(String(value));
+}
+
+function renderObject(value: object): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return '[not renderable]';
+  }
+}
+
+/** Plain words stand as they are, anything else in quotation marks. */
+function quote(text: string): string {
+  return /^[\w.,:/@%+*-]+$/.test(text) ? text : escape(JSON.stringify(text));
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+const controlCharacter = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
+
+function escape(text: string): string {
+  return text.replace(controlCharacter, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function renderStack(error: RenderedError): string[] {
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  const lines = frames.map((frame) => escape(stripVTControlCharacters(frame)));
+  if (error.cause === undefined) return lines;
+  return [...lines, `  caused by ${escape(error.cause.message)}`, ...renderStack(error.cause)];
+}

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+
+describe('Prometheus metrics', () => {
+  test('counters, gauges and histograms show in the exposition', async () => {
+    const metrics = new PrometheusMetrics();
+    const counter = metrics.counter('requests_total', 'Requests.', ['outcome']);
+    counter.add({ outcome: 'ok' });
+    counter.add({ outcome: 'ok' }, 2);
+    metrics.gauge('depth', 'Depth.', ['queue']).set({ queue: 'a' }, 7);
+    metrics.histogram('wait_seconds', 'Wait.', ['queue'], [1, 2]).observe({ queue: 'a' }, 1.5);
+    const lines = (await metrics.render()).split('\n');
+    expect(lines).toContain('requests_total{outcome="ok"} 3');
+    expect(lines).toContain('depth{queue="a"} 7');
+    expect(lines).toContain('wait_seconds_bucket{le="1",queue="a"} 0');
+    expect(lines).toContain('wait_seconds_bucket{le="2",queue="a"} 1');
+    expect(metrics.contentType).toContain('text/plain');
+  });
+
+  test('whoever asks again gets the same metric', async () => {
+    const metrics = new PrometheusMetrics();
+    for (const controller of ['a', 'b']) metrics.counter('runs_total', 'Runs.', ['controller']).add({ controller });
+    expect((await metrics.render()).match(/runs_total\{/g)?.length).toBe(2);
+    expect(() => metrics.gauge('runs_total', 'Runs.', [])).toThrow(/two different types/);
+  });
+
+  test('a removed series is no longer shown', async () => {
+    const metrics = new PrometheusMetrics();
+    const gauge = metrics.gauge('collectors', 'Collectors.', ['state']);
+    gauge.set({ state: 'failed' }, 1);
+    gauge.remove({ state: 'failed' });
+    expect(await metrics.render()).not.toContain('failed');
+  });
+
+  test('two operators in one process do not meet', async () => {
+    new PrometheusMetrics().counter('mine_total', 'Mine.', []).add({});
+    expect(await new PrometheusMetrics().render()).not.toContain('mine_total');
+  });
+
+  test('the process shows itself when asked to', async () => {
+    const metrics = new PrometheusMetrics();
+    metrics.collectProcessMetrics();
+    expect(await metrics.render()).toContain('process_resident_memory_bytes');
+  });
+});

@@ -1,0 +1,22 @@
+import { format, inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { SecretText } from '../../../src/base/secret-text.ts';
+
+const canary = 'canary-4711';
+
+test.each<[string, (secret: SecretText) => string]>([
+  ['a template', (secret) => `${secret}`],
+  ['a concatenation', (secret) => 'key: '.concat(secret as unknown as string)],
+  ['JSON', (secret) => JSON.stringify({ secret })],
+  ['inspect', (secret) => inspect({ secret }, { depth: 9, showHidden: true })],
+  ['format', (secret) => format('%s %o %j', secret, secret, secret)],
+  ['its own members', (secret) => JSON.stringify([Object.entries(secret), Reflect.ownKeys(secret).map(String)])],
+])('a secret does not show in %s', (_, render) => {
+  expect(render(new SecretText(canary))).not.toContain(canary);
+});
+
+test('a secret is given out by reveal, and compares by what it holds', () => {
+  expect(new SecretText(canary).reveal()).toBe(canary);
+  expect(new SecretText(canary).equals(new SecretText(canary))).toBe(true);
+  expect(new SecretText(canary).equals(new SecretText('other'))).toBe(false);
+});

@@ -1,0 +1,89 @@
+import { request } from 'node:http';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type HealthServer, startHealthServer } from '../../../src/cli/health-server.ts';
+
+const servers: HealthServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+async function start(options: { listen?: string; unready?: string[]; render?: () => Promise<string> } = {}) {
+  const server = await startHealthServer({
+    listen: options.listen ?? '127.0.0.1:0',
+    unready: () => options.unready ?? [],
+    metrics: { contentType: 'text/plain; version=0.0.4', render: options.render ?? (async () => 'up 1\n') },
+  });
+  servers.push(server);
+  return server;
+}
+
+function ask({ port }: HealthServer, path: string, method = 'GET') {
+  return new Promise<{ status: number | undefined; body: string; type: string | undefined }>((resolve, reject) => {
+    const outgoing = request({ host: '127.0.0.1', port, path, method, agent: false }, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        body += chunk;
+      });
+      response.on('end', () => resolve({ status: response.statusCode, body, type: response.headers['content-type'] }));
+    });
+    outgoing.on('error', reject);
+    outgoing.end();
+  });
+}
+
+describe('the health server', () => {
+  test('says that the process is alive and ready', async () => {
+    const server = await start();
+    expect(await ask(server, '/healthz')).toMatchObject({ status: 200, body: 'ok\n' });
+    expect(await ask(server, '/readyz?verbose')).toMatchObject({ status: 200, body: 'ok\n' });
+  });
+
+  test('names what is not ready yet', async () => {
+    const unready = ['the policies have not been listed yet'];
+    const server = await start({ unready });
+    expect(await ask(server, '/readyz')).toMatchObject({ status: 503, body: `not ready: ${unready[0]}\n` });
+    expect(await ask(server, '/healthz')).toMatchObject({ status: 200 });
+    unready.pop();
+    expect(await ask(server, '/readyz')).toMatchObject({ status: 200 });
+  });
+
+  test('exposes the metrics', async () => {
+    const server = await start();
+    expect(await ask(server, '/metrics')).toEqual({ status: 200, body: 'up 1\n', type: 'text/plain; version=0.0.4' });
+    expect(await ask(server, '/metrics', 'HEAD')).toMatchObject({ status: 200, body: '' });
+  });
+
+  test('metrics that fail cost an answer and nothing else', async () => {
+    const server = await start({
+      render: async () => {
+        throw new Error('broken');
+      },
+    });
+    expect(await ask(server, '/metrics')).toMatchObject({ status: 500 });
+    expect(await ask(server, '/healthz')).toMatchObject({ status: 200 });
+  });
+
+  test('knows no other path and takes nothing', async () => {
+    const server = await start();
+    expect(await ask(server, '/secrets')).toMatchObject({ status: 404 });
+    expect(await ask(server, '/healthz', 'POST')).toMatchObject({ status: 405 });
+  });
+
+  test('a taken port and a malformed address are named', async () => {
+    const server = await start();
+    const taken = `127.0.0.1:${server.port}`;
+    await expect(start({ listen: taken })).rejects.toMatchObject({
+      code: 'cli.listen',
+      message: expect.stringContaining(taken),
+    });
+    for (const listen of ['8080', 'localhost', 'localhost:99999', '', '::1:80']) {
+      await expect(start({ listen })).rejects.toMatchObject({ code: 'cli.listen' });
+    }
+  });
+
+  test('listens on an IPv6 address and on all interfaces', async () => {
+    expect((await start({ listen: ':0' })).port).toBeGreaterThan(0);
+    expect((await start({ listen: '[::]:0' })).host).toBe('::');
+  });
+});
