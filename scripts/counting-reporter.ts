@@ -1,0 +1,31 @@
+/** Counts what vitest ran, for the closing line of `make test`: writes `{passed, failed}` to the file in `LOGFLEET_TEST_COUNTS`. */
+import { writeFileSync } from 'node:fs';
+import type { Reporter, SerializedError, TestModule } from 'vitest/node';
+
+export interface TestCounts {
+  readonly passed: number;
+  /** Tests that failed; files that could not be loaded and errors outside of tests count as one each. */
+  readonly failed: number;
+}
+
+export default class CountingReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    const file = process.env['LOGFLEET_TEST_COUNTS'];
+    if (file) writeFileSync(file, JSON.stringify(count(modules, unhandled.length)));
+  }
+}
+
+function count(modules: readonly TestModule[], unhandled: number): TestCounts {
+  let passed = 0;
+  let failed = unhandled;
+  for (const module of modules) {
+    failed += module.errors().length;
+    for (const test of module.children.allTests()) {
+      const { state } = test.result();
+      if (state === 'passed') passed++;
+      // A test that was not run has shown nothing.
+      else failed++;
+    }
+  }
+  return { passed, failed };
+}

@@ -1,0 +1,37 @@
+/**
+ * `make verify`: makes the generated files anew and fails where that changes anything, so that nobody forgets to commit
+ * them or edits them by hand. What it made stays: committing it is the mending.
+ */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+/** Everything that `make generate` writes. */
+const generated = ['src/api/generated', 'docs/reference.md'];
+
+const before = contents();
+execFileSync(process.execPath, ['scripts/generate.ts'], { cwd: root, stdio: 'inherit' });
+const after = contents();
+const stale = [...new Set([...before.keys(), ...after.keys()])].filter((file) => before.get(file) !== after.get(file));
+if (stale.length > 0) {
+  console.error(`Not what "make generate" makes: ${stale.join(', ')}. It was made anew just now: commit it.`);
+  process.exitCode = 1;
+}
+const uncommitted = execFileSync('git', ['status', '--porcelain', '--', ...generated], { cwd: root, encoding: 'utf8' });
+if (process.env['CI'] && uncommitted !== '') {
+  console.error(`Generated files that are not committed:\n${uncommitted}`);
+  process.exitCode = 1;
+}
+
+/** Each generated file and what is in it. */
+function contents(): Map<string, string> {
+  const files = generated.flatMap((path) =>
+    path.endsWith('.md')
+      ? [path]
+      : readdirSync(join(root, path), { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map((entry) => join(entry.parentPath, entry.name)),
+  );
+  return new Map(files.map((file) => [file, readFileSync(join(root, file.replace(`${root}/`, '')), 'utf8')]));
+}
