@@ -14,6 +14,8 @@ export interface Output {
   readonly colour: boolean;
   /** Width in columns, read anew each time since a window can be resized; 80 where nobody knows. */
   columns(): number;
+  /** Height in lines, read anew each time; 24 where nobody knows. */
+  rows(): number;
 }
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';

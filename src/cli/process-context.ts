@@ -42,6 +42,7 @@ function output(stream: NodeJS.WriteStream): Output {
     isTTY: stream.isTTY === true,
     colour: stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
     columns: () => stream.columns ?? 80,
+    rows: () => stream.rows ?? 24,
   };
 }
 
