@@ -11,7 +11,8 @@ const pieceForm = /(\d+(?:\.\d+)?)(h|ms|m|s)/g;
 export function parseDuration(text: string): number | undefined {
   if (!wholeForm.test(text)) return undefined;
   let totalMs = 0;
-  for (const [, amount, unit] of text.matchAll(pieceForm)) totalMs += Number(amount) * unitsMs[unit as keyof typeof unitsMs];
+  for (const [, amount, unit] of text.matchAll(pieceForm))
+    totalMs += Number(amount) * unitsMs[unit as keyof typeof unitsMs];
   return Math.round(totalMs);
 }
 

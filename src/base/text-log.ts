@@ -40,8 +40,12 @@ function renderLine(options: TextLogOptions, level: LogLevel, message: string, f
   const label = level.padEnd(5);
   const shownLevel = options.colors ? `\u001b[${color[level]}m${label}\u001b[39m` : label;
   const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
-  const shownFields = pairs.map(([name, value]) => `${escape(name)}=${renderValue(value)}`).join(' ');
-  const line = [time, shownLevel, shownFields === '' ? escape(message) : `${escape(message)}  ${shownFields}`].join(' ');
+  const shownFields = pairs.map(([name, value]) => `${escapeControls(name)}=${renderValue(value)}`).join(' ');
+  const line = [
+    time,
+    shownLevel,
+    shownFields === '' ? escapeControls(message) : `${escapeControls(message)}  ${shownFields}`,
+  ].join(' ');
   const stacks = pairs.filter(([, value]) => value instanceof Error && isUnexpected(value));
   return `${[line, ...stacks.flatMap(([, value]) => renderStack(renderError(value)))].join('\n')}\n`;
 }
@@ -52,8 +56,8 @@ function renderValue(value: unknown): string {
     return quote(code === undefined ? message : `${message} (${code})`);
   }
   if (typeof value === 'string') return quote(value);
-  if (typeof value === 'object' && value !== null) return escape(renderObject(value));
-  return escape(String(value));
+  if (typeof value === 'object' && value !== null) return escapeControls(renderObject(value));
+  return escapeControls(String(value));
 }
 
 function renderObject(value: object): string {
@@ -66,19 +70,19 @@ function renderObject(value: object): string {
 
 /** Plain words stand as they are, anything else in quotation marks. */
 function quote(text: string): string {
-  return /^[\w.,:/@%+*-]+$/.test(text) ? text : escape(JSON.stringify(text));
+  return /^[\w.,:/@%+*-]+$/.test(text) ? text : escapeControls(JSON.stringify(text));
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
-function escape(text: string): string {
+function escapeControls(text: string): string {
   return text.replace(controlCharacter, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function renderStack(error: RenderedError): string[] {
   const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
-  const lines = frames.map((frame) => escape(stripVTControlCharacters(frame)));
+  const lines = frames.map((frame) => escapeControls(stripVTControlCharacters(frame)));
   if (error.cause === undefined) return lines;
-  return [...lines, `  caused by ${escape(error.cause.message)}`, ...renderStack(error.cause)];
+  return [...lines, `  caused by ${escapeControls(error.cause.message)}`, ...renderStack(error.cause)];
 }

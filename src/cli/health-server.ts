@@ -38,7 +38,11 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   return { host, port, close: () => close(server) };
 }
 
-async function respond(options: HealthServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(
+  options: HealthServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { status, body, contentType } = await answer(options, request);
   response.writeHead(status, {
     'Content-Type': contentType ?? 'text/plain; charset=utf-8',

@@ -48,15 +48,7 @@ export interface ControllerOptions {
 export const recheckDelayMs = 30_000;
 
 /** How a reconcile ended, as label of the metrics. `aborted`: it was told to stop, and what it says no longer counts. */
-export type Outcome =
-  | 'settled'
-  | 'requeue_after'
-  | 'backoff'
-  | 'retry_after'
-  | 'wait'
-  | 'stall'
-  | 'bug'
-  | 'aborted';
+export type Outcome = 'settled' | 'requeue_after' | 'backoff' | 'retry_after' | 'wait' | 'stall' | 'bug' | 'aborted';
 
 export class Controller {
   readonly #options: ControllerOptions;
@@ -110,10 +102,7 @@ export class Controller {
     assert(this.#state === 'new', 'a controller runs once');
     this.#state = 'running';
     const { source, leadership } = this.#options;
-    const stops = [
-      source.subscribe((key) => this.enqueue(key)),
-      leadership.subscribe(() => this.#followLeadership()),
-    ];
+    const stops = [source.subscribe((key) => this.enqueue(key)), leadership.subscribe(() => this.#followLeadership())];
     this.#followLeadership();
     this.#startSoon();
     await aborted(signal);

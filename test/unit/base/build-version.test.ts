@@ -13,12 +13,20 @@ describe('build versions', () => {
     expect(parseBuildVersion('19.253-26')).toEqual({ major: 19, minor: 253, build: 26 });
   });
 
-  test.each(['', '19.253', '19-253.26', '19.253.26', 'v19.253-26', '19.253-26 ', '19.253-26\n', '-1.2-3', '19.253-x', '1.2-1234567890'])(
-    '%j is none',
-    (text) => {
-      expect(parseBuildVersion(text)).toBeUndefined();
-    },
-  );
+  test.each([
+    '',
+    '19.253',
+    '19-253.26',
+    '19.253.26',
+    'v19.253-26',
+    '19.253-26 ',
+    '19.253-26\n',
+    '-1.2-3',
+    '19.253-x',
+    '1.2-1234567890',
+  ])('%j is none', (text) => {
+    expect(parseBuildVersion(text)).toBeUndefined();
+  });
 
   test.each([
     ['19.99-1', '19.253-1'],
@@ -36,7 +44,9 @@ describe('build versions', () => {
       fc.property(version, version, (left, right) => {
         const order = compareBuildVersions(left, right);
         expect(Math.sign(order) + Math.sign(compareBuildVersions(right, left))).toBe(0);
-        expect(order === 0).toBe(left.major === right.major && left.minor === right.minor && left.build === right.build);
+        expect(order === 0).toBe(
+          left.major === right.major && left.minor === right.minor && left.build === right.build,
+        );
         expect(parse(`${left.major}.${left.minor}-${left.build}`)).toEqual(left);
       }),
     );

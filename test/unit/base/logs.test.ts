@@ -13,7 +13,9 @@ function collect(create: (output: { write(line: string): void }) => Logger): { l
 
 const json = (level: LogLevel = 'info') => collect((output) => createJsonLogger({ level, output }));
 const text = (level: LogLevel = 'info', colors = false) =>
-  collect((output) => createTextLogger({ level, colors, output, clock: new VirtualClock(Date.UTC(2026, 10, 1, 14, 3, 7)) }));
+  collect((output) =>
+    createTextLogger({ level, colors, output, clock: new VirtualClock(Date.UTC(2026, 10, 1, 14, 3, 7)) }),
+  );
 
 const circular: { self?: unknown } = {};
 circular.self = circular;

@@ -191,7 +191,7 @@ describe('a work queue', () => {
         }
         for (const rest of processing) queue.done(rest);
         processing.clear();
-        while (take()) continue;
+        while (take());
         expect(wanted).toEqual(new Set());
         for (const rest of processing) queue.done(rest);
         expect(queue.size()).toBe(0);
