@@ -262,7 +262,7 @@ export class FleetListing {
 
   async #continueSweep(sweep: Sweep): Promise<void> {
     const build = sweep.view.builds[sweep.build];
-    const limit = this.#pageSize.limit();
+    const limit = this.#pageSize.rows();
     let page: readonly Collector[];
     let sentAtMs: number;
     try {

@@ -4,53 +4,54 @@
  */
 import { ServiceError } from '../service/service-error.ts';
 
-/** Tried from the second on; the first only once a page of the second came back full. */
-const limits = [10_000, 1_000, 500, 100, 50] as const;
-/** The documented default: no service cuts below it. */
+const limits = [50, 100, 500, 1_000, 10_000] as const;
+/** Asked for first; more only once it came back full. */
+const firstLimit = 1_000;
+/** The documented default: no service cuts below it, so a page that is shorter is the last. */
 const defaultRows = 50;
 
 export class PageSize {
-  /** Index into `limits` of the limit asked for. */
-  #step = 1;
-  /** The largest limit that was not refused is `limits[#smallestStep]`. */
-  #smallestStep = 0;
-  /** The largest page that was followed by another row. */
+  #limit: number = firstLimit;
+  /** The largest limit that was not refused. */
+  #ceiling: number = limits[limits.length - 1] as number;
+  /** Proven: the service cuts its pages down to this. */
   #cut: number | undefined;
+  /** Rows of a page that was shorter than asked for: the end, or cut down. The next page tells. */
+  #suspect: number | undefined;
 
-  /** The limit to ask for. */
-  limit(): number {
-    return this.#cut ?? limits[this.#step] ?? defaultRows;
-  }
-
-  /** Rows of a full page. */
+  /** The limit to ask for, which is also how many rows a full page has. */
   rows(): number {
-    return this.limit();
+    return this.#cut ?? this.#limit;
   }
 
   /** Takes note of a refused limit; false when the failure was another, or no smaller limit is left. */
   refused(thrown: unknown, limit: number): boolean {
-    if (!(thrown instanceof ServiceError) || thrown.status !== 400 || limit <= defaultRows) return false;
+    if (!(thrown instanceof ServiceError) || thrown.status !== 400) return false;
+    const smaller = limits.findLast((candidate) => candidate < limit);
+    if (smaller === undefined) return false;
+    this.#ceiling = smaller;
+    this.#limit = smaller;
     this.#cut = undefined;
-    this.#step = Math.max(this.#step, limits.findIndex((candidate) => candidate < limit));
-    this.#smallestStep = this.#step;
     return true;
   }
 
   /** Takes note of an answer with `rows` rows to `limit` at `offset`; returns whether the list ends with it. */
   learn(limit: number, rows: number, offset: number): boolean {
+    const suspect = this.#suspect;
+    this.#suspect = undefined;
     if (rows === 0) return true;
+    if (suspect !== undefined) this.#cut = suspect;
     if (rows >= limit) {
-      // Full pages are worth asking for more, unless that was refused or cut down before.
-      if (this.#cut === undefined && this.#step > this.#smallestStep && offset === 0) this.#step--;
+      if (offset === 0 && this.#cut === undefined) this.#grow();
       return false;
     }
-    if (rows < defaultRows) return true;
-    if (offset > 0 && this.#cut === undefined && limit === limits[0] && rows < limits[1]) return true;
-    if (this.#cut === undefined) {
-      // Either the end, or cut down: the next page tells. Until then this is what a page holds.
-      this.#cut = rows;
-      return false;
-    }
-    return rows < this.#cut;
+    if (rows < defaultRows || this.#cut !== undefined) return rows < this.rows();
+    this.#suspect = rows;
+    return false;
+  }
+
+  #grow(): void {
+    const larger = limits.find((candidate) => candidate > this.#limit);
+    if (larger !== undefined && larger <= this.#ceiling) this.#limit = larger;
   }
 }

@@ -1,0 +1,226 @@
+/**
+ * How an attempt to upgrade one collector goes on: a pure state machine from evidence to the next entry.
+ *
+ *               ┌─ not sent ──────────────► (withdrawn: as if it had never been)
+ *   intended ───┼─ 202 ───────────────────► accepted ─── task status, listing, 35 min ──► ended
+ *      ▲        ├─ in.upgrading ──────────► adopted ──── listing, 35 min ───────────────► ended
+ *      │        ├─ another refusal ───────► ended (U11)
+ *      │        └─ 5xx, time-out, reset ──► unknown ──── listing at the target, 35 min ─► ended
+ *      └──────────── probe (U3) ───────────────┘
+ *
+ * It leaves to others: whether a probe or a retry may be posted now (`admission.ts`), and what to read next (`watch-plan.ts`).
+ */
+import type { Row } from '../fleet/fleet-listing.ts';
+import type { UpgradeTask } from '../service/upgrade-service.ts';
+import type { Attempt, Ending, EndingKind, Entry } from './ledger.ts';
+import type { PolicySettings } from './settings.ts';
+
+/** What became of a POST. */
+export type PostOutcome =
+  | { readonly kind: 'accepted'; readonly taskId: string }
+  | { readonly kind: 'refused'; readonly serviceCode: string; readonly message: string }
+  | { readonly kind: 'notSent' }
+  | { readonly kind: 'unknown'; readonly message: string };
+
+/** What a read of a task's status said. */
+export type TaskReading = { readonly kind: 'task'; readonly task: UpgradeTask } | { readonly kind: 'notFound' };
+
+/** All that is known about one collector when its attempt is judged. */
+export interface Evidence {
+  readonly row: Row | undefined;
+  readonly posted: PostOutcome | undefined;
+  readonly task: TaskReading | undefined;
+  /** Whether a POST of this process is on its way. */
+  readonly flying: boolean;
+  /** Whether listings show who is at the attempt's version (U7). */
+  readonly observable: boolean;
+  /** When the first request of the newest complete sweep was sent. */
+  readonly sweptSinceMs: number | undefined;
+}
+
+export interface Moment {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/** The entry after this evidence; the same object when nothing changed, undefined when nothing is left to remember. */
+export function settleEntry(entry: Entry, evidence: Evidence, now: Moment, settings: PolicySettings): Entry | undefined {
+  const { open } = entry;
+  if (!open) return entry;
+  switch (open.state) {
+    case 'intended':
+      return settleIntended(entry, open, evidence, now);
+    case 'accepted':
+      return settleByTask(entry, open, evidence, now) ?? settleByListing(entry, open, evidence, now, settings);
+    case 'unknown':
+    case 'adopted':
+      return settleByListing(entry, open, evidence, now, settings);
+  }
+}
+
+/** Whether the outcome is unknown and a listing sent at least G later shows another version: a probe may be posted (U3). */
+export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
+  return (
+    attempt.state === 'unknown' &&
+    row !== undefined &&
+    row.seenAtMs >= attempt.sinceMs + settings.graceMs &&
+    row.collector.collectorVersion !== attempt.toVersion
+  );
+}
+
+/** From when on a listing, by the time of its sending, is evidence for this attempt (U3, U7). */
+export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): number {
+  return attempt.state === 'unknown' || attempt.needsGrace ? attempt.sinceMs + settings.graceMs : attempt.sinceMs;
+}
+
+function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: Moment): Entry | undefined {
+  const { posted } = evidence;
+  if (!posted) {
+    // A process that is no more wrote it ahead: whether it was sent is not known.
+    return evidence.flying ? entry : reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
+  }
+  switch (posted.kind) {
+    case 'accepted':
+      return reopen(entry, open, { state: 'accepted', taskId: posted.taskId, sinceMs: now.monotonicMs });
+    case 'unknown':
+      return reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
+    case 'notSent':
+      return open.probe ? reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs }) : withdraw(entry);
+    case 'refused':
+      return settleRefused(entry, open, posted.serviceCode, posted.message, evidence, now);
+  }
+}
+
+/** U11. A probe's refusals say how the attempt of which it is the probe stands. */
+function settleRefused(
+  entry: Entry,
+  open: Attempt,
+  serviceCode: string,
+  message: string,
+  { row }: Evidence,
+  now: Moment,
+): Entry | undefined {
+  const refused = withdraw(entry) ?? { ...entry, open: undefined, used: 0 };
+  const end = (kind: EndingKind) => close(open.probe ? entry : refused, open, kind, message, now, row);
+  switch (refusalOf(serviceCode)) {
+    case 'inUpgrading':
+      return open.probe
+        ? reopen(entry, open, { state: 'adopted', sinceMs: now.monotonicMs })
+        : reopen(refused, open, { state: 'adopted', ours: false, sinceMs: now.monotonicMs });
+    case 'notAlive':
+      return open.probe ? reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs }) : end('offline');
+    case 'collectorInvalid':
+      return end('invalid');
+    case 'versionInvalid':
+      // A service may refuse a POST towards the version that already runs: the probe's attempt may have succeeded.
+      return open.probe ? reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs }) : end('refused');
+    case 'typeInvalid':
+    case 'other':
+      return end('refused');
+  }
+}
+
+type Refusal = 'inUpgrading' | 'notAlive' | 'typeInvalid' | 'versionInvalid' | 'collectorInvalid' | 'other';
+
+function refusalOf(serviceCode: string): Refusal {
+  switch (serviceCode) {
+    case 'collector.in.upgrading':
+      return 'inUpgrading';
+    case 'collector.not.alive':
+      return 'notAlive';
+    case 'collector.type.invalid':
+      return 'typeInvalid';
+    case 'collector.version.invalid':
+      return 'versionInvalid';
+    case 'collector.invalid':
+      return 'collectorInvalid';
+    default:
+      return 'other';
+  }
+}
+
+/** Undefined where the task says nothing final, or is not the attempt's (U4). */
+function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Moment): Entry | undefined {
+  if (evidence.task?.kind !== 'task') return undefined;
+  const { task } = evidence.task;
+  if (task.collectorId !== entry.collectorId || task.toVersion !== open.toVersion) return undefined;
+  switch (task.status) {
+    case 'succeeded':
+      return close(entry, open, 'updated', '', now, evidence.row);
+    case 'failed':
+      return close(entry, open, 'failed', task.message ?? 'the service gave no reason', now, evidence.row);
+    case 'notStarted':
+    case 'pending':
+    case 'progressing':
+    case 'unknown':
+      return undefined;
+  }
+}
+
+function settleByListing(
+  entry: Entry,
+  open: Attempt,
+  evidence: Evidence,
+  now: Moment,
+  settings: PolicySettings,
+): Entry | undefined {
+  const { row } = evidence;
+  const fresh = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings);
+  if (fresh && row.collector.collectorVersion === open.toVersion) return close(entry, open, 'updated', '', now, row);
+  const changed = fresh && entry.before !== undefined && row.collector.collectorVersion !== entry.before;
+  // Somebody else's upgrade went to a version of their own: it has ended, and the collector is as any other again.
+  if (!open.ours && changed) return forgetOpen(entry);
+
+  const limitMs = open.sinceMs + settings.openLimitMs;
+  if (now.monotonicMs < limitMs) return entry;
+  if (row !== undefined && row.seenAtMs >= limitMs) return endWithout(entry, open, now, row);
+  if (!evidence.observable) return close(entry, open, 'unobservable', notObservable(open), now, row);
+  // Not in the listing any more, although it was swept twice since: it is gone.
+  if (row === undefined && (evidence.sweptSinceMs ?? 0) >= limitMs) return undefined;
+  return entry;
+}
+
+function endWithout(entry: Entry, open: Attempt, now: Moment, row: Row): Entry | undefined {
+  if (!open.ours) return forgetOpen(entry);
+  const message = `no end within ${Math.round((now.monotonicMs - open.sinceMs) / 60_000)} minutes`;
+  return close(entry, open, 'timedOut', message, now, row);
+}
+
+function notObservable(open: Attempt): string {
+  return `no listing can show collectors at ${open.toVersion}, the only build of the service`;
+}
+
+function reopen(entry: Entry, open: Attempt, change: Partial<Attempt>): Entry {
+  return { ...entry, open: { ...open, ...change } };
+}
+
+/** The attempt was never sent: it counts for nothing. */
+function withdraw(entry: Entry): Entry | undefined {
+  return forgetOpen({ ...entry, used: Math.max(0, entry.used - 1) });
+}
+
+function forgetOpen(entry: Entry): Entry | undefined {
+  const rest = { ...entry, open: undefined };
+  return rest.used === 0 && rest.drifts === 0 && rest.ending === undefined ? undefined : rest;
+}
+
+function close(
+  entry: Entry,
+  open: Attempt,
+  kind: EndingKind,
+  message: string,
+  now: Moment,
+  row: Row | undefined,
+): Entry {
+  const ending: Ending = {
+    kind,
+    toVersion: open.toVersion,
+    taskId: open.taskId,
+    message,
+    startedAtMs: open.startedAtMs,
+    endedAtMs: now.wallMs,
+    sinceMs: now.monotonicMs,
+    lastSeenAliveMs: kind === 'offline' ? row?.collector.lastSeenAliveMs : undefined,
+  };
+  return { ...entry, open: undefined, ending };
+}

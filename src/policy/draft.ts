@@ -1,0 +1,57 @@
+/**
+ * The ledger as it will be after this decision: changes laid over the ledger and the roster, which stay as they are until the
+ * changes have been written. That keeps `decide` pure, and makes a failed write undo itself.
+ */
+import type { Entry, EntryChange, Ledger } from './ledger.ts';
+import type { Counts, Roster } from './roster.ts';
+import type { Standing } from './standing.ts';
+
+export class Draft {
+  readonly #ledger: Ledger;
+  readonly #roster: Roster;
+  readonly #changes = new Map<string, Entry | undefined>();
+  #openDelta = 0;
+
+  constructor(ledger: Ledger, roster: Roster) {
+    this.#ledger = ledger;
+    this.#roster = roster;
+  }
+
+  entry(collectorId: string): Entry | undefined {
+    return this.#changes.has(collectorId) ? this.#changes.get(collectorId) : this.#ledger.entry(collectorId);
+  }
+
+  set(collectorId: string, entry: Entry | undefined): void {
+    this.#openDelta += Number(entry?.open !== undefined) - Number(this.entry(collectorId)?.open !== undefined);
+    this.#changes.set(collectorId, entry);
+  }
+
+  get openCount(): number {
+    return this.#ledger.open().size + this.#openDelta;
+  }
+
+  /** Entries with an open attempt, changes counted in. */
+  *open(): IterableIterator<Entry> {
+    for (const [id, entry] of this.#ledger.open()) if (!this.#changes.has(id)) yield entry;
+    for (const entry of this.#changes.values()) if (entry?.open) yield entry;
+  }
+
+  standing(collectorId: string): Standing | undefined {
+    if (!this.#changes.has(collectorId)) return this.#roster.standingNow(collectorId);
+    return this.#roster.standing(collectorId, this.#changes.get(collectorId));
+  }
+
+  counts(): Counts {
+    const counts = { ...this.#roster.counts };
+    for (const [id, entry] of this.#changes) {
+      const before = this.#roster.standingNow(id);
+      if (before !== undefined) counts[before]--;
+      if (before !== undefined || entry) counts[this.#roster.standing(id, entry)]++;
+    }
+    return counts;
+  }
+
+  changes(): readonly EntryChange[] {
+    return [...this.#changes].map(([collectorId, entry]) => ({ collectorId, entry }));
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Which collectors a selector matches. All members are ANDed; an absent field matches `NotIn` and `DoesNotExist` only; names
+ * compare case-sensitively. Compiled once per generation, since it is asked about every collector of the fleet.
+ *
+ * Globs are matched by a two-pointer walk, not by regular expressions: no pattern makes it slow.
+ */
+import type { CollectorExpression, CollectorSelector } from '../api/generated/collector-version-policy.ts';
+import { unreachable } from '../base/assert.ts';
+import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
+import type { Collector } from '../service/upgrade-service.ts';
+
+export type Matcher = (collector: Collector) => boolean;
+
+/** Matches who is selected and not excluded. */
+export function compileSelection(selector: CollectorSelector, exclude: readonly CollectorSelector[] = []): Matcher {
+  const included = compileSelector(selector);
+  const excluded = exclude.map(compileSelector);
+  return (collector) => included(collector) && !excluded.some((matches) => matches(collector));
+}
+
+function compileSelector(selector: CollectorSelector): Matcher {
+  const tests: Matcher[] = [];
+  const { matchNames, matchFields, matchExpressions } = selector;
+  if (matchNames && matchNames.length > 0) {
+    tests.push((collector) => matchNames.some((pattern) => matchesGlob(pattern, collector.name)));
+  }
+  for (const [key, value] of Object.entries(matchFields ?? {})) {
+    tests.push((collector) => fieldText(collector, key) === value);
+  }
+  for (const expression of matchExpressions ?? []) tests.push(compileExpression(expression));
+  return (collector) => tests.every((test) => test(collector));
+}
+
+function compileExpression({ key, operator, values = [] }: CollectorExpression): Matcher {
+  switch (operator) {
+    case 'In':
+      return (collector) => {
+        const text = fieldText(collector, key);
+        return text !== undefined && values.includes(text);
+      };
+    case 'NotIn':
+      return (collector) => {
+        const text = fieldText(collector, key);
+        return text === undefined || !values.includes(text);
+      };
+    case 'Exists':
+      return (collector) => fieldText(collector, key) !== undefined;
+    case 'DoesNotExist':
+      return (collector) => fieldText(collector, key) === undefined;
+    case 'Lt':
+      return compileComparison(values, (order) => order < 0);
+    case 'Lte':
+      return compileComparison(values, (order) => order <= 0);
+    case 'Gt':
+      return compileComparison(values, (order) => order > 0);
+    case 'Gte':
+      return compileComparison(values, (order) => order >= 0);
+    default:
+      return unreachable(operator);
+  }
+}
+
+/** Comparisons are of versions only. A version that cannot be read is neither older nor newer than any. */
+function compileComparison(values: readonly string[], holds: (order: number) => boolean): Matcher {
+  const bound: BuildVersion | undefined = parseBuildVersion(values[0] ?? '');
+  return (collector) => {
+    const version = parseBuildVersion(collector.collectorVersion ?? '');
+    return bound !== undefined && version !== undefined && holds(compareBuildVersions(version, bound));
+  };
+}
+
+/** A field of a collector as text; an absent or empty one is undefined. */
+function fieldText(collector: Collector, key: string): string | undefined {
+  const value = collector[key as keyof Collector];
+  return value === undefined || value === '' ? undefined : String(value);
+}
+
+/** `*` stands for any run of characters, `?` for one. Time is bounded by the product of the lengths. */
+export function matchesGlob(pattern: string, text: string): boolean {
+  let at = 0;
+  let place = 0;
+  let star = -1;
+  let retry = 0;
+  while (at < text.length) {
+    if (place < pattern.length && pattern[place] === '*') {
+      star = place++;
+      retry = at;
+    } else if (place < pattern.length && (pattern[place] === '?' || pattern[place] === text[at])) {
+      place++;
+      at++;
+    } else if (star >= 0) {
+      place = star + 1;
+      at = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[place] === '*') place++;
+  return place === pattern.length;
+}

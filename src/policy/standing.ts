@@ -1,0 +1,118 @@
+/**
+ * How one collector stands towards a policy: the one place where a listing's row, the ledger's entry, ownership and the spec
+ * come together. Each collector has exactly one standing; the counts in status are counts of these.
+ */
+import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
+import type { Row } from '../fleet/fleet-listing.ts';
+import type { Ending, Entry } from './ledger.ts';
+import type { PolicySettings } from './settings.ts';
+
+/**
+ * - `updated`: at the target. - `inProgress`: an upgrade runs, ours or somebody's.
+ * - `pending`: may be upgraded at once. - `retrying`: failed, with attempts left. - `drifting`: was at the target and left it.
+ * - `failed`: no attempts left. - `offline`: not running. - `newer`: beyond the target, and no leave to go back.
+ * - `skipped`: cannot be upgraded, for a reason. - `foreign`: belongs to another policy.
+ */
+export type Standing =
+  | 'updated'
+  | 'inProgress'
+  | 'pending'
+  | 'retrying'
+  | 'drifting'
+  | 'failed'
+  | 'offline'
+  | 'newer'
+  | 'skipped'
+  | 'foreign';
+
+export type SkipReason =
+  | 'HostedCollector'
+  | 'VersionUnreadable'
+  | 'VersionNotObservable'
+  | 'RefusedByService'
+  | 'NotPermitted'
+  | 'Contested';
+
+export interface StandingContext {
+  readonly targetVersion: string;
+  readonly target: BuildVersion | undefined;
+  readonly allowDowngrade: boolean;
+  readonly retryLimit: number;
+  readonly settings: PolicySettings;
+}
+
+export interface StandingInput {
+  readonly row: Row | undefined;
+  readonly entry: Entry | undefined;
+  /** Whether the collector belongs to this policy. */
+  readonly owned: boolean;
+  /** Whether an upgrade that is not in this ledger is in flight, as far as this process knows (U13). */
+  readonly busyElsewhere: boolean;
+  /** Whether it was at the target before, in this rollout, and was then seen elsewhere (U8). */
+  readonly drifted: boolean;
+}
+
+/** Twice is once too often (U8). */
+const maxDrifts = 1;
+
+export function standingOf(input: StandingInput, context: StandingContext): Standing {
+  const { row, entry } = input;
+  if (entry?.open) return 'inProgress';
+  if (!input.owned) return 'foreign';
+  if (isUpdated(row, entry?.ending, context)) return 'updated';
+  if (skipReason(input, context)) return 'skipped';
+  if (input.busyElsewhere) return 'inProgress';
+  if (isNewer(row, context)) return 'newer';
+  const ending = entry?.ending;
+  if (entry && hasFailed(ending)) {
+    return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
+  }
+  if (isOffline(row, ending)) return 'offline';
+  return input.drifted || ending?.kind === 'updated' ? 'drifting' : 'pending';
+}
+
+/** Why a collector is left alone, or undefined where it is not. */
+export function skipReason(input: StandingInput, context: StandingContext): SkipReason | undefined {
+  const { row, entry } = input;
+  const ending = entry?.ending;
+  if (ending?.kind === 'unobservable') return 'VersionNotObservable';
+  if (ending?.kind === 'refused') return 'RefusedByService';
+  if (ending?.kind === 'invalid') return 'NotPermitted';
+  if (row && row.collector.collectorType === 'Hosted') return 'HostedCollector';
+  if (!row) return undefined;
+  if (!parseBuildVersion(row.collector.collectorVersion ?? '')) return 'VersionUnreadable';
+  const left = input.drifted || ending?.kind === 'updated';
+  if (left && entry && entry.drifts >= maxDrifts && isOffTarget(row, ending, context)) return 'Contested';
+  return undefined;
+}
+
+export function hasFailed(ending: Ending | undefined): boolean {
+  return ending?.kind === 'failed' || ending?.kind === 'timedOut';
+}
+
+function isUpdated(row: Row | undefined, ending: Ending | undefined, context: StandingContext): boolean {
+  if (row?.collector.collectorVersion === context.targetVersion) {
+    // What a listing showed before the attempt failed is older than the failure.
+    return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
+  }
+  return ending?.kind === 'updated' && !isOffTarget(row, ending, context);
+}
+
+/** Whether a listing sent G after the upgrade shows another version than the target (U8). */
+function isOffTarget(row: Row | undefined, ending: Ending | undefined, context: StandingContext): boolean {
+  if (!row || row.collector.collectorVersion === context.targetVersion) return false;
+  return ending?.kind !== 'updated' || row.seenAtMs >= ending.sinceMs + context.settings.graceMs;
+}
+
+function isNewer(row: Row | undefined, context: StandingContext): boolean {
+  if (context.allowDowngrade || !row || !context.target) return false;
+  const version = parseBuildVersion(row.collector.collectorVersion ?? '');
+  return version !== undefined && compareBuildVersions(version, context.target) > 0;
+}
+
+function isOffline(row: Row | undefined, ending: Ending | undefined): boolean {
+  if (!row) return false;
+  if (row.collector.alive === false) return true;
+  if (ending?.kind !== 'offline') return false;
+  return (row.collector.lastSeenAliveMs ?? 0) <= (ending.lastSeenAliveMs ?? 0);
+}

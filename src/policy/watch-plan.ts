@@ -1,0 +1,196 @@
+/**
+ * What to read next so that every open attempt comes to its end, at the least cost (U9): one page shows all attempts whose
+ * collectors lie on it, so a page is read once those that should have ended lie together; a task's own status is
+ * read where that is cheaper, or where the page cannot tell.
+ *
+ * It says what is due now and when to look again; it sends nothing.
+ */
+import type { Row } from '../fleet/fleet-listing.ts';
+import { evidenceFromMs } from './attempt.ts';
+import type { Attempt, Entry } from './ledger.ts';
+import type { PolicySettings } from './settings.ts';
+
+/** What was read about an attempt by its task id, by this process. */
+export interface TaskReads {
+  readonly count: number;
+  readonly lastMs: number;
+}
+
+export interface WatchInput {
+  readonly open: Iterable<Entry>;
+  readonly row: (collectorId: string) => Row | undefined;
+  /** The page that shows a collector, or undefined where its place is not known. */
+  readonly pageOf: (collectorId: string) => number | undefined;
+  readonly reads: ReadonlyMap<string, TaskReads>;
+  /** Whether listings show who is at this version (U7). */
+  readonly observes: (version: string) => boolean;
+  readonly typicalMs: number | undefined;
+  /** Whether somebody waits for a place: then ended ones are looked for at once. */
+  readonly pressed: boolean;
+  readonly nowMs: number;
+  readonly settings: PolicySettings;
+}
+
+export interface WatchPlan {
+  /** Page → the request must be sent at or after this. */
+  readonly pages: ReadonlyMap<number, number>;
+  /** Collectors whose open attempt's task is to be read. */
+  readonly tasks: readonly string[];
+  /** A sweep is needed whose requests are sent at or after this. */
+  readonly sweepAfterMs: number | undefined;
+  /** When to look again. */
+  readonly nextMs: number;
+}
+
+/** While nothing is known of how long upgrades take, this many are watched closely. */
+const samples = 3;
+/** Fewer attempts than this on a page are cheaper to read one by one. */
+const pageWorth = 2;
+const shortestRereadMs = 10_000;
+const longestRereadMs = 5 * 60_000;
+const unknownTypicalMs = 3 * 60_000;
+
+interface DuePage {
+  due: number;
+  /** Accepted attempts on this page that are not due yet, but will be within the wait. */
+  soon: number;
+  oldestDueMs: number;
+  readonly ids: string[];
+}
+
+export function planWatch(input: WatchInput): WatchPlan {
+  const plan = new PlanBuilder(input);
+  for (const entry of input.open) plan.consider(entry);
+  return plan.build();
+}
+
+class PlanBuilder {
+  readonly #input: WatchInput;
+  readonly #pages = new Map<number, number>();
+  readonly #tasks: string[] = [];
+  readonly #duePages = new Map<number, DuePage>();
+  readonly #unsampled: { readonly id: string; readonly sinceMs: number }[] = [];
+  #sweepAfterMs: number | undefined;
+  #nextMs = Number.POSITIVE_INFINITY;
+
+  constructor(input: WatchInput) {
+    this.#input = input;
+  }
+
+  consider(entry: Entry): void {
+    const { open } = entry;
+    if (!open) return;
+    const { nowMs, settings } = this.#input;
+    const limitMs = open.sinceMs + settings.openLimitMs;
+    if (open.state !== 'intended') {
+      if (nowMs >= limitMs) {
+        this.#wantListing(entry.collectorId, limitMs);
+        return;
+      }
+      this.#wake(limitMs);
+    }
+    switch (open.state) {
+      case 'intended':
+        return;
+      case 'unknown':
+        this.#wantListing(entry.collectorId, evidenceFromMs(open, settings));
+        return;
+      case 'adopted':
+        this.#considerAdopted(entry.collectorId, open);
+        return;
+      case 'accepted':
+        this.#considerAccepted(entry.collectorId, open);
+        return;
+    }
+  }
+
+  build(): WatchPlan {
+    this.#sample();
+    for (const [page, due] of this.#duePages) this.#planPage(page, due);
+    return { pages: this.#pages, tasks: this.#tasks, sweepAfterMs: this.#sweepAfterMs, nextMs: this.#nextMs };
+  }
+
+  #considerAdopted(id: string, open: Attempt): void {
+    const { typicalMs = unknownTypicalMs, row, settings } = this.#input;
+    const seenMs = row(id)?.seenAtMs ?? 0;
+    const everyMs = Math.max(settings.graceMs, typicalMs / 2);
+    this.#wantListing(id, Math.max(evidenceFromMs(open, settings) + typicalMs, seenMs + everyMs));
+  }
+
+  #considerAccepted(id: string, open: Attempt): void {
+    const { typicalMs, row, reads, nowMs, observes, pageOf, settings } = this.#input;
+    if (typicalMs === undefined) {
+      this.#unsampled.push({ id, sinceMs: open.sinceMs });
+      return;
+    }
+    const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
+    const read = reads.get(id);
+    const seenMs = row(id)?.seenAtMs ?? 0;
+    const lookedMs = Math.max(read?.lastMs ?? 0, seenMs >= dueMs ? seenMs : 0);
+    if (lookedMs >= dueMs) {
+      // It should have ended and has not: its own status tells, asked for ever more rarely.
+      const looks = read?.count ?? 0;
+      const waitMs = Math.min(longestRereadMs, Math.max(shortestRereadMs, (typicalMs / 4) * 2 ** Math.min(looks, 8)));
+      this.#readTaskAt(id, lookedMs + waitMs);
+      return;
+    }
+    const page = observes(open.toVersion) ? pageOf(id) : undefined;
+    if (page === undefined) {
+      this.#readTaskAt(id, dueMs);
+      return;
+    }
+    const onPage = this.#duePages.get(page) ?? { due: 0, soon: 0, oldestDueMs: dueMs, ids: [] };
+    this.#duePages.set(page, onPage);
+    onPage.oldestDueMs = Math.min(onPage.oldestDueMs, dueMs);
+    if (dueMs <= nowMs) {
+      onPage.due++;
+      onPage.ids.push(id);
+    } else {
+      if (dueMs <= nowMs + settings.pageWaitMs) onPage.soon++;
+      this.#wake(dueMs);
+    }
+  }
+
+  /** A page is read when all on it that will be due soon are, when the oldest has waited enough, or when places are wanted. */
+  #planPage(page: number, { due, soon, oldestDueMs, ids }: DuePage): void {
+    if (due === 0) return;
+    const { nowMs, pressed, settings } = this.#input;
+    const readAtMs = soon === 0 ? nowMs : oldestDueMs + settings.pageWaitMs;
+    if (readAtMs > nowMs && !pressed) {
+      this.#wake(readAtMs);
+    } else if (due >= pageWorth || this.#pages.has(page)) {
+      this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, nowMs));
+    } else {
+      this.#tasks.push(...ids);
+    }
+  }
+
+  /** Before anything is known, a few of the oldest are read closely; the rest waits for what they teach. */
+  #sample(): void {
+    const { reads, settings } = this.#input;
+    this.#unsampled.sort((left, right) => left.sinceMs - right.sinceMs);
+    for (const { id, sinceMs } of this.#unsampled.slice(0, samples)) {
+      this.#readTaskAt(id, (reads.get(id)?.lastMs ?? sinceMs) + settings.firstReadMs);
+    }
+  }
+
+  #readTaskAt(id: string, atMs: number): void {
+    if (atMs <= this.#input.nowMs) this.#tasks.push(id);
+    else this.#wake(atMs);
+  }
+
+  #wantListing(id: string, sentAfterMs: number): void {
+    if ((this.#input.row(id)?.seenAtMs ?? 0) >= sentAfterMs) return;
+    if (sentAfterMs > this.#input.nowMs) {
+      this.#wake(sentAfterMs);
+      return;
+    }
+    const page = this.#input.pageOf(id);
+    if (page === undefined) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
+    else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));
+  }
+
+  #wake(atMs: number): void {
+    if (atMs > this.#input.nowMs) this.#nextMs = Math.min(this.#nextMs, atMs);
+  }
+}
