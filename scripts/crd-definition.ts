@@ -1,0 +1,22 @@
+/** The part of a CustomResourceDefinition that the generators read. */
+import type { StructuralSchema } from '../src/api/structural-schema.ts';
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly jsonPath: string;
+  readonly description?: string;
+}
+
+export interface CrdVersion {
+  readonly name: string;
+  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+  readonly schema: { readonly openAPIV3Schema: StructuralSchema };
+}
+
+export interface CustomResourceDefinition {
+  readonly spec: {
+    readonly group: string;
+    readonly names: { readonly kind: string; readonly shortNames?: readonly string[] };
+    readonly versions: readonly CrdVersion[];
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * Makes what stands in the repository and follows from `crds/`: the TypeScript types and the schema of each kind
+ * (`src/api/generated/`) and the reference page (`docs/reference.md`). `make generate` writes; `make verify` writes and then finds
+ * the tree dirty if somebody forgot to.
+ *
+ * Invariant: the output depends on the files in `crds/` alone, so that two runs give the same bytes.
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parse } from 'yaml';
+import type { CustomResourceDefinition } from './crd-definition.ts';
+import { renderReference } from './reference-page.ts';
+import { renderSchema } from './schema-module.ts';
+import { renderTypes } from './schema-types.ts';
+
+const root = join(import.meta.dirname, '..');
+const crdDirectory = join(root, 'crds');
+const generatedDirectory = join(root, 'src/api/generated');
+
+const definitions: CustomResourceDefinition[] = [];
+mkdirSync(generatedDirectory, { recursive: true });
+for (const file of readdirSync(crdDirectory).sort()) {
+  if (!file.endsWith('.yaml')) continue;
+  const definition: CustomResourceDefinition = parse(readFileSync(join(crdDirectory, file), 'utf8'));
+  definitions.push(definition);
+  const name = basename(file, '.yaml');
+  writeFileSync(join(generatedDirectory, `${name}.ts`), await renderTypes(definition, `crds/${file}`));
+  writeFileSync(join(generatedDirectory, `${name}-schema.ts`), renderSchema(definition, `crds/${file}`));
+}
+writeFileSync(join(root, 'docs/reference.md'), renderReference(definitions));

@@ -1,0 +1,105 @@
+/** CRDs → docs/reference.md: every field with its type, default, bounds and description, in the order of the CRD. */
+import type { StructuralSchema } from '../src/api/structural-schema.ts';
+import type { CrdVersion, CustomResourceDefinition } from './crd-definition.ts';
+
+export function renderReference(definitions: readonly CustomResourceDefinition[]): string {
+  return `${[
+    '# Reference',
+    '',
+    'Generated from `crds/` by `make generate`. Edit the descriptions there instead.',
+    '',
+    ...definitions.flatMap(renderKind),
+  ]
+    .join('\n')
+    .trimEnd()}\n`;
+}
+
+function renderKind({ spec: { group, names, versions } }: CustomResourceDefinition): string[] {
+  return versions.flatMap((version) => {
+    const schema = version.schema.openAPIV3Schema;
+    const { spec, status } = schema.properties ?? {};
+    return [
+      `## ${names.kind}`,
+      '',
+      `\`${group}/${version.name}\`${names.shortNames ? `, short name \`${names.shortNames.join('`, `')}\`` : ''}`,
+      '',
+      schema.description ?? '',
+      '',
+      ...renderColumns(version),
+      ...(spec ? renderFields('spec', spec) : []),
+      ...(status ? renderFields('status', status) : []),
+    ];
+  });
+}
+
+function renderColumns({ additionalPrinterColumns = [] }: CrdVersion): string[] {
+  return [
+    'What `kubectl get` shows:',
+    '',
+    '| column | from | meaning |',
+    '| --- | --- | --- |',
+    ...additionalPrinterColumns.map(
+      ({ name, jsonPath, description }) => `| ${name} | \`${jsonPath}\` | ${cell(description ?? '')} |`,
+    ),
+    '',
+  ];
+}
+
+function renderFields(name: string, schema: StructuralSchema): string[] {
+  return [
+    `### ${name}`,
+    '',
+    schema.description ?? '',
+    '',
+    '| field | type | default | meaning |',
+    '| --- | --- | --- | --- |',
+    ...rowsOf(name, schema),
+    '',
+  ];
+}
+
+function rowsOf(path: string, schema: StructuralSchema): string[] {
+  const rows: string[] = [];
+  for (const [name, member] of Object.entries(schema.properties ?? {})) {
+    const memberPath = `${path}.${name}`;
+    const fallback = schema.required?.includes(name) ? 'required' : defaultOf(member);
+    rows.push(`| \`${memberPath}\` | ${typeOf(member)} | ${fallback} | ${cell(meaningOf(member))} |`);
+    if (member.properties) rows.push(...rowsOf(memberPath, member));
+    if (member.items?.properties) rows.push(...rowsOf(`${memberPath}[]`, member.items));
+  }
+  return rows;
+}
+
+/** The default of an object is what its members fall back to, and stands there. */
+function defaultOf({ default: value }: StructuralSchema): string {
+  return value === undefined || typeof value === 'object' ? '' : `\`${value}\``;
+}
+
+function meaningOf({
+  description = '',
+  enum: allowed,
+  minimum,
+  maximum,
+  maxItems,
+  maxProperties,
+}: StructuralSchema): string {
+  const bounds = [
+    allowed && `One of \`${allowed.join('`, `')}\`.`,
+    minimum !== undefined && maximum !== undefined && `From ${minimum} to ${maximum}.`,
+    maxItems !== undefined && `At most ${maxItems}.`,
+    maxProperties !== undefined && `At most ${maxProperties}.`,
+  ];
+  return [description, ...bounds].filter(Boolean).join(' ');
+}
+
+function typeOf(schema: StructuralSchema): string {
+  if (schema['x-kubernetes-int-or-string']) return 'integer or percentage';
+  if (schema.type === 'array') return `list of ${plural(typeOf(schema.items ?? {}))}`;
+  if (schema.additionalProperties) return `map of ${plural(typeOf(schema.additionalProperties))}`;
+  if (schema.format === 'date-time') return 'time';
+  return schema.type ?? '';
+}
+
+const plural = (type: string) => `${type}s`;
+
+const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

@@ -1,0 +1,96 @@
+/**
+ * CRD schema → TypeScript: the spec and the status of a kind as a reconciler sees them. Members with a default are never absent
+ * there, since both hosts fill defaults in before anybody reads; everything is readonly.
+ *
+ * A sub-schema with a `title` becomes a type of that name; two with the same title must have the same shape.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { compile, type JSONSchema } from 'json-schema-to-typescript';
+import type { StructuralSchema } from '../src/api/structural-schema.ts';
+import type { CustomResourceDefinition } from './crd-definition.ts';
+
+const style = { printWidth: 120, singleQuote: true };
+
+/** Named types in the order in which they are first needed. */
+type NamedTypes = Map<string, JSONSchema>;
+
+export async function renderTypes(definition: CustomResourceDefinition, source: string): Promise<string> {
+  const { spec, status } = definition.spec.versions[0]?.schema.openAPIV3Schema.properties ?? {};
+  if (!spec?.title || !status?.title)
+    throw new Error(`${source}: spec and status need a title, the name of their type`);
+  const named: NamedTypes = new Map();
+  convert(spec, named);
+  convert(status, named);
+  let text = `/** Generated from ${source} by \`make generate\`. Edit that file instead. */\n`;
+  for (const [name, schema] of named) {
+    text += `\n${await compile(schema, name, { bannerComment: '', additionalProperties: false, style })}`;
+  }
+  return wrapComments(readonlyMembers(text));
+}
+
+function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
+  const { title } = schema;
+  if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
+  const known = named.get(title);
+  if (known === undefined) {
+    // Its place in the order comes before the types that it needs.
+    named.set(title, {});
+    named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
+  } else {
+    const { title: _, description: __, ...knownShape } = known;
+    if (!isDeepStrictEqual(knownShape, convertShape(schema, named))) {
+      throw new Error(`two different schemas have the title ${title}`);
+    }
+  }
+  return { ...describe(schema), tsType: title };
+}
+
+const describe = ({ description }: StructuralSchema) => (description === undefined ? {} : { description });
+
+function convertShape(schema: StructuralSchema, named: NamedTypes): JSONSchema {
+  if (schema['x-kubernetes-int-or-string']) return { type: ['integer', 'string'] };
+  if (schema.type === 'array') {
+    const { description: _, ...items } = convert(schema.items ?? {}, named);
+    return { type: 'array', items };
+  }
+  if (schema.enum) return { type: 'string', enum: [...schema.enum] };
+  if (schema.type !== 'object') return { type: schema.type as 'string' };
+  if (schema.additionalProperties) {
+    return { type: 'object', additionalProperties: convert(schema.additionalProperties, named) };
+  }
+  const members = Object.entries(schema.properties ?? {});
+  return {
+    type: 'object',
+    properties: Object.fromEntries(members.map(([name, member]) => [name, convert(member, named)])),
+    required: members
+      .filter(([name, member]) => schema.required?.includes(name) || member.default !== undefined)
+      .map(([name]) => name),
+  };
+}
+
+/** The compiler knows no `readonly`; its output has one member a line, which makes it easy to add. */
+function readonlyMembers(text: string): string {
+  return text
+    .replace(/^( +)(\w+\??|\[k: string\]):/gm, '$1readonly $2:')
+    .replace(/: (\(?\w[\w |]*\)?)\[\];$/gm, ': readonly $1[];');
+}
+
+const commentWidth = 120;
+
+function wrapComments(text: string): string {
+  return text.replace(/^( *)\/\*\*\n((?: *\*(?: .*)?\n)+?) *\*\/$/gm, (_, indent: string, body: string) => {
+    const words = body
+      .replace(/^ *\* ?/gm, '')
+      .trim()
+      .split(/\s+/);
+    const single = `${indent}/** ${words.join(' ')} */`;
+    if (single.length <= commentWidth) return single;
+    const lines = [`${indent} *`];
+    for (const word of words) {
+      const extended = `${lines.at(-1)} ${word}`;
+      if (extended.length <= commentWidth) lines[lines.length - 1] = extended;
+      else lines.push(`${indent} * ${word}`);
+    }
+    return [`${indent}/**`, ...lines, `${indent} */`].join('\n');
+  });
+}

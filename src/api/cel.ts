@@ -1,0 +1,107 @@
+/**
+ * The CEL rules of a schema (`x-kubernetes-validations`), evaluated as an API server would: top-down over a resource whose
+ * defaults are filled in, each rule with the value of its schema as `self`.
+ *
+ * Rules that name `oldSelf` speak about a change: they are passed over when a resource is made, and where the older resource has
+ * no such value. Leaves cost limits to the API server, which refuses a CRD that is too dear. Loads the CEL engine: import lazily.
+ */
+import { Environment, type ParseResult } from '@marcbachmann/cel-js';
+import type { JsonPath } from './json-path.ts';
+import type { StructuralSchema, ValidationRule } from './structural-schema.ts';
+
+export interface RuleViolation {
+  readonly path: JsonPath;
+  readonly message: string;
+}
+
+/** What every rule finds in `value`; with `previous`, as a change from that. `skip` names paths that are not worth a rule. */
+export function evaluateRules(
+  schema: StructuralSchema,
+  value: unknown,
+  previous?: unknown,
+  skip: (path: JsonPath) => boolean = () => false,
+): readonly RuleViolation[] {
+  const violations: RuleViolation[] = [];
+  visit({ schema, value, previous, path: [] }, (place) => {
+    if (skip(place.path)) return;
+    for (const rule of place.schema['x-kubernetes-validations'] ?? []) {
+      if (!holds(rule, place)) violations.push({ path: blamed(place.path, rule), message: rule.message });
+    }
+  });
+  return violations;
+}
+
+interface Place {
+  readonly schema: StructuralSchema;
+  readonly value: unknown;
+  readonly previous: unknown;
+  readonly path: JsonPath;
+}
+
+function visit(place: Place, examine: (place: Place) => void): void {
+  const { schema, value, previous, path } = place;
+  if (value === undefined || value === null) return;
+  examine(place);
+  if (Array.isArray(value)) {
+    // Items of an atomic list have no identity from one resource to the next, hence no older self.
+    const { items } = schema;
+    if (items) {
+      for (const [index, item] of value.entries()) {
+        visit({ schema: items, value: item, previous: undefined, path: [...path, index] }, examine);
+      }
+    }
+  } else if (isRecord(value)) {
+    for (const [name, member] of Object.entries(value)) {
+      const memberSchema = schema.properties?.[name] ?? schema.additionalProperties;
+      if (!memberSchema) continue;
+      const older = isRecord(previous) ? previous[name] : undefined;
+      visit({ schema: memberSchema, value: member, previous: older, path: [...path, name] }, examine);
+    }
+  }
+}
+
+const environment = new Environment().registerVariable('self', 'dyn').registerVariable('oldSelf', 'dyn');
+const programs = new Map<string, ParseResult>();
+const namesOldSelf = /\boldSelf\b/;
+
+function holds({ rule }: ValidationRule, { schema, value, previous }: Place): boolean {
+  if (namesOldSelf.test(rule) && previous === undefined) return true;
+  let program = programs.get(rule);
+  if (program === undefined) {
+    program = environment.parse(rule);
+    programs.set(rule, program);
+  }
+  const self = toCel(schema, value);
+  const oldSelf = toCel(schema, previous);
+  try {
+    return program({ self, oldSelf }) === true;
+  } catch (error) {
+    // To an API server, too, a rule that ends in an error (a duration that is none) has not been kept.
+    if (error instanceof Error) return false;
+    throw error;
+  }
+}
+
+/** Where the engine has integers as BigInt, JSON has numbers: which they are says the schema. */
+function toCel(schema: StructuralSchema | undefined, value: unknown): unknown {
+  if (typeof value === 'number') {
+    const isInteger = schema?.type === 'integer' || schema?.['x-kubernetes-int-or-string'];
+    return isInteger && Number.isInteger(value) ? BigInt(value) : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => toCel(schema?.items, item));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      toCel(schema?.properties?.[name] ?? schema?.additionalProperties, member),
+    ]),
+  );
+}
+
+function blamed(path: JsonPath, { fieldPath }: ValidationRule): JsonPath {
+  return fieldPath === undefined ? path : [...path, ...fieldPath.split('.').filter((step) => step !== '')];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,35 @@
+/** The name that somebody who wrote another one probably meant. */
+
+/** The nearest of `known`, if it is near enough that a slip of the hand explains the difference. */
+export function nearest(written: string, known: readonly string[]): string | undefined {
+  const sameLetters = known.find((name) => name.toLowerCase() === written.toLowerCase());
+  if (sameLetters !== undefined) return sameLetters;
+  let best: string | undefined;
+  let bestDistance = Math.floor(Math.max(written.length, 3) / 3) + 1;
+  for (const name of known) {
+    const distance = editDistance(written.toLowerCase(), name.toLowerCase());
+    if (distance < bestDistance) {
+      best = name;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Longest text that is compared letter by letter; nobody's slip of the hand is longer. */
+const longestCompared = 64;
+
+/** How many letters have to be put in, left out or replaced to make one text of the other (Levenshtein). */
+function editDistance(left: string, right: string): number {
+  if (left.length > longestCompared || right.length > longestCompared) return longestCompared;
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}

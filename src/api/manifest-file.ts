@@ -1,0 +1,169 @@
+/**
+ * The text of a manifest file (YAML or JSON, one document or several, `List`s) → documents as plain data, each of which knows
+ * where in the text its members stand.
+ *
+ * Reads YAML as Kubernetes' tools do, which is version 1.1 without its times and base-60 numbers: `yes` is true there and has to be
+ * true here. Invariant: text from anywhere is safe to give in; size, aliases and nesting are bounded, and whatever is wrong
+ * becomes a problem with a position. Leaves what a document means to others.
+ */
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  type Tags,
+} from 'yaml';
+import type { JsonPath } from './json-path.ts';
+
+/** Both count from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface ManifestDocument {
+  /** Plain JSON data; null for an empty document never gets here. */
+  readonly value: unknown;
+  /**
+   * Where the member at `path` stands, or its name where `part` is `key`. Of a member that is not there, where the innermost of
+   * its surroundings that is there begins.
+   */
+  locate(path: JsonPath, part?: 'key' | 'value'): Position;
+}
+
+export interface TextProblem {
+  readonly position: Position;
+  /** What is wrong; what to write. */
+  readonly message: string;
+}
+
+export interface ManifestFile {
+  /** What can be read; nothing of a document that has a problem. */
+  readonly documents: readonly ManifestDocument[];
+  readonly problems: readonly TextProblem[];
+}
+
+/** An API server takes no request of more than 3 MiB. */
+export const maxManifestLength = 3 * 1024 * 1024;
+/** How many nodes aliases may unfold to, as a multiple of the anchors. */
+const maxAliasCount = 100;
+const start: Position = { line: 1, column: 1 };
+
+export function parseManifestFile(text: string): ManifestFile {
+  if (text.length > maxManifestLength) {
+    const message = `the file has more than ${maxManifestLength} characters; write several files`;
+    return { documents: [], problems: [{ position: start, message }] };
+  }
+  const lines = new LineCounter();
+  const documents: ManifestDocument[] = [];
+  const problems: TextProblem[] = [];
+  for (const parsed of parseText(text, lines, problems)) {
+    if (parsed.errors.length > 0) {
+      problems.push(
+        ...parsed.errors.map((error) => textProblem(error.code, error.message, positionAt(lines, error.pos[0]))),
+      );
+      continue;
+    }
+    try {
+      const value: unknown = parsed.toJS({ maxAliasCount });
+      if (value !== null && value !== undefined) documents.push(...unfoldList(documentOf(parsed, value, lines)));
+    } catch (error) {
+      // The only thing that is left to fail here: aliases that unfold to too much, or that name no anchor.
+      const message = `${(error as Error).message}; write out what the aliases stand for`;
+      problems.push({ position: positionAt(lines, parsed.range?.[0] ?? 0), message });
+    }
+  }
+  return { documents, problems };
+}
+
+function parseText(text: string, lines: LineCounter, problems: TextProblem[]): Document.Parsed[] {
+  try {
+    const parsed = parseAllDocuments(text, {
+      version: '1.1',
+      customTags: kubernetesTags,
+      lineCounter: lines,
+      prettyErrors: false,
+      stringKeys: false,
+      logLevel: 'error',
+    });
+    return 'empty' in parsed ? [] : parsed;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    problems.push({ position: start, message: 'the file is nested too deeply; write a flatter one' });
+    return [];
+  }
+}
+
+const unknownToKubernetes = new Set(
+  ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
+);
+
+function kubernetesTags(tags: Tags): Tags {
+  return tags.filter(
+    (tag) =>
+      typeof tag === 'string' || !(unknownToKubernetes.has(tag.tag) || ('format' in tag && tag.format === 'TIME')),
+  );
+}
+
+function textProblem(code: string, message: string, position: Position): TextProblem {
+  switch (code) {
+    case 'DUPLICATE_KEY':
+      return { position, message: 'this member is already there further up; write it once' };
+    case 'TAB_AS_INDENT':
+      return { position, message: 'a tab as indentation; write spaces' };
+    default:
+      return {
+        position,
+        message: `${message.replace(/^./, (first) => first.toLowerCase())}; write valid YAML or JSON`,
+      };
+  }
+}
+
+function documentOf(parsed: Document.Parsed, value: unknown, lines: LineCounter): ManifestDocument {
+  return {
+    value,
+    locate: (path, part = 'value') => positionAt(lines, offsetOf(parsed, path, part)),
+  };
+}
+
+function positionAt(lines: LineCounter, offset: number): Position {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col) };
+}
+
+function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'): number {
+  let node: Node | null = parsed.contents;
+  let offset = node?.range?.[0] ?? 0;
+  for (const [index, step] of path.entries()) {
+    const resolved: unknown = isAlias(node) ? node.resolve(parsed) : node;
+    let next: unknown;
+    if (isMap(resolved)) {
+      const pair = resolved.items.find(({ key }) => String(isNode(key) ? key.toJSON() : key) === String(step));
+      if (pair === undefined) return offset;
+      next = pair.value;
+      const wantsKey = part === 'key' && index === path.length - 1;
+      if ((wantsKey || !isNode(next)) && isNode(pair.key)) return pair.key.range?.[0] ?? offset;
+    } else if (isSeq(resolved)) {
+      next = resolved.items[Number(step)];
+    }
+    if (!isNode(next) || isPair(next)) return offset;
+    node = next;
+    offset = node.range?.[0] ?? offset;
+  }
+  return offset;
+}
+
+/** A `List` stands for its items, as it does for kubectl. */
+function unfoldList(document: ManifestDocument): readonly ManifestDocument[] {
+  const { kind, items } = document.value as { readonly kind?: unknown; readonly items?: unknown };
+  if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [document];
+  return items.map((value: unknown, index) => ({
+    value,
+    locate: (path, part) => document.locate(['items', index, ...path], part),
+  }));
+}

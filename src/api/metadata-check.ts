@@ -1,0 +1,116 @@
+/**
+ * `apiVersion` and `metadata` of a resource, which CRD schemas leave to the API server: names, labels, annotations. Beyond that,
+ * annotations of logfleet's own that it would not act on.
+ */
+import { nearest } from './did-you-mean.ts';
+import type { Finding } from './finding.ts';
+import { apiGroup, apiVersionName } from './kinds.ts';
+
+const subdomainForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const labelForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+const metadataFields = [
+  'name',
+  'generateName',
+  'namespace',
+  'labels',
+  'annotations',
+  'finalizers',
+  'ownerReferences',
+  // What a resource that came out of a cluster brings along.
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'managedFields',
+  'selfLink',
+];
+const ownAnnotations = [`${apiGroup}/paused`, `${apiGroup}/requestedAt`];
+
+type Members = Readonly<Record<string, unknown>>;
+
+export function checkMetadata(resource: Members): readonly Finding[] {
+  return [...checkApiVersion(resource['apiVersion']), ...checkMembers(resource['metadata'])];
+}
+
+function checkApiVersion(apiVersion: unknown): readonly Finding[] {
+  const known = `${apiGroup}/${apiVersionName}`;
+  return apiVersion === known
+    ? []
+    : [error(['apiVersion'], `there is no version ${String(apiVersion)} of this kind; write ${known}`)];
+}
+
+function checkMembers(metadata: unknown): readonly Finding[] {
+  if (!isRecord(metadata)) return [error(['metadata'], 'is missing; write it, as in metadata: {name: production}')];
+  const findings = [...checkNames(metadata)];
+  for (const name of Object.keys(metadata)) {
+    if (metadataFields.includes(name)) continue;
+    const meant = nearest(name, metadataFields);
+    const message = `there is no such field; ${meant ? `did you mean ${meant}?` : 'write it as a label or an annotation'}`;
+    findings.push(error(['metadata', name], message, 'key'));
+  }
+  findings.push(...checkTexts('labels', metadata['labels']), ...checkTexts('annotations', metadata['annotations']));
+  for (const [name, value] of isRecord(metadata['labels']) ? Object.entries(metadata['labels']) : []) {
+    if (typeof value !== 'string' || labelValueForm.test(value)) continue;
+    const message =
+      'is no value of a label; write up to 63 letters, digits, "-", "_" and ".", or make it an annotation';
+    findings.push(error(['metadata', 'labels', name], message));
+  }
+  return [...findings, ...checkOwnAnnotations(metadata['annotations'])];
+}
+
+function* checkNames({ name, generateName, namespace }: Members): Generator<Finding> {
+  const rule = 'lower-case letters, digits, "-" and "."';
+  if (name === undefined && generateName === undefined) {
+    yield error(['metadata', 'name'], 'is missing; write it, as in name: production');
+  } else if (name !== undefined && !(typeof name === 'string' && name.length <= 253 && subdomainForm.test(name))) {
+    yield error(
+      ['metadata', 'name'],
+      `${JSON.stringify(name)} is no name; write at most 253 ${rule}, as in production`,
+    );
+  }
+  if (namespace === undefined) return;
+  if (!(typeof namespace === 'string' && namespace.length <= 63 && labelForm.test(namespace))) {
+    const message = `${JSON.stringify(namespace)} is no namespace; write at most 63 lower-case letters, digits and "-"`;
+    yield error(['metadata', 'namespace'], message);
+  }
+}
+
+function* checkTexts(field: string, texts: unknown): Generator<Finding> {
+  if (texts === undefined || texts === null) return;
+  if (!isRecord(texts)) {
+    yield error(['metadata', field], 'must be a mapping; write names with texts');
+    return;
+  }
+  for (const [name, value] of Object.entries(texts)) {
+    if (typeof value === 'string') continue;
+    const message = `must be a text and is ${JSON.stringify(value)}; write it in quotes, as in "${String(value)}"`;
+    yield error(['metadata', field, name], message);
+  }
+}
+
+function* checkOwnAnnotations(annotations: unknown): Generator<Finding> {
+  if (!isRecord(annotations)) return;
+  for (const [name, value] of Object.entries(annotations)) {
+    if (!name.startsWith(`${apiGroup}/`)) continue;
+    const path = ['metadata', 'annotations', name];
+    if (!ownAnnotations.includes(name)) {
+      const meant = nearest(name, ownAnnotations) ?? ownAnnotations.join(' or ');
+      const message = `logfleet knows no such annotation; did you mean ${meant}?`;
+      yield { severity: 'warning', path, part: 'key', message };
+    } else if (name === `${apiGroup}/paused` && typeof value === 'string' && !['true', 'false'].includes(value)) {
+      const message = `only "true" pauses, and this is ${JSON.stringify(value)}; write "true", or delete the annotation`;
+      yield { severity: 'warning', path, part: 'value', message };
+    }
+  }
+}
+
+function error(path: readonly string[], message: string, part: 'key' | 'value' = 'value'): Finding {
+  return { severity: 'error', path, part, message };
+}
+
+function isRecord(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

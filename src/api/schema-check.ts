@@ -1,0 +1,191 @@
+/**
+ * A resource against its kind's schema, by ajv: types, bounds, enumerations, members that are missing or unknown. What is wrong is
+ * said in words that tell what to write.
+ *
+ * A structural schema is not quite JSON Schema: an API server drops members that it does not know (here they are refused,
+ * since a misspelt selector would select everything), and it knows values that are integer or string. Loads ajv: import lazily.
+ */
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { nearest } from './did-you-mean.ts';
+import type { Finding } from './finding.ts';
+import { type JsonPath, valueAt } from './json-path.ts';
+import type { KindName } from './kinds.ts';
+import { type StructuralSchema, schemaOf } from './structural-schema.ts';
+
+const int32Bound = 2 ** 31;
+const ajv = new Ajv({
+  allErrors: true,
+  strict: false,
+  formats: {
+    int32: { type: 'number', validate: (value: number) => value >= -int32Bound && value < int32Bound },
+    int64: true,
+  },
+});
+const compiled = new Map<KindName, ValidateFunction>();
+
+/** Everything in `spec` that the schema refuses. `metadata` and `status` are looked at elsewhere. */
+export function checkSchema(kind: KindName, resource: unknown): readonly Finding[] {
+  let validate = compiled.get(kind);
+  if (validate === undefined) {
+    validate = ajv.compile(toJsonSchema(schemaOf(kind)));
+    compiled.set(kind, validate);
+  }
+  if (validate(resource)) return [];
+  return (validate.errors ?? []).flatMap((error) => findingOf(error, schemaOf(kind), resource));
+}
+
+function toJsonSchema(schema: StructuralSchema): object {
+  const bounds = {
+    minLength: schema.minLength,
+    maxLength: schema.maxLength,
+    minimum: schema.minimum,
+    maximum: schema.maximum,
+  };
+  const plain = defined({ ...bounds, pattern: schema.pattern, format: schema.format, enum: schema.enum });
+  if (schema['x-kubernetes-int-or-string']) return { ...plain, type: ['integer', 'string'] };
+  if (schema.type === 'array') {
+    const { minItems, maxItems, items = {} } = schema;
+    return defined({ type: 'array', minItems, maxItems, items: toJsonSchema(items) });
+  }
+  if (schema.type !== 'object') return defined({ ...plain, type: schema.type });
+  const { properties, additionalProperties, maxProperties, required } = schema;
+  return defined({
+    type: 'object',
+    required,
+    maxProperties,
+    properties: properties && mapValues(properties, toJsonSchema),
+    // An object about which the schema says nothing, as `metadata`, is left to others.
+    additionalProperties: additionalProperties ? toJsonSchema(additionalProperties) : properties === undefined,
+  });
+}
+
+function findingOf(error: ErrorObject, root: StructuralSchema, resource: unknown): readonly Finding[] {
+  const path = pathOf(error.instancePath);
+  const schema = schemaAt(root, path);
+  const value = valueAt(resource, path);
+  const at = (message: string, ...member: string[]): readonly Finding[] => [
+    { severity: 'error', path: [...path, ...member], part: 'value', message },
+  ];
+  const { params, keyword } = error;
+  switch (keyword) {
+    case 'additionalProperties':
+      return [unknownMember(path, String(params['additionalProperty']), Object.keys(schema?.properties ?? {}))];
+    case 'required': {
+      const name = String(params['missingProperty']);
+      return at(`is missing; ${whatToWrite(name, schema?.properties?.[name])}`, name);
+    }
+    case 'type':
+      return at(`must be ${typeName(schema)} and is ${valueName(value)}; ${howToType(schema, value)}`);
+    case 'enum':
+      return at(`${valueName(value)} is not one that there is; ${choice(String(value), schema?.enum ?? [])}`);
+    case 'minimum':
+      return at(`${value} is too small; write ${schema?.minimum} or more`);
+    case 'maximum':
+      return at(`${value} is too large; write ${schema?.maximum} or less`);
+    case 'format':
+      return at(`${value} is out of range; write a smaller number`);
+    case 'minLength':
+      return at('is empty; write something or leave it out');
+    case 'maxLength':
+      return at(`is too long; write at most ${schema?.maxLength} characters`);
+    case 'minItems':
+      return at(`is empty; write ${schema?.minItems} item or more, or leave it out`);
+    case 'maxItems':
+      return at(`has ${(value as unknown[]).length} items; write at most ${schema?.maxItems}`);
+    case 'maxProperties':
+      return at(`has too many members; write at most ${schema?.maxProperties}`);
+    default:
+      return at(`${error.message ?? keyword}; write what the reference page says`);
+  }
+}
+
+function unknownMember(path: JsonPath, name: string, known: readonly string[]): Finding {
+  const message = `there is no such field; ${choice(name, known)}`;
+  return { severity: 'error', path: [...path, name], part: 'key', message };
+}
+
+function choice(written: string, known: readonly string[]): string {
+  const meant = nearest(written, known);
+  return meant === undefined ? `write one of ${known.join(', ')}` : `did you mean ${meant}?`;
+}
+
+function whatToWrite(name: string, schema: StructuralSchema | undefined): string {
+  if (schema?.example !== undefined) return `write it, as in ${name}: ${flowText(schema.example)}`;
+  return `write ${typeName(schema)} there`;
+}
+
+/** A value in YAML's flow style, as people write it. */
+function flowText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flowText).join(', ')}]`;
+  if (typeof value === 'object' && value !== null) {
+    return `{${Object.entries(value)
+      .map(([name, member]) => `${name}: ${flowText(member)}`)
+      .join(', ')}}`;
+  }
+  return typeof value === 'string' && /^\w[\w.-]*$/.test(value) ? value : JSON.stringify(value);
+}
+
+function typeName(schema: StructuralSchema | undefined): string {
+  if (schema?.['x-kubernetes-int-or-string']) return 'a whole number or a percentage';
+  switch (schema?.type) {
+    case 'integer':
+      return 'a whole number';
+    case 'boolean':
+      return 'true or false';
+    case 'array':
+      return 'a list';
+    case 'object':
+      return 'a mapping';
+    default:
+      return 'a text';
+  }
+}
+
+function valueName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object'
+    ? 'a mapping'
+    : `the ${typeof value === 'string' ? 'text' : typeof value} ${JSON.stringify(value)}`;
+}
+
+function howToType(schema: StructuralSchema | undefined, value: unknown): string {
+  if (value === null) return 'write a value, or leave the field out';
+  const isScalar = typeof value !== 'object';
+  switch (schema?.type) {
+    case 'string':
+      return isScalar ? `write it in quotes, as in "${value}"` : 'write one text';
+    case 'boolean':
+      return 'write true or false without quotes';
+    case 'integer':
+      return 'write a whole number without quotes';
+    case 'array':
+      return isScalar ? `write a list, as in [${flowText(value)}]` : 'write a list, each item with a - in front';
+    case 'object':
+      return schema.example === undefined ? 'write its fields' : `write its fields, as in ${flowText(schema.example)}`;
+    default:
+      return 'write a number as in 10, or a percentage as in 5%';
+  }
+}
+
+function pathOf(pointer: string): JsonPath {
+  const steps = pointer.split('/').slice(1);
+  return steps.map((step) => {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    return /^\d+$/.test(name) ? Number(name) : name;
+  });
+}
+
+function schemaAt(root: StructuralSchema, path: JsonPath): StructuralSchema | undefined {
+  let schema: StructuralSchema | undefined = root;
+  for (const step of path) schema = schema?.items ?? schema?.properties?.[step] ?? schema?.additionalProperties;
+  return schema;
+}
+
+function defined<T extends object>(object: T): object {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+}
+
+function mapValues<T, U>(object: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value)]));
+}

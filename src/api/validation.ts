@@ -1,0 +1,65 @@
+/**
+ * What an API server would say about a resource, without one, and what it could not say: metadata, schema, CEL rules, and the
+ * kind's own second thoughts, in this order. Hosts without an API server refuse what has an error here.
+ *
+ * Loads ajv and the CEL engine: import it lazily where it may not be needed.
+ */
+import { unreachable } from '../base/assert.ts';
+import { evaluateRules } from './cel.ts';
+import { applyDefaults } from './defaults.ts';
+import type { Finding } from './finding.ts';
+import { isWithin, type JsonPath, valueAt } from './json-path.ts';
+import { apiGroup, type KindName, kinds } from './kinds.ts';
+import { checkMetadata } from './metadata-check.ts';
+import { checkPolicy } from './policy-check.ts';
+import { checkSchema } from './schema-check.ts';
+import { schemaOf } from './structural-schema.ts';
+
+export type { Finding };
+
+/** The kind of a document that is one of logfleet's, in whichever version; undefined for all others. */
+export function kindOf(document: unknown): KindName | undefined {
+  if (typeof document !== 'object' || document === null) return undefined;
+  const { apiVersion, kind } = document as { readonly apiVersion?: unknown; readonly kind?: unknown };
+  if (typeof apiVersion !== 'string' || apiVersion.split('/')[0] !== apiGroup) return undefined;
+  return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? (kind as KindName) : undefined;
+}
+
+/**
+ * Everything that is wrong or odd about a resource of this kind as somebody wrote it; empty when it is fine. With `previous`, as
+ * a change of that resource.
+ */
+export function validateResource(kind: KindName, document: object, previous?: object): readonly Finding[] {
+  const resource = applyDefaults(kind, document);
+  const findings = [...checkMetadata(document as Readonly<Record<string, unknown>>), ...checkSchema(kind, resource)];
+  const refused = findings.map(({ path }) => path);
+  const older = previous === undefined ? undefined : applyDefaults(kind, previous);
+  const violations = evaluateRules(schemaOf(kind), resource, older, (path) => isTouched(path, refused));
+  for (const { path, message } of violations) {
+    findings.push({ severity: 'error', path, part: 'value', message: withValue(valueAt(resource, path), message) });
+  }
+  if ('status' in document) {
+    const message = 'is written by logfleet alone and will be ignored; leave it out';
+    findings.push({ severity: 'warning', path: ['status'], part: 'key', message });
+  }
+  if (findings.some(({ severity }) => severity === 'error')) return findings;
+  return [...findings, ...secondThoughts(kind, document)];
+}
+
+function secondThoughts(kind: KindName, document: object): readonly Finding[] {
+  switch (kind) {
+    case 'CollectorVersionPolicy':
+      return checkPolicy((document as { readonly spec: Parameters<typeof checkPolicy>[0] }).spec);
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** A rule about a value that the schema refuses, or one that holds such a value, would only repeat it in other words. */
+function isTouched(path: JsonPath, refused: readonly JsonPath[]): boolean {
+  return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
+}
+
+function withValue(value: unknown, message: string): string {
+  return typeof value === 'string' || typeof value === 'number' ? `${JSON.stringify(value)}: ${message}` : message;
+}
