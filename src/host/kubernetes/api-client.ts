@@ -1,0 +1,155 @@
+/**
+ * Requests to the API server as the rest of this folder makes them: each with a deadline, each counted, and anything but a success
+ * thrown as one of the errors of `api-error.ts`. Nothing is retried here: whoever asked has a queue, and knows better when.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import type { Counter, Metrics } from '../../base/metrics.ts';
+import { errorOfAnswer, errorOfSilence } from './api-error.ts';
+import { resourceOfPath } from './api-paths.ts';
+import type { KubeApi, KubeRequest, KubeResponse } from './kube-api.ts';
+
+/** Longer than an API server under load takes for a write, and shorter than anybody waits for one. */
+const defaultDeadlineMs = 10_000;
+
+export interface Call extends Omit<KubeRequest, 'signal'> {
+  /** Gives the call up early; rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  readonly deadlineMs?: number;
+}
+
+export interface WatchCall {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** How long the whole watch may take, from its opening on, however much it says. */
+  readonly deadlineMs: number;
+}
+
+/** The outermost members of everything that an API server keeps. */
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+}
+
+export class ApiClient {
+  readonly #api: KubeApi;
+  readonly #clock: Clock;
+  readonly #requests: Counter;
+
+  constructor(options: { readonly api: KubeApi; readonly clock: Clock; readonly metrics: Metrics }) {
+    this.#api = options.api;
+    this.#clock = options.clock;
+    this.#requests = options.metrics.counter(
+      'logfleet_kubernetes_requests_total',
+      'Requests to the API server by method, resource and outcome (an HTTP status, or none).',
+      ['method', 'resource', 'outcome'],
+    );
+  }
+
+  /** The body of a successful answer. Throws the errors of `api-error.ts`. */
+  async call(call: Call): Promise<unknown> {
+    const { signal, deadlineMs, ...request } = call;
+    const what = `${call.method} ${call.path}`;
+    const scope = new DeadlineScope(this.#clock, deadlineMs ?? defaultDeadlineMs, signal);
+    try {
+      const answer = await this.#answer(call.method, call.path, what, () =>
+        this.#api.request({ ...request, signal: scope.signal }),
+      );
+      return answer.body;
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : error;
+    } finally {
+      scope.close();
+    }
+  }
+
+  /** As `call`, for the answers that are an object with a name and a version. */
+  async callForObject<T extends KubeObject>(call: Call): Promise<T> {
+    const body = await this.call(call);
+    if (!isKubeObject(body)) {
+      throw errorOfSilence(`${call.method} ${call.path}`, new Error('the answer is no Kubernetes object'));
+    }
+    return body as T;
+  }
+
+  /** The lines of a watch until it ends. Throws the errors of `api-error.ts`; a watch past its deadline is `host.unreachable`. */
+  async *watch(call: WatchCall): AsyncGenerator<unknown, void> {
+    const what = `WATCH ${call.path}`;
+    const scope = new DeadlineScope(this.#clock, call.deadlineMs, call.signal);
+    try {
+      const answer = await this.#answer('WATCH', call.path, what, () =>
+        this.#api.watch({ path: call.path, query: call.query, signal: scope.signal }),
+      );
+      for await (const line of answer.lines) yield line;
+    } catch (error) {
+      if (call.signal.aborted) throw call.signal.reason;
+      throw error instanceof LogfleetError ? error : errorOfSilence(what, error);
+    } finally {
+      scope.close();
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#api.close();
+  }
+
+  async #answer<T extends KubeResponse>(method: string, path: string, what: string, send: () => Promise<T>): Promise<T> {
+    let outcome = 'none';
+    try {
+      const answer = await send();
+      outcome = String(answer.status);
+      if (answer.status < 200 || answer.status > 299) throw errorOfAnswer(answer, what);
+      return answer;
+    } catch (error) {
+      throw error instanceof LogfleetError ? error : errorOfSilence(what, error);
+    } finally {
+      this.#requests.add({ method, resource: resourceOfPath(path), outcome });
+    }
+  }
+}
+
+/**
+ * A signal that is aborted when the outer one is, and when the time is up. To be closed when the work is done, so that neither
+ * a timer nor a listener stays behind.
+ */
+class DeadlineScope {
+  readonly #controller = new AbortController();
+  readonly #close: () => void;
+
+  constructor(clock: Clock, deadlineMs: number, outer: AbortSignal | undefined) {
+    const onOuterAbort = () => this.#controller.abort(outer?.reason);
+    if (outer?.aborted) onOuterAbort();
+    outer?.addEventListener('abort', onOuterAbort, { once: true });
+    const timer = clock.after(deadlineMs, () => {
+      this.#controller.abort(new Error(`given up after ${Math.round(deadlineMs / 100) / 10} s`));
+    });
+    this.#close = () => {
+      timer.cancel();
+      outer?.removeEventListener('abort', onOuterAbort);
+    };
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  close(): void {
+    this.#close();
+  }
+}
+
+function isKubeObject(body: unknown): body is KubeObject {
+  if (typeof body !== 'object' || body === null || !('metadata' in body)) return false;
+  const { metadata } = body;
+  if (typeof metadata !== 'object' || metadata === null) return false;
+  const { name, uid, resourceVersion } = metadata as Record<string, unknown>;
+  return typeof name === 'string' && typeof uid === 'string' && typeof resourceVersion === 'string';
+}

@@ -1,0 +1,225 @@
+/**
+ * Tells people about transitions, as events of `events.k8s.io/v1` that `kubectl describe` shows.
+ *
+ * Invariants: nobody waits for an event, and none ever fails its publisher. What is said again within ten minutes raises the count of
+ * the event that said it first. An owner gets at most 25 new events in a row, then one in 12 s; the queue holds 200; what goes
+ * beyond is dropped and counted.
+ */
+import { apiGroup, apiVersionName } from '../../api/kinds.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { asLogfleetError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Counter, Metrics } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
+import type { EventSink, EventType, OwnerRef } from '../host.ts';
+import type { ApiClient } from './api-client.ts';
+import { hasCode } from './api-error.ts';
+import { eventPath } from './api-paths.ts';
+import { backoffDelay } from './backoff.ts';
+import { microTime, randomHex } from './kube-formats.ts';
+import { fieldManager } from './status-writer.ts';
+
+const maxQueued = 200;
+const maxRemembered = 1_000;
+const aggregationMs = 600_000;
+const burst = 25;
+const refillMs = 12_000;
+const attempts = 3;
+const maxNoteLength = 1_024;
+const maxReasonLength = 128;
+const backoff = { firstMs: 1_000, capMs: 10_000 };
+
+interface Message {
+  readonly type: EventType;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** An event that stands on the server, or is about to, and how often it was said. */
+interface Series {
+  readonly owner: OwnerRef;
+  readonly message: Message;
+  readonly name: string;
+  readonly firstTime: string;
+  lastTime: string;
+  lastAtMs: number;
+  count: number;
+  created: boolean;
+  queued: boolean;
+}
+
+interface Allowance {
+  tokens: number;
+  filledAtMs: number;
+}
+
+export interface EventRecorderOptions {
+  readonly client: ApiClient;
+  /** Which process speaks; shown as the reporting instance. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export class EventRecorder implements EventSink {
+  readonly #options: EventRecorderOptions;
+  readonly #dropped: Counter;
+  readonly #series = new Map<string, Series>();
+  readonly #allowances = new Map<string, Allowance>();
+  readonly #queue: Series[] = [];
+  readonly #stopped = new AbortController();
+  #delivery: Promise<void> | undefined;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#dropped = options.metrics.counter('logfleet_events_dropped_total', 'Events that were not delivered.', ['cause']);
+  }
+
+  publish(owner: OwnerRef, event: Message): void {
+    if (this.#stopped.signal.aborted) return this.#dropped.add({ cause: 'stopped' });
+    const series = this.#seriesOf(owner, event);
+    if (!series) return this.#dropped.add({ cause: 'rate' });
+    if (series.queued) return;
+    if (this.#queue.length >= maxQueued) return this.#dropped.add({ cause: 'queue' });
+    series.queued = true;
+    this.#queue.push(series);
+    this.#delivery ??= this.#deliverAll();
+  }
+
+  /** Delivers what is queued for at most `graceMs`, then drops the rest. */
+  async stop(graceMs: number): Promise<void> {
+    const timer = this.#options.clock.after(graceMs, () => this.#stopped.abort());
+    await this.#delivery;
+    timer.cancel();
+    this.#stopped.abort();
+  }
+
+  #seriesOf(owner: OwnerRef, message: Message): Series | undefined {
+    const { clock, random } = this.#options;
+    const now = clock.monotonic();
+    const key = JSON.stringify([owner.uid, message.type, message.reason, message.message]);
+    const known = this.#series.get(key);
+    this.#series.delete(key);
+    const time = microTime(clock.now());
+    if (known && now - known.lastAtMs < aggregationMs) {
+      known.count++;
+      known.lastTime = time;
+      known.lastAtMs = now;
+      this.#series.set(key, known);
+      return known;
+    }
+    if (!this.#takeToken(owner.uid, now)) return undefined;
+    const name = `${owner.name.slice(0, 200)}.${randomHex(random, 16)}`;
+    const series: Series = {
+      owner,
+      message,
+      name,
+      firstTime: time,
+      lastTime: time,
+      lastAtMs: now,
+      count: 1,
+      created: false,
+      queued: false,
+    };
+    this.#series.set(key, series);
+    dropOldest(this.#series, maxRemembered);
+    return series;
+  }
+
+  #takeToken(uid: string, now: number): boolean {
+    const allowance = this.#allowances.get(uid) ?? { tokens: burst, filledAtMs: now };
+    const refill = Math.floor((now - allowance.filledAtMs) / refillMs);
+    allowance.tokens = Math.min(burst, allowance.tokens + refill);
+    allowance.filledAtMs += refill * refillMs;
+    this.#allowances.delete(uid);
+    this.#allowances.set(uid, allowance);
+    dropOldest(this.#allowances, maxRemembered);
+    if (allowance.tokens === 0) return false;
+    allowance.tokens--;
+    return true;
+  }
+
+  async #deliverAll(): Promise<void> {
+    for (let series = this.#queue.shift(); series; series = this.#queue.shift()) {
+      series.queued = false;
+      await this.#deliver(series);
+    }
+    this.#delivery = undefined;
+  }
+
+  async #deliver(series: Series): Promise<void> {
+    const { clock, random, log } = this.#options;
+    const { signal } = this.#stopped;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await (series.created ? this.#recount(series, signal) : this.#create(series, signal));
+        return;
+      } catch (error) {
+        const { code, message } = asLogfleetError(error);
+        // Events live for an hour; one that has gone meanwhile is told again.
+        if (code === 'host.gone') series.created = false;
+        const hopeless = code === 'host.invalid' || code === 'host.forbidden';
+        if (signal.aborted || hopeless || attempt === attempts) {
+          this.#dropped.add({ cause: 'delivery' });
+          log.debug('an event was not delivered', { reason: series.message.reason, code, message });
+          return;
+        }
+        await sleep(clock, backoffDelay(backoff, attempt, error, random), signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #create(series: Series, signal: AbortSignal): Promise<void> {
+    const { namespace } = series.owner;
+    try {
+      const body = this.#render(series);
+      await this.#options.client.call({ method: 'POST', path: eventPath(namespace), query: { fieldManager }, body, signal });
+    } catch (error) {
+      // The name is ours alone: it exists because an attempt before took effect and its answer was lost.
+      if (!hasCode(error, 'host.conflict')) throw error;
+    }
+    series.created = true;
+  }
+
+  async #recount(series: Series, signal: AbortSignal): Promise<void> {
+    await this.#options.client.call({
+      method: 'PATCH',
+      path: eventPath(series.owner.namespace, series.name),
+      query: { fieldManager },
+      contentType: 'application/merge-patch+json',
+      body: { series: { count: series.count, lastObservedTime: series.lastTime } },
+      signal,
+    });
+  }
+
+  #render({ owner, message, name, firstTime, lastTime, count }: Series): Record<string, unknown> {
+    return {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name, namespace: owner.namespace },
+      eventTime: firstTime,
+      type: message.type,
+      reason: message.reason.slice(0, maxReasonLength),
+      note: message.message.slice(0, maxNoteLength),
+      action: 'Reconcile',
+      reportingController: 'logfleet.dev/operator',
+      reportingInstance: this.#options.identity.slice(0, 128),
+      regarding: {
+        apiVersion: `${apiGroup}/${apiVersionName}`,
+        kind: owner.kind,
+        namespace: owner.namespace,
+        name: owner.name,
+        uid: owner.uid,
+      },
+      ...(count > 1 ? { series: { count, lastObservedTime: lastTime } } : {}),
+    };
+  }
+}
+
+/** Maps keep the order of insertion; whoever was used last was inserted last. */
+function dropOldest(map: Map<string, unknown>, limit: number): void {
+  const oldest = map.keys().next();
+  if (map.size > limit && !oldest.done) map.delete(oldest.value);
+}

@@ -1,0 +1,302 @@
+/**
+ * Leader election on a Lease of `coordination.k8s.io`: 15 s / 10 s / 2 s.
+ *
+ *   Following ── lease absent, released, or unchanged for 15 s: written with our name ──▶ Leading
+ *       ▲                                                                                  │ every 2 s: written again
+ *       ├── 10 s since the last renewal that succeeded was sent (by our clock) ────────────┤
+ *       └── another name stands in the lease; released on stop ────────────────────────────┘
+ *
+ * Invariants:
+ * - Only our own monotonic clock counts, never a time that stands in the lease: others' leases age from when we saw them change;
+ *   ours from when the renewal was *sent*. We stop 5 s before anybody else may start, and a process that was stopped
+ *   for that long knows it on waking, before any timer of its own runs.
+ * - The lease is written under optimistic lock, so that of two who try one succeeds.
+ * - A name stands for one process in one life: a chance part is added to the identity, so that a name in the lease that is ours was
+ *   written by us, whatever became of the answer.
+ */
+import { type Clock, sleep, type Timer } from '../../base/clock.ts';
+import { asLogfleetError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Gauge, Metrics } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
+import type { Leadership } from '../host.ts';
+import type { ApiClient, KubeObject } from './api-client.ts';
+import { hasCode } from './api-error.ts';
+import { leasePath } from './api-paths.ts';
+import { microTime, randomHex } from './kube-formats.ts';
+import { fieldManager } from './status-writer.ts';
+
+/** How long others leave us the lease after its last change. */
+export const leaseDurationMs = 15_000;
+/** How long we ourselves go on without a renewal. */
+export const renewDeadlineMs = 10_000;
+const retryPeriodMs = 2_000;
+/** After a renewal that failed: there is time for several before the deadline. */
+const hurriedRetryMs = 1_000;
+const callDeadlineMs = 3_000;
+
+interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+interface Lease extends KubeObject {
+  readonly spec?: LeaseSpec;
+}
+
+/** The lease as last seen, and since when it has stood like that. */
+interface Observation {
+  readonly spec: LeaseSpec;
+  readonly sinceMs: number;
+}
+
+export interface LeaseElectionOptions {
+  readonly client: ApiClient;
+  readonly namespace: string;
+  readonly name: string;
+  /** Names this process for people: the pod, or the host. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export class LeaseElection implements Leadership {
+  readonly #options: LeaseElectionOptions;
+  readonly #holder: string;
+  readonly #leading: Gauge;
+  readonly #listeners = new Set<() => void>();
+  readonly #ended = new AbortController();
+  #running: Promise<void> | undefined;
+  #observation: Observation | undefined;
+  /** The version to write the lease at; undefined when it has to be read first. */
+  #version: string | undefined;
+  /** When the last renewal that succeeded was sent; undefined while we follow. */
+  #renewedAtMs: number | undefined;
+  #expiry: Timer | undefined;
+  /** Whether the lease may bear our name, answered or not. */
+  #wrote = false;
+  #term = 0;
+  #forced = false;
+  #steppedAtMs: number;
+
+  constructor(options: LeaseElectionOptions) {
+    this.#options = options;
+    this.#steppedAtMs = options.clock.monotonic();
+    this.#holder = `${options.identity}_${randomHex(options.random, 8)}`;
+    this.#leading = options.metrics.gauge('logfleet_leader', 'Whether this process leads (1) or follows (0).', []);
+    this.#leading.set({}, 0);
+  }
+
+  isLeader(): boolean {
+    return this.#renewedAtMs !== undefined && this.#options.clock.monotonic() < this.#renewedAtMs + renewDeadlineMs;
+  }
+
+  term(): number {
+    return this.#term;
+  }
+
+  tookOverByForce(): boolean {
+    return this.#forced;
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** When the last attempt began, by the monotonic clock. */
+  get steppedAtMs(): number {
+    return this.#steppedAtMs;
+  }
+
+  /** Follows and leads until `release`. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Ceases to lead at once, and gives the lease back so that the next one need not wait. Never rejects. */
+  async release(): Promise<void> {
+    this.#ended.abort(new Error('leader election has ended'));
+    this.#follow();
+    await this.#running;
+    if (!this.#wrote) return;
+    try {
+      await this.#giveBack();
+    } catch (error) {
+      const { code, message } = asLogfleetError(error);
+      this.#options.log.warn('the lease was not given back, the next leader waits until it has run out', { code, message });
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random, log } = this.#options;
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      this.#steppedAtMs = clock.monotonic();
+      if (!this.isLeader()) this.#follow();
+      let pauseMs = retryPeriodMs;
+      try {
+        await this.#step(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#version = undefined;
+        const { code, message } = asLogfleetError(error);
+        log.debug('the lease could not be read or written', { code, message });
+        if (this.#renewedAtMs !== undefined) pauseMs = hurriedRetryMs;
+      }
+      await sleep(clock, pauseMs * (0.9 + 0.2 * random.next()), signal).catch(() => undefined);
+    }
+  }
+
+  /** Looks at the lease and writes it, if that is for us to do. */
+  async #step(signal: AbortSignal): Promise<void> {
+    if (this.#version === undefined || this.#renewedAtMs === undefined) {
+      const lease = await this.#read(signal);
+      if (!this.#mayWrite(lease)) {
+        this.#follow();
+        return;
+      }
+      this.#version = lease?.metadata.resourceVersion;
+    }
+    await this.#write(signal);
+  }
+
+  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, namespace, name, clock } = this.#options;
+    let lease: Lease;
+    try {
+      const path = leasePath(namespace, name);
+      lease = await client.callForObject<Lease>({ method: 'GET', path, signal, deadlineMs: callDeadlineMs });
+    } catch (error) {
+      if (hasCode(error, 'host.gone')) return undefined;
+      throw error;
+    }
+    const spec = lease.spec ?? {};
+    if (!this.#observation || !sameRecord(this.#observation.spec, spec)) {
+      this.#observation = { spec, sinceMs: clock.monotonic() };
+    }
+    return lease;
+  }
+
+  /**
+   * Whether nobody else can be leading any more. A lease that was deleted under its holder is waited for as if it were there; a
+   * holder's own duration counts where it is longer than ours.
+   */
+  #mayWrite(lease: Lease | undefined): boolean {
+    if (!this.#observation) return lease === undefined;
+    const { spec, sinceMs } = this.#observation;
+    const holder = spec.holderIdentity ?? '';
+    if (holder === '' || holder === this.#holder) return true;
+    const patienceMs = Math.max(leaseDurationMs, (spec.leaseDurationSeconds ?? 0) * 1_000);
+    return this.#options.clock.monotonic() - sinceMs >= patienceMs;
+  }
+
+  async #write(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const previous = this.#observation?.spec ?? {};
+    const before = previous.holderIdentity ?? '';
+    // An attempt of ours whose answer was lost may stand there already: what it took over from still counts.
+    if (before !== this.#holder) this.#forced = before !== '';
+    const sentAtMs = clock.monotonic();
+    const time = microTime(clock.now());
+    const own = before === this.#holder;
+    this.#wrote = true;
+    const lease = await this.#put(
+      {
+        holderIdentity: this.#holder,
+        leaseDurationSeconds: leaseDurationMs / 1_000,
+        acquireTime: own ? (previous.acquireTime ?? time) : time,
+        renewTime: time,
+        leaseTransitions: own ? (previous.leaseTransitions ?? 0) : (previous.leaseTransitions ?? -1) + 1,
+      },
+      signal,
+    );
+    this.#version = lease.metadata.resourceVersion;
+    this.#observation = { spec: lease.spec ?? {}, sinceMs: sentAtMs };
+    if (!signal.aborted) this.#lead(sentAtMs);
+  }
+
+  #put(spec: LeaseSpec, signal?: AbortSignal): Promise<Lease> {
+    const { client, namespace, name } = this.#options;
+    const version = this.#version;
+    return client.callForObject<Lease>({
+      method: version === undefined ? 'POST' : 'PUT',
+      path: leasePath(namespace, version === undefined ? undefined : name),
+      query: { fieldManager },
+      body: {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name, namespace, ...(version === undefined ? {} : { resourceVersion: version }) },
+        spec,
+      },
+      deadlineMs: callDeadlineMs,
+      ...(signal ? { signal } : {}),
+    });
+  }
+
+  #lead(sentAtMs: number): void {
+    const { clock } = this.#options;
+    const before = this.#renewedAtMs;
+    const lapsed = before === undefined || clock.monotonic() >= before + renewDeadlineMs;
+    this.#renewedAtMs = sentAtMs;
+    this.#expiry?.cancel();
+    // Rounded up: a timer that fires a fraction early would find us leading still, and nobody would be told.
+    this.#expiry = clock.after(Math.ceil(sentAtMs + renewDeadlineMs - clock.monotonic()) + 1, () => {
+      if (!this.isLeader()) this.#follow();
+    });
+    if (!lapsed || !this.isLeader()) return;
+    this.#term++;
+    this.#leading.set({}, 1);
+    this.#options.log.info('this process leads', { term: this.#term, tookOverByForce: this.#forced });
+    this.#notify();
+  }
+
+  #follow(): void {
+    this.#expiry?.cancel();
+    if (this.#renewedAtMs === undefined) return;
+    this.#renewedAtMs = undefined;
+    this.#leading.set({}, 0);
+    this.#options.log.info('this process leads no longer', { term: this.#term });
+    this.#notify();
+  }
+
+  /** Reads first: a renewal that was given up may have taken effect. Somebody else's lease is left alone. */
+  async #giveBack(): Promise<void> {
+    const { clock } = this.#options;
+    const lease = await this.#read(new AbortController().signal);
+    if (lease?.spec?.holderIdentity !== this.#holder) return;
+    this.#version = lease.metadata.resourceVersion;
+    const time = microTime(clock.now());
+    await this.#put({ ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: time });
+    this.#options.log.info('the lease was given back');
+  }
+
+  #notify(): void {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener();
+      } catch (error) {
+        this.#options.log.error('a listener of leadership failed', { error });
+      }
+    }
+  }
+}
+
+/** For `--no-leader-election`: there is no one to share with, and no record of how the process before us ended. */
+export function soleLeadership(): Leadership {
+  return { isLeader: () => true, term: () => 1, tookOverByForce: () => true, subscribe: () => () => undefined };
+}
+
+function sameRecord(left: LeaseSpec, right: LeaseSpec): boolean {
+  return (
+    left.holderIdentity === right.holderIdentity &&
+    left.renewTime === right.renewTime &&
+    left.acquireTime === right.acquireTime &&
+    left.leaseTransitions === right.leaseTransitions
+  );
+}

@@ -1,0 +1,261 @@
+/**
+ * Keeps a cache the same as what an API server has: lists, then watches from there on, for ever.
+ *
+ *             every page read                    the watch ended, broke, fell silent
+ *   Listing ──────────────────▶ Watching ──┐  ┌──────────────────────────────▶ Watching
+ *      ▲ │                        ▲  │     └──┘
+ *      │ │ error          delay   │  │  410, ten minutes, three failures in a row
+ *      │ └────────▶ Waiting ──────┘  └──────────────────────────────────────▶ Listing
+ *      └───────────────┘
+ *
+ * Invariants:
+ * - Never stops for good: whatever an answer is, the next state is one of the three.
+ * - A watch lives 20 s and is given up after 25, so that one that broke or fell silent is noticed and replaced within 30 s
+ *   without counting on bookmarks. It goes on from the last version seen: an uneventful renewal costs one request.
+ * - The cache changes by whole lists and whole events only; an event that cannot be read ends the watch.
+ *
+ * Whose changes matter, and what to do about them, is left to the listeners of the cache.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
+import { asLogfleetError } from '../../base/errors.ts';
+import { unreachable } from '../../base/assert.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Counter, Metrics } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
+import type { ApiClient } from './api-client.ts';
+import { errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
+import { backoffDelay } from './backoff.ts';
+import type { CachedResource, ResourceCache } from './resource-cache.ts';
+import { isRecord } from './resource-decoding.ts';
+
+const pageLimit = 500;
+const pageDeadlineMs = 15_000;
+const watchSeconds = 20;
+const watchDeadlineMs = 25_000;
+const relistIntervalMs = 600_000;
+/** A watch that ends sooner than this, and said nothing, was no success. */
+const shortestGoodWatchMs = 5_000;
+/** So many failures in a row, and the version that we would go on from is itself suspect. */
+const failuresUntilRelist = 3;
+const backoff = { firstMs: 250, capMs: 8_000 };
+
+type RelistReason = 'start' | 'interval' | 'expired' | 'failures';
+
+interface Listing {
+  readonly kind: 'listing';
+  readonly reason: RelistReason;
+  /** Whether to read in pages; a page that has expired is answered by reading everything at once. */
+  readonly paged: boolean;
+  readonly continueToken?: string;
+  /** What the pages before brought. */
+  readonly items: readonly unknown[];
+}
+
+interface Watching {
+  readonly kind: 'watching';
+  /** Where to go on from; opaque. */
+  readonly resourceVersion: string;
+  /** When to list again, by the monotonic clock. */
+  readonly relistAtMs: number;
+}
+
+interface Waiting {
+  readonly kind: 'waiting';
+  readonly delayMs: number;
+  readonly next: Listing | Watching;
+}
+
+type State = Listing | Watching | Waiting;
+
+export interface ReflectorOptions<R extends CachedResource> {
+  readonly client: ApiClient;
+  /** The collection: all namespaces, or one. */
+  readonly path: string;
+  /** The namespace that `path` is of; undefined for all. */
+  readonly scope: string | undefined;
+  readonly cache: ResourceCache<R>;
+  readonly decode: (value: unknown) => R | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export class Reflector<R extends CachedResource> {
+  readonly #options: ReflectorOptions<R>;
+  readonly #relists: Counter;
+  #failures = 0;
+  #steppedAtMs: number;
+
+  constructor(options: ReflectorOptions<R>) {
+    this.#options = options;
+    this.#steppedAtMs = options.clock.monotonic();
+    this.#relists = options.metrics.counter('logfleet_relists_total', 'Lists of all resources of a kind, by their reason.', [
+      'reason',
+    ]);
+  }
+
+  /** When the last step began, by the monotonic clock: no step takes longer than its deadlines. */
+  get steppedAtMs(): number {
+    return this.#steppedAtMs;
+  }
+
+  /** Runs until the signal is aborted; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    let state: State = startListing('start');
+    while (!signal.aborted) {
+      this.#steppedAtMs = this.#options.clock.monotonic();
+      state = await this.#step(state, signal);
+    }
+  }
+
+  async #step(state: State, signal: AbortSignal): Promise<State> {
+    try {
+      switch (state.kind) {
+        case 'listing':
+          return await this.#list(state, signal);
+        case 'watching':
+          return await this.#watch(state, signal);
+        case 'waiting':
+          await sleep(this.#options.clock, state.delayMs, signal);
+          return state.next;
+        default:
+          return unreachable(state);
+      }
+    } catch (error) {
+      return signal.aborted ? state : this.#recover(state, error);
+    }
+  }
+
+  async #list(state: Listing, signal: AbortSignal): Promise<State> {
+    const { client, path, cache, scope, decode, clock, random } = this.#options;
+    const answer = await client.call({
+      method: 'GET',
+      path,
+      query: {
+        ...(state.paged ? { limit: String(pageLimit) } : {}),
+        ...(state.continueToken === undefined ? {} : { continue: state.continueToken }),
+      },
+      signal,
+      deadlineMs: pageDeadlineMs,
+    });
+    const page = readPage(answer, path);
+    const items = state.items.length === 0 ? page.items : [...state.items, ...page.items];
+    if (page.continueToken !== undefined) return { ...state, continueToken: page.continueToken, items };
+
+    this.#relists.add({ reason: state.reason });
+    cache.replace(
+      scope,
+      items.map(decode).filter((resource) => resource !== undefined),
+    );
+    const relistAtMs = clock.monotonic() + relistIntervalMs * (0.9 + 0.2 * random.next());
+    return { kind: 'watching', resourceVersion: page.resourceVersion, relistAtMs };
+  }
+
+  async #watch(state: Watching, signal: AbortSignal): Promise<State> {
+    const { client, path, clock } = this.#options;
+    if (clock.monotonic() >= state.relistAtMs) return startListing('interval');
+    const openedAtMs = clock.monotonic();
+    let resourceVersion = state.resourceVersion;
+    let failure: unknown;
+    try {
+      const query = {
+        watch: 'true',
+        allowWatchBookmarks: 'true',
+        resourceVersion,
+        timeoutSeconds: String(watchSeconds),
+      };
+      for await (const line of client.watch({ path, query, signal, deadlineMs: watchDeadlineMs })) {
+        resourceVersion = this.#apply(line);
+        this.#failures = 0;
+      }
+    } catch (error) {
+      failure = error;
+    }
+    const next: Watching = { ...state, resourceVersion };
+    if (signal.aborted) return next;
+    if (failure !== undefined) return this.#recover(next, failure);
+    if (clock.monotonic() - openedAtMs >= shortestGoodWatchMs) this.#failures = 0;
+    else if (resourceVersion === state.resourceVersion) {
+      return this.#recover(next, errorOfSilence(`WATCH ${path}`, new Error('it ended at once')));
+    }
+    return next;
+  }
+
+  /** Brings one event into the cache; returns the version to go on from. */
+  #apply(line: unknown): string {
+    const { path, cache, decode } = this.#options;
+    const unreadable = () => errorOfSilence(`WATCH ${path}`, new Error('an event cannot be read'));
+    if (!isRecord(line) || !isRecord(line.object)) throw unreadable();
+    if (line.type === 'ERROR') {
+      const status = typeof line.object.code === 'number' ? line.object.code : 500;
+      throw errorOfAnswer({ status, headers: {}, body: line.object }, `WATCH ${path}`);
+    }
+    if (line.type === 'BOOKMARK') return resourceVersionOf(line.object) ?? fail(unreadable());
+    const resource = decode(line.object);
+    if (!resource) throw unreadable();
+    if (line.type === 'DELETED') cache.remove(resource.metadata, resource.metadata.uid);
+    else cache.put(resource);
+    return resource.metadata.resourceVersion;
+  }
+
+  #recover(state: State, error: unknown): State {
+    const { random, log, path } = this.#options;
+    this.#failures++;
+    const next = afterFailure(state, error, this.#failures);
+    const delayMs = backoffDelay(backoff, this.#failures, error, random);
+    const { code, message } = asLogfleetError(error);
+    const level = this.#failures < failuresUntilRelist ? 'debug' : 'warn';
+    log[level]('following resources failed, it is tried again', { path, code, message, state: state.kind, delayMs });
+    return { kind: 'waiting', delayMs, next };
+  }
+}
+
+function afterFailure(state: State, error: unknown, failures: number): Listing | Watching {
+  switch (state.kind) {
+    case 'waiting':
+      return state.next;
+    case 'listing':
+      if (hasCode(error, 'host.expired')) return { ...startListing(state.reason), paged: false };
+      return failures >= failuresUntilRelist ? startListing(state.reason) : state;
+    case 'watching':
+      if (hasCode(error, 'host.expired')) return startListing('expired');
+      return failures >= failuresUntilRelist ? startListing('failures') : state;
+    default:
+      return unreachable(state);
+  }
+}
+
+function startListing(reason: RelistReason): Listing {
+  return { kind: 'listing', reason, paged: true, items: [] };
+}
+
+interface Page {
+  readonly items: readonly unknown[];
+  readonly resourceVersion: string;
+  readonly continueToken?: string;
+}
+
+function readPage(answer: unknown, path: string): Page {
+  const list = isRecord(answer) ? answer : {};
+  const resourceVersion = resourceVersionOf(list);
+  if (!Array.isArray(list.items) || resourceVersion === undefined) {
+    throw errorOfSilence(`GET ${path}`, new Error('the answer is no list'));
+  }
+  const token = isRecord(list.metadata) ? list.metadata.continue : undefined;
+  return {
+    items: list.items,
+    resourceVersion,
+    ...(typeof token === 'string' && token !== '' ? { continueToken: token } : {}),
+  };
+}
+
+function resourceVersionOf(value: Record<string, unknown>): string | undefined {
+  const version = isRecord(value.metadata) ? value.metadata.resourceVersion : undefined;
+  return typeof version === 'string' && version !== '' ? version : undefined;
+}
+
+function fail(error: Error): never {
+  throw error;
+}

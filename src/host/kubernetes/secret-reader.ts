@@ -1,0 +1,32 @@
+/** Reads Secrets by name, each time from the API server: the operator may `get` Secrets and neither list nor watch them. */
+import { SecretText } from '../../base/secret-text.ts';
+import type { ResourceKey, SecretReader } from '../host.ts';
+import type { ApiClient } from './api-client.ts';
+import { errorOfSilence, hasCode } from './api-error.ts';
+import { secretPath } from './api-paths.ts';
+import { isRecord } from './resource-decoding.ts';
+
+export class KubernetesSecretReader implements SecretReader {
+  readonly #client: ApiClient;
+
+  constructor(client: ApiClient) {
+    this.#client = client;
+  }
+
+  async get({ namespace, name }: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined> {
+    const path = secretPath(namespace, name);
+    let secret: unknown;
+    try {
+      secret = await this.#client.call({ method: 'GET', path });
+    } catch (error) {
+      if (hasCode(error, 'host.gone')) return undefined;
+      throw error;
+    }
+    if (!isRecord(secret)) throw errorOfSilence(`GET ${path}`, new Error('the answer is no Secret'));
+    const members = new Map<string, SecretText>();
+    for (const [key, value] of Object.entries(isRecord(secret.data) ? secret.data : {})) {
+      if (typeof value === 'string') members.set(key, new SecretText(Buffer.from(value, 'base64').toString('utf8')));
+    }
+    return members;
+  }
+}
