@@ -1,0 +1,153 @@
+/**
+ * All manifests that somebody looks at together: which of them are logfleet's, what is wrong with each, and what is wrong between
+ * them (one resource twice, a Secret that is named and not as it must be).
+ *
+ * Manifests of other kinds are passed over, since they lie side by side in every repository.
+ */
+import { nearest } from './did-you-mean.ts';
+import { renderPath } from './json-path.ts';
+import { apiGroup, kinds } from './kinds.ts';
+import { type ManifestDocument, type Position, parseManifestFile } from './manifest-file.ts';
+import { checkCredentialsSecret } from './secret-check.ts';
+import { type Finding, kindOf, validateResource } from './validation.ts';
+
+export interface SourceFile {
+  /** As people shall see it. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface PlacedFinding {
+  readonly file: string;
+  readonly position: Position;
+  /** Empty where the text is no manifest at all. */
+  readonly path: string;
+  readonly severity: Finding['severity'];
+  readonly message: string;
+}
+
+export interface ManifestReport {
+  /** In the order of the files, then of the positions. */
+  readonly findings: readonly PlacedFinding[];
+  /** Resources of logfleet's kinds, also wrong ones. */
+  readonly checked: number;
+  /** Documents of other kinds; not among them are Secrets that were checked. */
+  readonly passedOver: number;
+}
+
+interface Placed {
+  readonly file: string;
+  readonly document: ManifestDocument;
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+export function checkManifests(files: readonly SourceFile[]): ManifestReport {
+  const findings: PlacedFinding[] = [];
+  const resources: Placed[] = [];
+  const others: Placed[] = [];
+  for (const { name: file, text } of files) {
+    const { documents, problems } = parseManifestFile(text);
+    for (const { position, message } of problems) {
+      findings.push({ file, position, path: '', severity: 'error', message });
+    }
+    for (const document of documents) {
+      const placed: Placed = { file, document, members: asMembers(document.value) };
+      (isOurs(placed) ? resources : others).push(placed);
+    }
+  }
+  for (const resource of resources) findings.push(...checkResource(resource));
+  const secrets = findSecrets(resources, others);
+  findings.push(...checkTwice(resources), ...secrets.findings);
+  for (const secret of secrets.named) {
+    findings.push(...checkCredentialsSecret(secret.members).map((finding) => place(secret, finding)));
+  }
+  const order = new Map(files.map(({ name }, index) => [name, index]));
+  findings.sort((left, right) => compareFindings(left, right, order));
+  return { findings, checked: resources.length, passedOver: others.length - secrets.named.size };
+}
+
+const kindNames = Object.keys(kinds);
+
+function asMembers(value: unknown): Placed['members'] {
+  return typeof value === 'object' && value !== null ? (value as Placed['members']) : {};
+}
+
+/** Also what only nearly is one of ours: by its group alone, or by its kind alone. */
+function isOurs({ members: { apiVersion, kind } }: Placed): boolean {
+  return kindNames.includes(String(kind)) || String(apiVersion).split('/')[0] === apiGroup;
+}
+
+function checkResource(placed: Placed): readonly PlacedFinding[] {
+  const { members, document } = placed;
+  const kind = kindOf(document.value);
+  if (kind !== undefined) return validateResource(kind, members).map((finding) => place(placed, finding));
+  const written = String(members['kind'] ?? '');
+  if (kindNames.includes(written)) {
+    const message = `${written} is a kind of ${apiGroup}; write apiVersion: ${apiGroup}/v1alpha1`;
+    return [place(placed, { severity: 'error', path: ['apiVersion'], part: 'value', message })];
+  }
+  const meant = nearest(written, kindNames) ?? kindNames.join(' or ');
+  const message = `${apiGroup} has no kind ${JSON.stringify(written)}; did you mean ${meant}?`;
+  return [place(placed, { severity: 'error', path: ['kind'], part: 'value', message })];
+}
+
+function place({ file, document }: Placed, { path, part, severity, message }: Finding): PlacedFinding {
+  return { file, position: document.locate(path, part), path: renderPath(path), severity, message };
+}
+
+function checkTwice(resources: readonly Placed[]): readonly PlacedFinding[] {
+  const seen = new Map<string, Placed>();
+  const findings: PlacedFinding[] = [];
+  for (const resource of resources) {
+    const { name, namespace } = namesOf(resource);
+    if (name === undefined) continue;
+    const key = `${String(resource.members['kind'])} ${namespace ?? ''}/${name}`;
+    const first = seen.get(key);
+    seen.set(key, first ?? resource);
+    if (first === undefined) continue;
+    const { line } = first.document.locate([]);
+    const message = `${name} is already in ${first.file}, line ${line}; write another name, or delete one of the two`;
+    findings.push(place(resource, { severity: 'error', path: ['metadata', 'name'], part: 'value', message }));
+  }
+  return findings;
+}
+
+/** The Secrets that a resource names: what the others hold is none of our business. */
+function findSecrets(
+  resources: readonly Placed[],
+  others: readonly Placed[],
+): { readonly named: ReadonlySet<Placed>; readonly findings: readonly PlacedFinding[] } {
+  const named = new Set<Placed>();
+  const findings: PlacedFinding[] = [];
+  for (const resource of resources) {
+    const reference = asMembers(asMembers(resource.members['spec'])['credentialsSecretRef'])['name'];
+    const { namespace } = namesOf(resource);
+    const sameName = others.filter((other) => isSecret(other) && namesOf(other).name === reference);
+    const reachable = sameName.filter((other) => namesOf(other).namespace === namespace);
+    for (const secret of reachable) named.add(secret);
+    if (sameName.length === 0 || reachable.length > 0) continue;
+    const wanted = namespace === undefined ? 'without a namespace, as the policy' : `in namespace ${namespace}`;
+    const message = `the Secret ${String(reference)} here is in another namespace; write it ${wanted}`;
+    const path = ['spec', 'credentialsSecretRef', 'name'];
+    findings.push(place(resource, { severity: 'warning', path, part: 'value', message }));
+  }
+  return { named, findings };
+}
+
+function isSecret({ members: { apiVersion, kind } }: Placed): boolean {
+  return apiVersion === 'v1' && kind === 'Secret';
+}
+
+function namesOf({ members }: Placed): { readonly name: string | undefined; readonly namespace: string | undefined } {
+  const { name, namespace } = asMembers(members['metadata']);
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return { name: text(name), namespace: text(namespace) };
+}
+
+function compareFindings(left: PlacedFinding, right: PlacedFinding, order: ReadonlyMap<string, number>): number {
+  return (
+    (order.get(left.file) ?? 0) - (order.get(right.file) ?? 0) ||
+    left.position.line - right.position.line ||
+    left.position.column - right.position.column
+  );
+}
