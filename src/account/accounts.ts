@@ -1,0 +1,223 @@
+/**
+ * Accounts: what all resources with the same credentials share. A Secret is read, decoded and made into a client of the
+ * service; clients with equal Secrets are one, and all that speaks as one user shares one budget, across Secrets and namespaces.
+ *
+ * Invariant: `resolve` gives the same `Account` as long as nothing in the Secret changed. Nothing here talks to the service; whether
+ * credentials are good is found out by who uses them and told by `unauthorized`.
+ */
+import type { Clock } from '../base/clock.ts';
+import { LogfleetError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { ResourceKey, SecretReader } from '../host/host.ts';
+import type { Connect, ServiceConnection } from '../service/connection.ts';
+import { serviceIdOf } from '../service/service-address.ts';
+import type { UpgradeService } from '../service/upgrade-service.ts';
+import { Budgets, type Spender } from './budgets.ts';
+import { type Credentials, decodeCredentials, fingerprintOf } from './credentials.ts';
+
+export interface Account {
+  /** Identity of the service: its normalised base URL; stamps ledgers (protocol U1), keys ownership (U13). */
+  readonly serviceId: string;
+  /** `serviceId` and access id: what this access id may see is the same for all who hold it; listings are shared by it. */
+  readonly id: string;
+  readonly service: UpgradeService;
+}
+
+export interface AccountSettings {
+  /** A Secret that was read longer ago is read again before use. */
+  readonly secretMaxAgeMs: number;
+  /**
+   * For how long a refused key (401) is not shown to the service again, unless the Secret changes. A little less than the 30 s
+   * after which a stalled resource looks again, so that its look is not in vain.
+   */
+  readonly refusalHoldMs: number;
+  /** Credentials that no resource has asked for in this time are closed. */
+  readonly idleMs: number;
+}
+
+export const defaultAccountSettings: AccountSettings = {
+  secretMaxAgeMs: 60_000,
+  refusalHoldMs: 29_000,
+  idleMs: 3_600_000,
+};
+
+export interface AccountsOptions {
+  readonly secrets: SecretReader;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly connect: Connect;
+  readonly settings?: Partial<AccountSettings>;
+}
+
+/** One set of credentials, in use by every Secret that says the same. */
+interface Shared {
+  readonly account: Account;
+  readonly credentials: Credentials;
+  readonly connection: ServiceConnection;
+  refusedAtMs: number | undefined;
+}
+
+/** One Secret, by its key. */
+interface Entry {
+  shared: Shared | undefined;
+  readAtMs: number;
+  usedAtMs: number;
+  stale: boolean;
+  reading: Promise<Shared> | undefined;
+}
+
+export class Accounts {
+  readonly #options: AccountsOptions;
+  readonly #settings: AccountSettings;
+  readonly #entries = new Map<string, Entry>();
+  readonly #shared = new Map<string, Shared>();
+  /** Credentials let go of, while they finish what they have under way. */
+  readonly #retiring = new Set<Shared>();
+  readonly #budgets: Budgets;
+
+  constructor(options: AccountsOptions) {
+    this.#options = options;
+    this.#settings = { ...defaultAccountSettings, ...options.settings };
+    this.#budgets = new Budgets(options);
+  }
+
+  /**
+   * The account of a Secret. Reads the Secret before first use, when what is known is older than 60 s, and after a 401; a
+   * failure is not remembered, so that who stalls for it and looks again every 30 s sees it mended.
+   *
+   * Throws what reading the Secret threw, or a `LogfleetError` with the reason SecretNotFound, SecretIncomplete, SecretInvalid,
+   * AddressInvalid, or (for a key refused just now) Unauthorized.
+   */
+  async resolve(key: ResourceKey): Promise<Account> {
+    const nowMs = this.#options.clock.monotonic();
+    const entry = this.#entry(key, nowMs);
+    const shared = this.#fresh(entry, nowMs) ?? (await this.#read(key, entry));
+    this.#retireIdle(nowMs);
+    this.#refuseHeldBack(key, shared);
+    return shared.account;
+  }
+
+  /**
+   * A 401 was seen with this Secret: the next `resolve` reads it again. `account` is the one that was refused; news about one
+   * that the Secret no longer stands for changes nothing.
+   */
+  unauthorized(key: ResourceKey, account?: Account): void {
+    const entry = this.#entries.get(nameOf(key));
+    if (!entry?.shared || (account && account !== entry.shared.account)) return;
+    entry.stale = true;
+    entry.shared.refusedAtMs = this.#options.clock.monotonic();
+  }
+
+  /** Protocol B6: we begin to lead, with or without a release by the one before us. */
+  takeover(forced: boolean): void {
+    this.#budgets.takeover(forced);
+  }
+
+  /** Destroys every connection. */
+  async close(): Promise<void> {
+    const all = [...this.#retiring, ...this.#shared.values()];
+    this.#entries.clear();
+    this.#shared.clear();
+    await Promise.all(all.map(({ connection }) => connection.close()));
+  }
+
+  #entry(key: ResourceKey, nowMs: number): Entry {
+    const name = nameOf(key);
+    const known = this.#entries.get(name);
+    if (known) {
+      known.usedAtMs = nowMs;
+      return known;
+    }
+    const entry: Entry = { shared: undefined, readAtMs: nowMs, usedAtMs: nowMs, stale: false, reading: undefined };
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  #fresh(entry: Entry, nowMs: number): Shared | undefined {
+    const young = nowMs - entry.readAtMs < this.#settings.secretMaxAgeMs;
+    return young && !entry.stale ? entry.shared : undefined;
+  }
+
+  /** Callers that come while a read is under way share it. */
+  #read(key: ResourceKey, entry: Entry): Promise<Shared> {
+    entry.reading ??= this.#readNow(key, entry).finally(() => {
+      entry.reading = undefined;
+    });
+    return entry.reading;
+  }
+
+  async #readNow(key: ResourceKey, entry: Entry): Promise<Shared> {
+    const readAtMs = this.#options.clock.monotonic();
+    const members = await this.#options.secrets.get(key);
+    // Cleared before decoding: credentials that the Secret no longer holds must not be used.
+    entry.shared = undefined;
+    const shared = this.#connect(decodeCredentials(key, members));
+    entry.shared = shared;
+    entry.readAtMs = readAtMs;
+    entry.stale = false;
+    return shared;
+  }
+
+  #connect(credentials: Credentials): Shared {
+    const fingerprint = fingerprintOf(credentials);
+    const known = this.#shared.get(fingerprint);
+    if (known) return known;
+    const serviceId = serviceIdOf(credentials.address);
+    const { accessId, accessKey, address, allowedHosts, caCertificates } = credentials;
+    const budget = this.#budgets.of({ ...credentials, serviceId });
+    const connection = this.#options.connect({ address, accessId, accessKey, allowedHosts, caCertificates, budget });
+    const account: Account = { serviceId, id: `${serviceId} ${accessId}`, service: connection.service };
+    const shared: Shared = { account, credentials, connection, refusedAtMs: undefined };
+    this.#shared.set(fingerprint, shared);
+    this.#options.log.info('connected to the log service', { service: serviceId });
+    return shared;
+  }
+
+  #refuseHeldBack(key: ResourceKey, shared: Shared): void {
+    if (shared.refusedAtMs === undefined) return;
+    const heldMs = this.#options.clock.monotonic() - shared.refusedAtMs;
+    if (heldMs < this.#settings.refusalHoldMs) throw refused(key, shared.account.serviceId);
+    shared.refusedAtMs = undefined;
+  }
+
+  /** Forgets Secrets that nobody asks for, then lets go of credentials that no Secret holds any more. */
+  #retireIdle(nowMs: number): void {
+    for (const [name, entry] of this.#entries) {
+      if (nowMs - entry.usedAtMs >= this.#settings.idleMs) this.#entries.delete(name);
+    }
+    const held = new Set([...this.#entries.values()].map(({ shared }) => shared));
+    for (const [fingerprint, shared] of this.#shared) {
+      if (held.has(shared)) continue;
+      this.#shared.delete(fingerprint);
+      this.#retire(shared);
+    }
+    this.#budgets.retain([...this.#shared.values(), ...this.#retiring].map(spenderOf));
+  }
+
+  #retire(shared: Shared): void {
+    this.#retiring.add(shared);
+    shared.connection
+      .drain()
+      .catch((error: unknown) => this.#options.log.warn('connections did not close', { error }))
+      .finally(() => this.#retiring.delete(shared));
+  }
+}
+
+function spenderOf({ account, credentials }: Shared): Spender {
+  return { ...credentials, serviceId: account.serviceId };
+}
+
+function nameOf(key: ResourceKey): string {
+  return `${key.namespace}/${key.name}`;
+}
+
+function refused(key: ResourceKey, serviceId: string): LogfleetError {
+  return new LogfleetError({
+    code: 'account.unauthorized',
+    reason: 'Unauthorized',
+    message: `${serviceId} refuses the credentials of Secret ${nameOf(key)} (401): check its accessId and accessKey`,
+    handling: { kind: 'stall' },
+  });
+}

@@ -1,0 +1,49 @@
+/** How a client of the service is made from what a Secret says: the seam between accounts and the wire. */
+import type { Clock } from '../base/clock.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { SecretText } from '../base/secret-text.ts';
+import { ServiceClient } from './client.ts';
+import type { KeyBudget } from './request-budget.ts';
+import type { ServiceAddress } from './service-address.ts';
+import type { Transport } from './transport.ts';
+import type { UpgradeService } from './upgrade-service.ts';
+
+/** What one credential needs to be spoken for. */
+export interface ConnectionSettings {
+  readonly address: ServiceAddress;
+  readonly accessId: string;
+  readonly accessKey: SecretText;
+  /** PEM; replaces the machine's own authorities. */
+  readonly caCertificates: string | undefined;
+  /** Where redirects may lead: `host` or `host:port`. */
+  readonly allowedHosts: readonly string[];
+  readonly budget: KeyBudget;
+}
+
+export interface ServiceConnection {
+  readonly service: UpgradeService;
+  /** Sends nothing more; resolves once what is under way has its answer and every socket is closed. */
+  drain(): Promise<void>;
+  /** Destroys every socket; calls under way end as broken. */
+  close(): Promise<void>;
+}
+
+export type Connect = (settings: ConnectionSettings) => ServiceConnection;
+
+export interface ConnectOptions {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** `logfleet/<version>`. */
+  readonly userAgent: string;
+  /** A pool of connections of its own for each credential. */
+  readonly transport: (settings: ConnectionSettings) => Transport;
+}
+
+export function connectWith(options: ConnectOptions): Connect {
+  const { clock, metrics, userAgent } = options;
+  return (settings) => {
+    const transport = options.transport(settings);
+    const service = new ServiceClient({ ...settings, transport, clock, metrics, userAgent });
+    return { service, drain: () => transport.drain(), close: () => transport.close() };
+  };
+}

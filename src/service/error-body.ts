@@ -1,0 +1,83 @@
+/**
+ * What the body of a refusal says. The specification leaves its shape open (chapter 7); seen are one object with `code`, an
+ * object with an array `errors`, an HTML page of a proxy, and nothing at all. Reading one never fails.
+ */
+import { parseJson } from './json.ts';
+import { taskRefusals } from './outcome.ts';
+
+export interface ErrorBody {
+  /** An identifier of chapter 7 in the specification's spelling, where it is one; else as the service wrote it. */
+  readonly serviceCode: string | undefined;
+  /** The service's own id of this error. */
+  readonly errorId: string | undefined;
+  /** For people: one line, at most `maxMessageLength` characters. */
+  readonly message: string | undefined;
+}
+
+const maxMessageLength = 300;
+/** Longer bodies are no error documents. */
+const maxErrorBodyBytes = 64 * 1024;
+const nothing: ErrorBody = { serviceCode: undefined, errorId: undefined, message: undefined };
+
+const knownCodes: readonly string[] = [
+  ...taskRefusals,
+  'moved',
+  'unauthorized',
+  'forbidden',
+  'notfound',
+  'method.unsupported',
+  'contenttype.invalid',
+  'rate.limit.exceeded',
+  'internal.error',
+  'service.unavailable',
+];
+
+/**
+ * Codes come with a prefix (`searchjob.…`) or without their first part (`in.upgrading`): they are matched by their last parts.
+ * A piece that would fit several is left as it is.
+ */
+export function normalizeServiceCode(code: string): string {
+  const text = code.trim().toLowerCase();
+  const whole = knownCodes.find((known) => text === known || text.endsWith(`.${known}`));
+  if (whole) return whole;
+  const pieces = knownCodes.filter((known) => known.endsWith(`.${text}`));
+  return pieces.length === 1 && pieces[0] ? pieces[0] : text.slice(0, maxMessageLength);
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function asMembers(value: unknown): Members | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
+}
+
+function textIn(members: Members | undefined, name: string): string | undefined {
+  const value = members?.[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** One line without control characters, cut to its limit. */
+function oneLine(text: string | undefined): string | undefined {
+  const line = text?.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line ? line.slice(0, maxMessageLength) : undefined;
+}
+
+function parse(body: Uint8Array): unknown {
+  if (body.length === 0 || body.length > maxErrorBodyBytes) return undefined;
+  try {
+    return parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+export function decodeErrorBody(body: Uint8Array): ErrorBody {
+  const outer = asMembers(parse(body));
+  if (!outer) return nothing;
+  const first = Array.isArray(outer.errors) ? asMembers(outer.errors[0]) : undefined;
+  const code = textIn(outer, 'code') ?? textIn(first, 'code');
+  return {
+    serviceCode: code === undefined ? undefined : normalizeServiceCode(code),
+    errorId: oneLine(textIn(outer, 'id')),
+    message: oneLine(textIn(outer, 'message') ?? textIn(first, 'message')),
+  };
+}

@@ -1,0 +1,303 @@
+/**
+ * One request and its answer, with all that goes round it: a connection that stands, the budget's slot, the deadline, the
+ * credentials, and redirects. What comes back is a whole answer of success, or a failure that has a row in the outcome table.
+ *
+ * Invariant: each write has a slot of its own, started in the same turn of the event loop (protocol B1), and each slot ends.
+ * Sending something again is left to `client.ts`.
+ */
+import { crossing } from '../base/boundary.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Counter, Histogram, Metrics } from '../base/metrics.ts';
+import type { SecretText } from '../base/secret-text.ts';
+import { DeadlineError, withDeadline } from './deadline.ts';
+import { DecodeError } from './decode.ts';
+import { decodeErrorBody } from './error-body.ts';
+import { connectDeadlineMs, type Operation, operations } from './operation.ts';
+import { type Outcome, outcomeOfAnswer, outcomeOfUnanswered, outcomeOfUnsent } from './outcome.ts';
+import { isRedirect, newBaseAddress, type Redirect, resolveRedirect } from './redirect.ts';
+import type { KeyBudget, Slot } from './request-budget.ts';
+import { parseRetryAfter } from './retry-after.ts';
+import type { ServiceAddress } from './service-address.ts';
+import type { Failure } from './service-failure.ts';
+import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+import type { Answer } from './upgrade-service.ts';
+
+/** How many redirects one call follows. */
+const maxHops = 3;
+
+export interface ExchangeOptions {
+  readonly transport: Transport;
+  readonly budget: KeyBudget;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly address: ServiceAddress;
+  readonly accessId: string;
+  readonly accessKey: SecretText;
+  /** `host` or `host:port`, as in `URL.host`. */
+  readonly allowedHosts: readonly string[];
+  readonly userAgent: string;
+}
+
+export interface Call {
+  readonly operation: Operation;
+  /** Path and query below the base path: `/v1/…`. */
+  readonly path: string;
+  /** JSON text. */
+  readonly body?: string;
+  readonly signal?: AbortSignal | undefined;
+  /** Called before each write of the call; see `CreateTaskOptions.beforeSend`. */
+  readonly beforeSend?: (() => void) | undefined;
+}
+
+export type Reply<T> =
+  | { readonly kind: 'answer'; readonly answer: Answer<T> }
+  | { readonly kind: 'failure'; readonly failure: Failure };
+
+/** The body of an answer of success as a value; throws a `DecodeError`. */
+export type Decode<T> = (body: Uint8Array) => T;
+
+interface Answered {
+  readonly kind: 'response';
+  readonly response: TransportResponse;
+  readonly sentAtMs: number;
+}
+
+/** What one write brought: any answer at all, or why there is none. */
+type Attempt = Answered | { readonly kind: 'failure'; readonly failure: Failure };
+
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #allowedHosts: ReadonlySet<string>;
+  readonly #authorization: string;
+  readonly #requests: Counter;
+  readonly #duration: Histogram;
+  /** Where the deployment is: as the Secret says, or where a permanent redirect sent us. */
+  #address: ServiceAddress;
+  #calls = 0;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#address = options.address;
+    this.#allowedHosts = new Set(options.allowedHosts);
+    const credentials = Buffer.from(`${options.accessId}:${options.accessKey.reveal()}`, 'utf8').toString('base64');
+    this.#authorization = `Basic ${credentials}`;
+    const { metrics } = options;
+    this.#requests = metrics.counter(
+      'logfleet_service_requests_total',
+      'Requests to the log service, by operation and outcome.',
+      ['operation', 'outcome'],
+    );
+    this.#duration = metrics.histogram(
+      'logfleet_service_request_duration_seconds',
+      'Time from the write of a request to the end of its answer.',
+      ['operation'],
+      [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    );
+  }
+
+  /** Throws only what `beforeSend` threw, and what the budget refused. */
+  async perform<T>(call: Call, decode: Decode<T>): Promise<Reply<T>> {
+    this.#calls += 1;
+    try {
+      const reply = await this.#follow(call, decode);
+      this.#count(call, reply.kind === 'answer' ? 'ok' : reply.failure.outcome);
+      return reply;
+    } finally {
+      this.#calls -= 1;
+    }
+  }
+
+  async #follow<T>(call: Call, decode: Decode<T>): Promise<Reply<T>> {
+    let url = new URL(this.#address.origin + this.#address.basePath + call.path);
+    for (let hop = 0; ; hop++) {
+      const attempt = await this.#attempt(call, url);
+      if (attempt.kind === 'failure') {
+        if (attempt.failure.sentAtMs === undefined) this.#address = this.#options.address;
+        return attempt;
+      }
+      const { response, sentAtMs } = attempt;
+      if (!isRedirect(response.status)) return this.#judge(call, decode, url, attempt);
+      const redirect = this.#redirect(call, url, response);
+      if (redirect.kind !== 'follow' || hop === maxHops) {
+        return { kind: 'failure', failure: lost(call, url, response, sentAtMs, redirect) };
+      }
+      this.#count(call, 'redirected');
+      if (redirect.address) this.#address = redirect.address;
+      url = redirect.url;
+    }
+  }
+
+  #count(call: Call, outcome: Outcome | 'ok' | 'redirected'): void {
+    this.#requests.add({ operation: call.operation, outcome });
+  }
+
+  #redirect(call: Call, from: URL, response: TransportResponse): Redirect {
+    return resolveRedirect({
+      status: response.status,
+      location: response.headers.get('location'),
+      from,
+      path: call.path,
+      home: this.#options.address.origin,
+      allowedHosts: this.#allowedHosts,
+    });
+  }
+
+  #judge<T>(call: Call, decode: Decode<T>, url: URL, attempt: Answered): Reply<T> {
+    const { response, sentAtMs } = attempt;
+    const { status, body } = response;
+    if (status >= 200 && status < 300) return decoded(decode, url, attempt);
+    const { serviceCode, errorId, message } = decodeErrorBody(body);
+    const failure: Failure = {
+      outcome: outcomeOfAnswer(call.operation, status, serviceCode),
+      address: addressOf(url),
+      status,
+      serviceCode,
+      errorId: this.#withoutSecrets(errorId),
+      serviceMessage: this.#withoutSecrets(message),
+      retryAfterMs: this.#retryAfterMs(response),
+      sentAtMs,
+    };
+    return { kind: 'failure', failure };
+  }
+
+  /** A service that repeats what it was sent must not get the key into a status. */
+  #withoutSecrets(text: string | undefined): string | undefined {
+    const credentials = this.#authorization.slice('Basic '.length);
+    return text?.replaceAll(this.#options.accessKey.reveal(), '[secret]').replaceAll(credentials, '[secret]');
+  }
+
+  #retryAfterMs(response: TransportResponse): number | undefined {
+    return parseRetryAfter(response.headers.get('retry-after'), this.#options.clock.now());
+  }
+
+  async #attempt(call: Call, url: URL): Promise<Attempt> {
+    const { transport, budget, clock } = this.#options;
+    const info = operations[call.operation];
+    let slot: Slot;
+    try {
+      await withDeadline(clock, connectDeadlineMs, call.signal, (signal) =>
+        transport.ready(url.origin, this.#calls, signal),
+      );
+      slot = await budget.acquire({
+        class: info.requestClass,
+        ...(call.signal === undefined ? {} : { signal: call.signal }),
+      });
+    } catch (error) {
+      return { kind: 'failure', failure: this.#unsent(call, url, error) };
+    }
+    return this.#send(call, url, slot);
+  }
+
+  async #send(call: Call, url: URL, slot: Slot): Promise<Attempt> {
+    const { transport, clock } = this.#options;
+    const { deadlineMs } = operations[call.operation];
+    let sentAtMs: number | undefined;
+    const beforeWrite = () => {
+      call.beforeSend?.();
+      slot.started();
+      sentAtMs = clock.monotonic();
+    };
+    try {
+      const response = await crossing(`service.${call.operation}`, () =>
+        withDeadline(clock, deadlineMs, call.signal, (signal) =>
+          transport.send(this.#request(call, url, signal, beforeWrite)),
+        ),
+      );
+      this.#answered(call, slot, response, sentAtMs ?? response.headAtMs);
+      return { kind: 'response', response, sentAtMs: sentAtMs ?? response.headAtMs };
+    } catch (error) {
+      if (sentAtMs === undefined) {
+        slot.release();
+        return { kind: 'failure', failure: this.#unsent(call, url, error) };
+      }
+      slot.finished({ kind: error instanceof TransportError ? 'broken' : 'abandoned' });
+      return { kind: 'failure', failure: unanswered(url, error, sentAtMs) };
+    }
+  }
+
+  #answered(call: Call, slot: Slot, response: TransportResponse, sentAtMs: number): void {
+    const retryAfterMs = this.#retryAfterMs(response);
+    slot.finished({
+      kind: 'answered',
+      status: response.status,
+      headAtMs: response.headAtMs,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+    const seconds = (this.#options.clock.monotonic() - sentAtMs) / 1000;
+    this.#duration.observe({ operation: call.operation }, seconds);
+  }
+
+  #request(call: Call, url: URL, signal: AbortSignal, beforeWrite: () => void): TransportRequest {
+    const info = operations[call.operation];
+    return {
+      method: info.method,
+      origin: url.origin,
+      path: url.pathname + url.search,
+      headers: {
+        accept: 'application/json',
+        authorization: this.#authorization,
+        'user-agent': this.#options.userAgent,
+        ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(call.body === undefined ? {} : { body: call.body }),
+      signal,
+      maxBodyBytes: info.maxBodyBytes,
+      beforeWrite: () => {
+        signal.throwIfAborted();
+        beforeWrite();
+      },
+    };
+  }
+
+  /** Nothing was written. What is neither the transport's nor a deadline nor the caller's abort belongs to the caller. */
+  #unsent(call: Call, url: URL, error: unknown): Failure {
+    const outcome = this.#outcomeOfUnsent(call, error);
+    if (outcome === undefined) throw error;
+    return { outcome, address: addressOf(url), detail: detailOf(error), cause: error };
+  }
+
+  #outcomeOfUnsent(call: Call, error: unknown): Outcome | undefined {
+    if (error instanceof TransportError) return outcomeOfUnsent(error.failure);
+    if (error instanceof DeadlineError) return 'connectTimeout';
+    return call.signal?.aborted && error === call.signal.reason ? 'withdrawn' : undefined;
+  }
+}
+
+function decoded<T>(decode: Decode<T>, url: URL, { response, sentAtMs }: Answered): Reply<T> {
+  try {
+    return { kind: 'answer', answer: { value: decode(response.body), sentAtMs } };
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const facts = { address: addressOf(url), status: response.status, sentAtMs };
+    return { kind: 'failure', failure: { ...facts, outcome: 'answerInvalid', detail: error.message, cause: error } };
+  }
+}
+
+function unanswered(url: URL, error: unknown, sentAtMs: number): Failure {
+  return { outcome: outcomeOf(error), address: addressOf(url), detail: detailOf(error), cause: error, sentAtMs };
+}
+
+function outcomeOf(error: unknown): Outcome {
+  if (error instanceof TransportError) return outcomeOfUnanswered(error.failure);
+  return error instanceof DeadlineError ? 'timeout' : 'abandoned';
+}
+
+function lost(call: Call, url: URL, response: TransportResponse, sentAtMs: number, redirect: Redirect): Failure {
+  const facts = { address: addressOf(url), status: response.status, sentAtMs };
+  switch (redirect.kind) {
+    case 'notAllowed':
+      return { ...facts, outcome: 'redirectNotAllowed', detail: newBaseAddress(redirect.url, call.path) };
+    case 'unreadable':
+      return { ...facts, outcome: 'redirectInCircles', detail: 'there is no readable Location' };
+    case 'follow':
+      return { ...facts, outcome: 'redirectInCircles', detail: `more than ${maxHops} times` };
+  }
+}
+
+function addressOf(url: URL): string {
+  return url.origin + url.pathname;
+}
+
+function detailOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,103 @@
+/**
+ * From an outcome to the `ServiceError` that its caller gets: the table's treatment, and a message for a person that says what
+ * happened, where, and what to do about it. Messages never carry credentials.
+ */
+import type { Handling } from '../base/errors.ts';
+import { type Operation, operations } from './operation.ts';
+import { type Outcome, treatmentOf } from './outcome.ts';
+import { ServiceError } from './service-error.ts';
+
+/** What is known about a request that failed. */
+export interface Failure {
+  readonly outcome: Outcome;
+  /** Address of the request, without its query. */
+  readonly address: string;
+  readonly status?: number | undefined;
+  readonly serviceCode?: string | undefined;
+  readonly serviceMessage?: string | undefined;
+  readonly errorId?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly sentAtMs?: number | undefined;
+  /** Particulars for the message: the socket's error code, the JSON path, the new address. */
+  readonly detail?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** What a person can do about it; where there is nothing but patience, nothing. */
+const advice: { readonly [O in Outcome]?: string } = {
+  nameNotFound: 'the name is not known here: check baseURL in the Secret, and the DNS and proxy settings of the operator',
+  refused: 'nobody listens there: check host and port of baseURL in the Secret',
+  notReachable: 'check baseURL in the Secret, and whether firewalls, network policies or proxies let the operator through',
+  connectTimeout: 'no connection came about in time: check baseURL in the Secret, and firewalls, network policies and proxies',
+  proxyFailed: 'the proxy named by HTTPS_PROXY did not open a way: check it, or name the host in NO_PROXY',
+  tlsFailed: 'the other side does not speak TLS as it should: check host and port of baseURL in the Secret',
+  certificateUnknown: 'the certificate is by an authority unknown here: put its CA certificate (PEM) into ca.crt of the Secret',
+  certificateExpired: 'the certificate is not valid at this time: it has to be renewed, or the clock of this machine set',
+  certificateForAnother: 'the certificate is for another name: write the name that it is for into baseURL of the Secret',
+  unauthorized: 'check accessId and accessKey in the Secret',
+  forbidden: 'the account type, or the role of the user behind the access id, does not allow it: grant that, or use another access id',
+  notFound: 'there is no such thing at this address: check that baseURL in the Secret ends in /api and names the right deployment',
+  methodUnsupported: 'this is not the address of the service: check baseURL in the Secret',
+  redirectInCircles: 'check that baseURL in the Secret names the right deployment',
+  rateLimited:
+    'somebody else uses the same user: lower requestsPerSecond or maxConcurrentRequests in the Secret, or give the operator a user of its own',
+};
+
+export function toServiceError(operation: Operation, failure: Failure): ServiceError {
+  const { outcome, sentAtMs, status, serviceCode, errorId } = failure;
+  const treatment = treatmentOf(operation, outcome);
+  return new ServiceError({
+    code: `service.${outcome}`,
+    message: render(operation, failure),
+    reason: treatment.reason,
+    effect: treatment.effect,
+    handling: handlingOf(treatment.handling, failure.retryAfterMs),
+    ...(status === undefined ? {} : { status }),
+    ...(serviceCode === undefined ? {} : { serviceCode }),
+    ...(errorId === undefined ? {} : { errorId }),
+    ...(sentAtMs === undefined ? {} : { sentAtMs }),
+    ...(failure.cause === undefined ? {} : { cause: failure.cause }),
+  });
+}
+
+function handlingOf(kind: Exclude<Handling['kind'], 'bug'>, retryAfterMs: number | undefined): Handling {
+  if (kind !== 'retryAfter') return { kind };
+  return retryAfterMs === undefined ? { kind: 'backoff' } : { kind: 'retryAfter', delayMs: retryAfterMs };
+}
+
+function render(operation: Operation, failure: Failure): string {
+  const request = `${operations[operation].method} ${failure.address}`;
+  const help = operation === 'getTask' && failure.outcome === 'notFound' ? undefined : advice[failure.outcome];
+  return `${request} ${happened(failure)}${help ? `; ${help}` : ''}`;
+}
+
+function happened(failure: Failure): string {
+  const { detail, status, outcome } = failure;
+  const inBrackets = detail ? ` (${detail})` : '';
+  switch (outcome) {
+    case 'redirectNotAllowed':
+      return `was sent on to ${detail}, where the credentials may not go: if that is right, write it into baseURL of the Secret, or its host into allowedHosts`;
+    case 'redirectInCircles':
+      return `was redirected without getting anywhere${inBrackets}`;
+    case 'timeout':
+      return `was not answered in time${inBrackets}`;
+    case 'withdrawn':
+    case 'abandoned':
+      return 'was given up by its caller';
+    case 'connectionLost':
+      return `got no whole answer, the connection broke${inBrackets}`;
+    case 'answerInvalid':
+    case 'answerMalformed':
+    case 'answerTooLarge':
+      return `got an answer that cannot be read${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
+    case 'closed':
+      return 'was not sent, since its client has been closed';
+    default:
+      return status === undefined ? `was not sent${inBrackets}` : answered(failure, status);
+  }
+}
+
+function answered(failure: Failure, status: number): string {
+  const code = failure.serviceCode ? ` ${failure.serviceCode}` : '';
+  return `was answered ${status}${code}${failure.serviceMessage ? ` (${failure.serviceMessage})` : ''}`;
+}

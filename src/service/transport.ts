@@ -1,0 +1,75 @@
+/**
+ * The port to the wire: one request out, one whole answer in. It knows connections, proxies and certificates; it knows
+ * neither credentials nor budgets, follows no redirect and sends nothing twice.
+ *
+ * Invariant: `beforeWrite` runs right before the first byte of a request is written, in the same turn of the event loop and on a
+ * connection that stands. A request whose `beforeWrite` was not called, or threw, has not been sent.
+ */
+import { LogfleetError } from '../base/errors.ts';
+
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** `https://host:port`, without a path. */
+  readonly origin: string;
+  /** Path and query, percent-encoded. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Gives the request up: its socket is destroyed, and `send` rejects with the signal's reason. */
+  readonly signal: AbortSignal;
+  /** What it throws ends the request unsent; `send` rejects with it. Called at most once. */
+  readonly beforeWrite: () => void;
+  /** A longer answer is given up with `answerTooLarge`. */
+  readonly maxBodyBytes: number;
+}
+
+export interface TransportResponse {
+  readonly status: number;
+  /** Names in lower case; of a repeated header the first. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Uint8Array;
+  /** When the head of the answer came, on the monotonic clock. */
+  readonly headAtMs: number;
+}
+
+export interface Transport {
+  /**
+   * Resolves once `wanted` connections to `origin` stand (busy ones count; never more than the transport's own limit), so that
+   * who then takes a slot of the budget can write at once (protocol B1). Rejects only where not one stands.
+   */
+  ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
+  /** Fails with a `TransportError`, with the signal's reason, or with what `beforeWrite` threw. */
+  send(request: TransportRequest): Promise<TransportResponse>;
+  /** Takes no more requests; resolves once those under way have ended and every socket is closed. */
+  drain(): Promise<void>;
+  /** Takes no more requests, waits for none: every socket is destroyed when this resolves. */
+  close(): Promise<void>;
+}
+
+/**
+ * What keeps a request from its answer. The first group stands before a connection does, so that nothing was sent;
+ * the second can strike at any time.
+ */
+export type TransportFailure =
+  | 'nameNotFound'
+  | 'refused'
+  | 'notReachable'
+  | 'proxyFailed'
+  | 'certificateUnknown'
+  | 'certificateExpired'
+  | 'certificateForAnother'
+  | 'tlsFailed'
+  | 'closed'
+  | 'connectionLost'
+  | 'answerTooLarge'
+  | 'answerMalformed';
+
+export class TransportError extends LogfleetError {
+  override readonly name = 'TransportError';
+  readonly failure: TransportFailure;
+
+  constructor(failure: TransportFailure, message: string, cause?: unknown) {
+    super({ code: `transport.${failure}`, message, handling: { kind: 'backoff' }, reason: 'ServiceUnreachable', cause });
+    this.failure = failure;
+  }
+}
