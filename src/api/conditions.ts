@@ -27,8 +27,6 @@ export const reasons = {
   // Ready=True. Neither Reconciling nor Stalled is there.
   /** Every collector that counts is at the target. */
   allUpdated: 'AllUpdated',
-  /** The selector matches no collector, which is as it may be: somebody may install some. */
-  noCollectorsMatched: 'NoCollectorsMatched',
 
   // Ready=False and Reconciling=True: at work, or waiting for what comes by itself.
   /** Collectors are being upgraded, or are to be. */
@@ -47,6 +45,8 @@ export const reasons = {
   internalError: 'InternalError',
 
   // Ready=False and Stalled=True: a person has to mend something.
+  /** The selector matches no collector: a mistake, until somebody installs one that it matches. */
+  noCollectorsMatched: 'NoCollectorsMatched',
   /** The target is older than what collectors run, and `allowDowngrade` is false. */
   downgradeNotAllowed: 'DowngradeNotAllowed',
   /** Collectors are out of retries. */

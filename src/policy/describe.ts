@@ -1,0 +1,251 @@
+/**
+ * Renders what is known into the status of a policy: bounded samples and counts, conditions in the kstatus style.
+ * Reads everything, decides nothing.
+ */
+import { removeCondition, reasons, setCondition } from '../api/conditions.ts';
+import type {
+  CollectorCounts,
+  CollectorVersionPolicyStatus,
+  Condition,
+  ReasonCount,
+  TaskSample,
+  VersionCount,
+} from '../api/generated/collector-version-policy.ts';
+import type { Draft } from './draft.ts';
+import { counted, type Health, outstanding } from './health.ts';
+import type { Attempt, Ending, Entry, Ledger, LedgerHeader } from './ledger.ts';
+import type { Counts, Roster } from './roster.ts';
+
+const maxSamples = 50;
+const maxVersions = 50;
+const maxReasons = 20;
+const maxExamples = 5;
+const maxReasonLength = 256;
+const maxMessageLength = 512;
+
+export function isoTime(wallMs: number): string {
+  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** The figures: written at most once in a while, since they change with every answer. */
+export interface Figures {
+  readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
+  readonly collectors: CollectorCounts;
+  readonly versions: readonly VersionCount[];
+  readonly tasks: readonly TaskSample[];
+  readonly failureReasons: readonly ReasonCount[];
+  readonly skippedReasons: readonly ReasonCount[];
+}
+
+export function describeFigures(ledger: Ledger, roster: Roster, draft: Draft, health: Health): Figures {
+  const counts = draft.counts();
+  const fleet = { counts, matched: roster.matched };
+  return {
+    summary: { updated: `${counts.updated}/${counted(fleet)}`, state: stateWord(health) },
+    collectors: describeCounts(counts, roster.matched),
+    versions: describeVersions(roster.versions),
+    tasks: describeTasks(ledger, roster, draft),
+    failureReasons: describeFailures(roster, draft),
+    skippedReasons: describeSkipped(roster, draft),
+  };
+}
+
+/** The word of the State column: the reason, in a table's width. */
+export function stateWord(health: Health): string {
+  return health.reason;
+}
+
+export function describeCounts(counts: Counts, matched: number): CollectorCounts {
+  return {
+    matched,
+    updated: counts.updated,
+    inProgress: counts.inProgress,
+    pending: counts.pending + counts.retrying + counts.drifting,
+    failed: counts.failed,
+    offline: counts.offline,
+    newer: counts.newer,
+    skipped: counts.skipped,
+    foreign: counts.foreign,
+  };
+}
+
+function describeVersions(versions: ReadonlyMap<string, number>): readonly VersionCount[] {
+  return [...versions]
+    .map(([version, count]) => ({ version, count }))
+    .sort((left, right) => right.count - left.count || (left.version < right.version ? -1 : 1))
+    .slice(0, maxVersions);
+}
+
+/** Up to 50 in flight, oldest first, then the 50 that ended last, newest first. */
+function describeTasks(ledger: Ledger, roster: Roster, draft: Draft): readonly TaskSample[] {
+  const open: TaskSample[] = [];
+  for (const entry of draft.open()) {
+    if (open.length >= maxSamples) break;
+    open.push(describeOpen(entry, entry.open as Attempt, roster));
+  }
+  const ended = new Newest<Entry>(maxSamples);
+  const consider = (entry: Entry | undefined) => {
+    if (entry?.ending && !entry.open && entry.ending.taskId !== undefined) ended.add(entry, entry.ending.endedAtMs);
+  };
+  for (const entry of ledger.entries()) if (draft.entry(entry.collectorId) === entry) consider(entry);
+  for (const { entry } of draft.changes()) consider(entry);
+  return [...open, ...ended.items().map((entry) => describeEnded(entry, entry.ending as Ending, roster))];
+}
+
+function describeOpen(entry: Entry, open: Attempt, roster: Roster): TaskSample {
+  return {
+    ...(open.taskId === undefined ? {} : { id: open.taskId }),
+    ...describeCollector(entry, roster),
+    to: open.toVersion,
+    state: openStates[open.state],
+    startTime: isoTime(open.startedAtMs),
+  };
+}
+
+function describeEnded(entry: Entry, ending: Ending, roster: Roster): TaskSample {
+  return {
+    ...(ending.taskId === undefined ? {} : { id: ending.taskId }),
+    ...describeCollector(entry, roster),
+    to: ending.toVersion,
+    state: endingStates[ending.kind],
+    startTime: isoTime(ending.startedAtMs),
+    endTime: isoTime(ending.endedAtMs),
+    ...(ending.message === '' ? {} : { message: ending.message.slice(0, maxMessageLength) }),
+  };
+}
+
+const openStates = { intended: 'Starting', accepted: 'Running', unknown: 'Unknown', adopted: 'Adopted' } as const;
+
+const endingStates = {
+  updated: 'Succeeded',
+  failed: 'Failed',
+  timedOut: 'TimedOut',
+  refused: 'Refused',
+  offline: 'Offline',
+  invalid: 'Refused',
+  unobservable: 'NotObservable',
+} as const;
+
+function describeCollector(entry: Entry, roster: Roster) {
+  const name = roster.row(entry.collectorId)?.collector.name ?? entry.collectorId;
+  return {
+    collector: name.slice(0, maxReasonLength),
+    collectorId: entry.collectorId,
+    ...(entry.before === undefined ? {} : { from: entry.before }),
+  };
+}
+
+/** The service's own words, grouped. */
+function describeFailures(roster: Roster, draft: Draft): readonly ReasonCount[] {
+  const groups = new Groups();
+  for (const standing of ['failed', 'retrying'] as const) {
+    for (const id of roster.members(standing)) {
+      const ending = draft.entry(id)?.ending;
+      if (ending && draft.standing(id) === standing) groups.add(ending.message || 'no reason given', nameOf(id, roster));
+    }
+  }
+  return groups.list();
+}
+
+function describeSkipped(roster: Roster, draft: Draft): readonly ReasonCount[] {
+  const groups = new Groups();
+  for (const id of roster.members('skipped')) {
+    const entry = draft.entry(id);
+    const reason = roster.skipReason(id, entry);
+    if (reason === undefined) continue;
+    const told = reason === 'RefusedByService' && entry?.ending?.message ? `${reason}: ${entry.ending.message}` : reason;
+    groups.add(told, nameOf(id, roster));
+  }
+  return groups.list();
+}
+
+function nameOf(id: string, roster: Roster): string {
+  return (roster.row(id)?.collector.name ?? id).slice(0, maxReasonLength);
+}
+
+class Groups {
+  readonly #groups = new Map<string, { count: number; examples: string[] }>();
+
+  add(reason: string, example: string): void {
+    const key = reason.slice(0, maxReasonLength);
+    const group = this.#groups.get(key) ?? { count: 0, examples: [] };
+    this.#groups.set(key, group);
+    group.count++;
+    if (group.examples.length < maxExamples) group.examples.push(example);
+  }
+
+  list(): readonly ReasonCount[] {
+    return [...this.#groups]
+      .map(([reason, { count, examples }]) => ({ reason, count, examples }))
+      .sort((left, right) => right.count - left.count || (left.reason < right.reason ? -1 : 1))
+      .slice(0, maxReasons);
+  }
+}
+
+/** Keeps the newest of many without sorting them all. */
+class Newest<T> {
+  readonly #most: number;
+  readonly #items: { readonly item: T; readonly at: number }[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(item: T, at: number): void {
+    const items = this.#items;
+    if (items.length >= this.#most && at <= (items[items.length - 1]?.at ?? 0)) return;
+    const place = items.findIndex((other) => other.at < at);
+    items.splice(place === -1 ? items.length : place, 0, { item, at });
+    if (items.length > this.#most) items.pop();
+  }
+
+  items(): readonly T[] {
+    return this.#items.map(({ item }) => item);
+  }
+}
+
+/** Remaining attempts at the pace so far, and one more upgrade; undefined while there is no pace to go by. */
+export function estimateCompletionMs(
+  header: LedgerHeader,
+  counts: Counts,
+  typicalMs: number | undefined,
+  wallMs: number,
+): number | undefined {
+  const elapsedMs = wallMs - header.startedAtMs;
+  if (header.completedAtMs !== undefined || typicalMs === undefined || header.attempts === 0 || elapsedMs <= 0) return undefined;
+  if (outstanding(counts) === 0) return undefined;
+  const waiting = counts.pending + counts.retrying + counts.drifting;
+  return wallMs + (waiting * elapsedMs) / header.attempts + typicalMs;
+}
+
+export interface Overlap {
+  /** namespace/name of the policy that has most of them. */
+  readonly winner: string;
+  readonly collectors: number;
+}
+
+export function describeConditions(
+  before: readonly Condition[] | undefined,
+  health: Health,
+  overlap: Overlap | undefined,
+  observedGeneration: number,
+  nowIso: string,
+): readonly Condition[] {
+  const { reason, message } = health;
+  let conditions = setCondition(before, { type: 'Ready', status: health.ready, reason, message, observedGeneration }, nowIso);
+  for (const [type, on] of [
+    ['Reconciling', health.reconciling],
+    ['Stalled', health.stalled],
+  ] as const) {
+    conditions = on
+      ? setCondition(conditions, { type, status: 'True', reason, message, observedGeneration }, nowIso)
+      : removeCondition(conditions, type);
+  }
+  if (!overlap) return removeCondition(conditions, 'Overlapping');
+  const told = `${overlap.collectors} of the selected collectors belong to policy ${overlap.winner}, which goes first by priority, age or name.`;
+  return setCondition(
+    conditions,
+    { type: 'Overlapping', status: 'True', reason: reasons.overlapping, message: told, observedGeneration },
+    nowIso,
+  );
+}

@@ -1,0 +1,116 @@
+/**
+ * Keeps a policy's ledger in the host's shards (U1). The head is written with every change; what has ended moves to write-once
+ * log shards before the head grows too large, so that a write costs the same in the last hour of a rollout as in the first.
+ *
+ * Invariant: the head is written last, and names the log shards that count. A process that stops in between leaves a log
+ * shard that nobody reads, and its lines still in the head.
+ */
+import { crossing } from '../base/boundary.ts';
+import { type LedgerStore, maxShardBytes, type OwnerRef } from '../host/host.ts';
+import { type EntryChange, type Entry, Ledger, type LedgerHeader } from './ledger.ts';
+import { decodeHead, decodeLog, encodeHead, encodeLog } from './ledger-codec.ts';
+
+/** From this size on, what has ended moves to a log shard; a quarter of a shard is left for it. */
+const flushBytes = maxShardBytes / 2;
+const maxLogs = 64;
+
+export class LedgerFile {
+  readonly #store: LedgerStore;
+  readonly #owner: OwnerRef;
+  readonly #versions = new Map<string, string>();
+  /** Ended entries that no log shard has in this form. */
+  readonly #ended = new Map<string, Entry>();
+  readonly #logged = new Set<string>();
+  readonly #forgotten = new Set<string>();
+  #logs = 0;
+  #full = false;
+
+  constructor(store: LedgerStore, owner: OwnerRef) {
+    this.#store = store;
+    this.#owner = owner;
+  }
+
+  /** Whether what was written last leaves no room for another batch (U1). */
+  get full(): boolean {
+    return this.#full;
+  }
+
+  /**
+   * The ledger as it stands in the host, or undefined where there is none.
+   * @param takeoverMs monotonic time from which all ages of this process count
+   */
+  async load(takeoverMs: number): Promise<Ledger | undefined> {
+    const shards = await this.#store.read(this.#owner);
+    for (const [name, { version }] of shards) this.#versions.set(name, version);
+    const head = shards.get('head');
+    if (!head) return undefined;
+    const { header, logs, entries, forgotten } = decodeHead(head.content, takeoverMs);
+    const all = new Map<string, Entry>();
+    for (let log = 0; log < logs; log++) {
+      const shard = shards.get(logName(log));
+      for (const entry of shard ? decodeLog(shard.content, header.rolloutId, takeoverMs) : []) {
+        all.set(entry.collectorId, entry);
+        this.#logged.add(entry.collectorId);
+      }
+    }
+    for (const id of forgotten) {
+      all.delete(id);
+      this.#forgotten.add(id);
+    }
+    for (const entry of entries) {
+      all.set(entry.collectorId, entry);
+      if (!entry.open) this.#ended.set(entry.collectorId, entry);
+    }
+    this.#logs = logs;
+    return new Ledger(header, all.values());
+  }
+
+  /** Makes `changes`, which `ledger` has taken already, durable. Throws `host.conflict` when somebody else wrote. */
+  async save(ledger: Ledger, changes: readonly EntryChange[]): Promise<void> {
+    for (const change of changes) this.#note(change);
+    let head = this.#encode(ledger);
+    if (Buffer.byteLength(head) > flushBytes && this.#ended.size > 0 && this.#logs < maxLogs) {
+      await this.#flush(ledger.header);
+      head = this.#encode(ledger);
+    }
+    this.#full = Buffer.byteLength(head) > flushBytes * 1.5;
+    await this.#write('head', head);
+  }
+
+  /** Another rollout begins: the lines of the one before no longer count. */
+  restart(): void {
+    this.#ended.clear();
+    this.#logged.clear();
+    this.#forgotten.clear();
+    this.#logs = 0;
+  }
+
+  #note({ collectorId, entry }: EntryChange): void {
+    this.#ended.delete(collectorId);
+    this.#forgotten.delete(collectorId);
+    if (entry && !entry.open) this.#ended.set(collectorId, entry);
+    if (!entry && this.#logged.has(collectorId)) this.#forgotten.add(collectorId);
+  }
+
+  #encode(ledger: Ledger): string {
+    return encodeHead(ledger.header, this.#logs, ledger.open().values(), this.#ended.values(), this.#forgotten);
+  }
+
+  async #flush(header: LedgerHeader): Promise<void> {
+    await this.#write(logName(this.#logs), encodeLog(header.rolloutId, this.#ended.values()));
+    for (const id of this.#ended.keys()) this.#logged.add(id);
+    this.#ended.clear();
+    this.#logs++;
+  }
+
+  async #write(shard: string, content: string): Promise<void> {
+    const version = await crossing('ledger.write', () =>
+      this.#store.write(this.#owner, shard, content, this.#versions.get(shard)),
+    );
+    this.#versions.set(shard, version);
+  }
+}
+
+function logName(log: number): string {
+  return `log-${log}`;
+}
