@@ -39,6 +39,7 @@ export interface SimulateOptions {
   readonly accessKey?: string;
   readonly scenario?: string;
   readonly collectors?: number;
+  readonly seed?: number;
   readonly journal?: string;
   readonly timeScale: number;
 }

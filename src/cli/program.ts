@@ -33,7 +33,9 @@ interface Run {
 
 function createProgram(context: CommandContext, run: Run): Command {
   const program = new Command('logfleet')
-    .description('Rolls fleets of log collectors to the version that a manifest names: in a Kubernetes cluster, or without one.')
+    .description(
+      'Rolls fleets of log collectors to the version that a manifest names: in a Kubernetes cluster, or without one.',
+    )
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain a command, with an example')
     .helpCommand('help [command]', 'explain a command, with an example')
@@ -73,15 +75,29 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
     .description('be the operator: in a cluster, or on directories of manifests until all in them has settled')
     .argument('[DIR...]', 'directories of manifests; none: the cluster');
   addClusterOptions(command)
-    .addOption(new Option('--namespaces <a,b>', 'the only namespaces to look at, with commas between').argParser(nameList))
+    .addOption(
+      new Option('--namespaces <a,b>', 'the only namespaces to look at, with commas between').argParser(nameList),
+    )
     .option('--operator-namespace <namespace>', "where the operator's own lease lives")
     .option('--leader-election', 'share the work with other replicas through a lease (the default in a cluster)')
     .option('--no-leader-election', 'be the only replica')
     .option('--watch', 'with DIR: go on when all has settled, and follow changes of the manifests')
-    .addOption(new Option('--health-listen <host:port>', 'serve /healthz, /readyz and /metrics there').argParser(listenAddress))
-    .addOption(new Option('--log-format <format>', 'how to log (default: text on a terminal, else json)').choices(['json', 'text']))
-    .addOption(new Option('--log-level <level>', 'how much to log').choices(['debug', 'info', 'warn', 'error']).default('info'))
-    .addHelpText('after', example('logfleet run ./manifests', 'logfleet run --kubeconfig ~/.kube/config --namespaces logging'))
+    .addOption(
+      new Option('--health-listen <host:port>', 'serve /healthz, /readyz and /metrics there').argParser(listenAddress),
+    )
+    .addOption(
+      new Option('--log-format <format>', 'how to log (default: text on a terminal, else json)').choices([
+        'json',
+        'text',
+      ]),
+    )
+    .addOption(
+      new Option('--log-level <level>', 'how much to log').choices(['debug', 'info', 'warn', 'error']).default('info'),
+    )
+    .addHelpText(
+      'after',
+      example('logfleet run ./manifests', 'logfleet run --kubeconfig ~/.kube/config --namespaces logging'),
+    )
     .action((dirs: string[], options: RunOptions) => {
       refuseMixedHosts(dirs, command);
       return ends(import('./run.ts').then(({ runCommand }) => runCommand(dirs, options, context)));
@@ -116,6 +132,7 @@ function addSimulate(program: Command, context: CommandContext, ends: Ends): voi
     .option('--access-key <key>', 'the access key that it accepts')
     .option('--scenario <file>', 'a YAML file with builds, collectors, how upgrades go, limits and faults')
     .addOption(new Option('--collectors <n>', 'a mixed fleet of so many').argParser(wholeNumber).conflicts('scenario'))
+    .addOption(new Option('--seed <n>', 'what is left to chance comes from this number').argParser(wholeNumber))
     .option('--journal <file>', 'write one line of JSON for each request')
     .addOption(new Option('--time-scale <x>', 'upgrades go x times faster').argParser(positiveNumber).default(1))
     .addHelpText('after', example('logfleet simulate --listen 127.0.0.1:8443 --collectors 120 --time-scale 10'))
@@ -154,13 +171,21 @@ function addGet(program: Command, context: CommandContext, ends: Ends): void {
 }
 
 function addPauseAndResume(program: Command, context: CommandContext, ends: Ends): void {
-  addTargetOptions(program.command('pause').description('start nothing new; what is in flight ends').argument('<KIND/NAME>'))
-    .addHelpText('after', example('logfleet pause cvp/production -n logging', 'logfleet pause cvp/production --dir ./manifests'))
+  addTargetOptions(
+    program.command('pause').description('start nothing new; what is in flight ends').argument('<KIND/NAME>'),
+  )
+    .addHelpText(
+      'after',
+      example('logfleet pause cvp/production -n logging', 'logfleet pause cvp/production --dir ./manifests'),
+    )
     .action((target: string, options: TargetOptions) =>
       ends(import('./pause.ts').then(({ pauseCommand }) => pauseCommand(target, options, context))),
     );
   addTargetOptions(program.command('resume').description('go on after a pause').argument('<KIND/NAME>'))
-    .addHelpText('after', example('logfleet resume cvp/production -n logging', 'logfleet resume cvp/production --dir ./manifests'))
+    .addHelpText(
+      'after',
+      example('logfleet resume cvp/production -n logging', 'logfleet resume cvp/production --dir ./manifests'),
+    )
     .action((target: string, options: TargetOptions) =>
       ends(import('./resume.ts').then(({ resumeCommand }) => resumeCommand(target, options, context))),
     );
@@ -175,7 +200,9 @@ function addClusterOptions(command: Command): Command {
 function addTargetOptions(command: Command): Command {
   return addClusterOptions(command)
     .option('-n, --namespace <namespace>', "the namespace (default: the context's)")
-    .addOption(new Option('--dir <dir>', 'a directory of manifests in place of a cluster').conflicts(['kubeconfig', 'context']));
+    .addOption(
+      new Option('--dir <dir>', 'a directory of manifests in place of a cluster').conflicts(['kubeconfig', 'context']),
+    );
 }
 
 const rootHelp = `
@@ -190,17 +217,15 @@ function example(...lines: readonly string[]): string {
 /** Lets a command speak through the context, and throw where commander would end the process. */
 function settle(command: Command, context: CommandContext): void {
   const name = nameOf(command);
-  command
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
-      outputError: (text, write) => write(`${name}: ${text.replace(/^error: /, '').trimEnd()}\nSee ${name} --help.\n`),
-      getOutHelpWidth: () => context.stdout.columns(),
-      getErrHelpWidth: () => context.stderr.columns(),
-      getOutHasColors: () => context.stdout.colour,
-      getErrHasColors: () => context.stderr.colour,
-    });
+  command.exitOverride().configureOutput({
+    writeOut: (text) => context.stdout.write(text),
+    writeErr: (text) => context.stderr.write(text),
+    outputError: (text, write) => write(`${name}: ${text.replace(/^error: /, '').trimEnd()}\nSee ${name} --help.\n`),
+    getOutHelpWidth: () => context.stdout.columns(),
+    getErrHelpWidth: () => context.stderr.columns(),
+    getOutHasColors: () => context.stdout.colour,
+    getErrHasColors: () => context.stderr.colour,
+  });
 }
 
 function nameOf(command: Command): string {
@@ -225,7 +250,10 @@ function readVariables(command: Command, env: CommandContext['env']): void {
 
 function statusOf(error: unknown, command: string, context: CommandContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.ok : exitStatus.usage;
-  if (context.signal.aborted && (error === context.signal.reason || (error as Error | undefined)?.name === 'AbortError')) {
+  if (
+    context.signal.aborted &&
+    (error === context.signal.reason || (error as Error | undefined)?.name === 'AbortError')
+  ) {
     return exitStatus.interrupted;
   }
   if (error instanceof UsageError) {

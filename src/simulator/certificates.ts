@@ -1,0 +1,103 @@
+/**
+ * The server's certificate and the authority behind it, as files: made where absent, kept where there. They are good for this
+ * machine's own names alone, and the authority's key is thrown away at once.
+ */
+import { X509Certificate } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { LogfleetError } from '../base/errors.ts';
+
+export interface Certificates {
+  /** Of the file with the authority's certificate, for clients to trust. */
+  readonly caFile: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+const names = { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' } as const;
+const validForMs = 10 * 365 * 86_400_000;
+
+/** The files of `dir`, made first where none of them is there. Some but not all is an error: nothing is overwritten. */
+export async function certificatesIn(dir: string, nowMs: number): Promise<Certificates> {
+  await mkdir(dir, { recursive: true });
+  const file = (name: string) => path.join(dir, name);
+  const contents = await Promise.all([names.ca, names.cert, names.key].map((name) => readIfThere(file(name))));
+  if (contents.every((content) => content === undefined)) await make(dir, nowMs);
+  else checkWhole(dir, contents, nowMs);
+  const [cert, key] = await Promise.all([readFile(file(names.cert), 'utf8'), readFile(file(names.key), 'utf8')]);
+  return { caFile: file(names.ca), cert, key };
+}
+
+function checkWhole(dir: string, [ca, cert, key]: readonly (string | undefined)[], nowMs: number): void {
+  if (ca === undefined || cert === undefined || key === undefined) {
+    throw unusable(dir, `needs ${names.ca}, ${names.cert} and ${names.key}, and only some are there`);
+  }
+  if (new X509Certificate(cert).validToDate.getTime() < nowMs)
+    throw unusable(dir, `holds a ${names.cert} that has expired`);
+}
+
+function unusable(dir: string, what: string): LogfleetError {
+  return new LogfleetError({
+    code: 'simulator.tls',
+    message: `${dir} ${what}; add what is missing, or remove the three files to have new ones made`,
+    handling: { kind: 'stall' },
+  });
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function make(dir: string, nowMs: number): Promise<void> {
+  // Loaded here alone: making certificates is rare, and its library is large.
+  const { generate } = await import('selfsigned');
+  const common = {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(nowMs - 3_600_000),
+    notAfterDate: new Date(nowMs + validForMs),
+  } as const;
+  const authority = await generate([{ name: 'commonName', value: 'logfleet simulator CA' }], {
+    ...common,
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+  const server = await generate([{ name: 'commonName', value: 'localhost' }], {
+    ...common,
+    ca: { key: authority.private, cert: authority.cert },
+    extensions: [
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          { type: 2, value: 'localhost' },
+          { type: 7, ip: '127.0.0.1' },
+          { type: 7, ip: '::1' },
+        ],
+      },
+    ],
+  });
+  await put(dir, names.key, server.private, 0o600);
+  await put(dir, names.cert, server.cert, 0o644);
+  await put(dir, names.ca, authority.cert, 0o644);
+}
+
+/** Appears whole or not at all, and replaces nothing. */
+async function put(dir: string, name: string, content: string, mode: number): Promise<void> {
+  const temporary = path.join(dir, `.${name}.${process.pid}`);
+  await writeFile(temporary, content, { mode });
+  try {
+    await link(temporary, path.join(dir, name));
+  } finally {
+    await rm(temporary);
+  }
+}

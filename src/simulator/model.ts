@@ -1,0 +1,382 @@
+/**
+ * The simulated service: a request and a time in, an answer out. No sockets, no clock, no disk, so that it runs as well on a
+ * virtual clock as behind a server.
+ *
+ * Invariant: time never goes back; what lies between two calls (upgrades that end, events of the scenario) happens at its own
+ * time before the later call is looked at. Whoever calls `handle` calls `finish` once the request is over, since that is
+ * what counts as being in flight.
+ */
+import { type Random, seededRandom } from '../base/random.ts';
+import { type Answer, type Delivery, errorAnswer, type Refusal } from './answer.ts';
+import type { Collector } from './collector.ts';
+import { authenticate } from './credentials.ts';
+import { Faults, hasEffect, spoil } from './faults.ts';
+import { Fleet } from './fleet.ts';
+import type { JournalEntry } from './journal.ts';
+import { Limits } from './limits.ts';
+import { Listing } from './listing.ts';
+import { mergePatch } from './merge-patch.ts';
+import { type Routing, routeOf } from './routes.ts';
+import type { Scenario } from './scenario.ts';
+import { checkScenario } from './scenario-check.ts';
+import { ScheduledEvents } from './scheduled-events.ts';
+import { type AccessKey, type Fault, type Settings, type Span, settingsOf } from './settings.ts';
+import { type Counters, collectorState, type SimulatorState, taskState } from './snapshot.ts';
+import { Timeline } from './timeline.ts';
+import { type Call, type Outcome, readTaskOrder, type TaskOrder, UpgradeOperations } from './upgrade-operations.ts';
+import { Upgrades } from './upgrades.ts';
+
+export interface ServiceRequest {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: string;
+}
+
+export interface ServedAnswer extends Answer {
+  /** How long the service takes before it begins to answer. */
+  readonly delayMs: number;
+  readonly delivery: Delivery;
+  /** To be given to `finish`. */
+  readonly token: RequestToken;
+}
+
+export interface RequestToken {
+  readonly entry: Omit<JournalEntry, 'end' | 'status'>;
+  readonly status: number;
+  readonly accessId: string | undefined;
+}
+
+export interface ModelOptions {
+  /** Wall time at the start, ms since the epoch: the scale of all times here. */
+  readonly startMs: number;
+  readonly journal?: (entry: JournalEntry) => void;
+}
+
+type Found = Extract<Routing, { readonly kind: 'found' }>;
+
+/** A request that was understood, and what it is about. */
+interface Understood extends Found {
+  readonly order: TaskOrder | undefined;
+  readonly subject: Collector | undefined;
+}
+
+interface Reply {
+  readonly answer: Answer;
+  readonly delivery: Delivery;
+  readonly delay: Span | undefined;
+  readonly fault: Fault | undefined;
+  readonly taskId: string | null;
+}
+
+export class ServiceModel {
+  readonly #timeline = new Timeline();
+  readonly #fleet: Fleet;
+  readonly #upgrades: Upgrades;
+  readonly #listing: Listing;
+  readonly #operations: UpgradeOperations;
+  readonly #limits = new Limits();
+  readonly #events: ScheduledEvents;
+  readonly #faults: Faults;
+  readonly #random: Random;
+  readonly #startMs: number;
+  readonly #journal: (entry: JournalEntry) => void;
+  #scenario: Scenario;
+  #settings: Settings;
+  #nowMs: number;
+  #requests = 0;
+  #rejected429 = 0;
+  #tasksAccepted = 0;
+  #createTaskRequests = 0;
+  #errors = 0;
+
+  constructor(scenario: Scenario, { startMs, journal = () => {} }: ModelOptions) {
+    this.#scenario = scenario;
+    this.#settings = settingsOf(scenario);
+    this.#startMs = startMs;
+    this.#nowMs = startMs;
+    this.#journal = journal;
+    this.#random = seededRandom(this.#settings.seed);
+    this.#faults = new Faults(this.#random);
+    this.#fleet = new Fleet(this.#settings.firstCollectorId);
+    this.#upgrades = new Upgrades(this.#fleet, this.#timeline, this.#settings.firstTaskId);
+    this.#listing = new Listing(this.#fleet);
+    this.#operations = new UpgradeOperations(this.#fleet, this.#upgrades, this.#listing);
+    this.#events = new ScheduledEvents({
+      timeline: this.#timeline,
+      fleet: this.#fleet,
+      upgrades: this.#upgrades,
+      settings: () => this.#settings,
+      patch: (patch, atMs) => this.#apply(mergePatch(this.#scenario, patch) as Scenario, atMs),
+    });
+    this.#fleet.declare(scenario, startMs, true);
+    this.#events.declare(scenario, startMs, startMs);
+  }
+
+  /** Wall time at the start, ms since the epoch. */
+  get startMs(): number {
+    return this.#startMs;
+  }
+
+  /** Where the service stands on its host, as in `/api`. */
+  get basePath(): string {
+    return this.#settings.basePaths[0] as string;
+  }
+
+  get scenario(): Scenario {
+    return this.#scenario;
+  }
+
+  /** Whether these credentials are accepted at all, for the control address. */
+  knows(authorization: string | undefined): boolean {
+    return authenticate(authorization, this.#settings.accessKeys) !== undefined;
+  }
+
+  /** Lets happen what is due by `atMs`. A time before the last one counts as that. */
+  advance(atMs: number): number {
+    this.#nowMs = Math.max(this.#nowMs, atMs);
+    this.#timeline.advance(this.#nowMs);
+    return this.#nowMs;
+  }
+
+  /**
+   * Changes the scenario by a merge patch (RFC 7396). What it says differently than before takes effect at once.
+   * Throws ScenarioError, and nothing has changed.
+   */
+  patch(patch: unknown, atMs: number): void {
+    const nowMs = this.advance(atMs);
+    this.#apply(checkScenario(mergePatch(this.#scenario, patch)), nowMs);
+    this.#timeline.advance(nowMs);
+  }
+
+  handle(request: ServiceRequest, atMs: number): ServedAnswer {
+    const nowMs = this.advance(atMs);
+    this.#requests++;
+    const key = authenticate(request.headers.authorization, this.#settings.accessKeys);
+    if (!key) return this.#served(request, nowMs, undefined, this.#refused(unauthorized));
+    const arrival = this.#limits.arrive(key, this.#settings.limits, nowMs);
+    const routing = routeOf(request.method, request.path, this.#settings.basePaths);
+    const understood = routing.kind === 'found' ? this.#understand(routing, request) : undefined;
+    if (!arrival.admitted) this.#rejected429++;
+    const reply = !arrival.admitted
+      ? this.#refused(tooMany(this.#settings.limits.retryAfter))
+      : understood
+        ? this.#reply(understood, key, request, nowMs)
+        : this.#refused(unrouted(routing));
+    return this.#served(request, nowMs, { key, ...arrival, understood }, reply);
+  }
+
+  /** Ends a request. `answered` is false where the client did not get the answer whole. */
+  finish(token: RequestToken, atMs: number, answered = true): void {
+    const end = this.advance(atMs);
+    if (token.accessId !== undefined) this.#limits.leave(token.accessId);
+    const { at, user, method, path, code, inFlight, ...rest } = token.entry;
+    const status = answered ? token.status : 0;
+    this.#journal({ at, end, user, method, path, status, code, inFlight, ...rest });
+  }
+
+  counters(): Counters {
+    return {
+      requests: this.#requests,
+      rejected429: this.#rejected429,
+      maxInFlight: this.#limits.maxInFlight,
+      maxPerSecond: this.#limits.maxPerSecond,
+      tasksAccepted: this.#tasksAccepted,
+      createTaskRequests: this.#createTaskRequests,
+    };
+  }
+
+  /** Everything as it is at `atMs`. Costs as much as the fleet is large. */
+  snapshot(atMs: number): SimulatorState {
+    const nowMs = this.advance(atMs);
+    const present = [...this.#fleet.all()].filter(({ now }) => now.present);
+    return {
+      time: nowMs,
+      builds: this.#settings.builds,
+      collectors: present.map((collector) => collectorState(collector, this.#settings, nowMs)),
+      tasks: [...this.#upgrades.all()].map((task) => taskState(task, nowMs)),
+      counters: this.counters(),
+    };
+  }
+
+  #apply(scenario: Scenario, atMs: number): void {
+    const before = this.#scenario;
+    this.#scenario = scenario;
+    this.#settings = settingsOf(scenario);
+    this.#listing.clear();
+    // A merge patch keeps what it does not touch, and comparing a large fleet takes a while.
+    if (scenario.groups !== before.groups || scenario.collectors !== before.collectors) {
+      for (const collector of this.#fleet.declare(scenario, atMs, false)) this.#upgrades.resume(collector, atMs);
+    }
+    this.#events.declare(scenario, this.#startMs, atMs);
+  }
+
+  #understand(found: Found, request: ServiceRequest): Understood {
+    const { operation, taskId } = found.route;
+    const order = operation === 'createTask' ? readTaskOrder(request.body) : undefined;
+    const subject =
+      taskId !== undefined
+        ? this.#upgrades.get(taskId)?.collector
+        : order?.collectorId === undefined
+          ? undefined
+          : this.#fleet.byId(order.collectorId);
+    if (operation === 'createTask') {
+      this.#createTaskRequests++;
+      if (subject) subject.createTaskRequests++;
+    }
+    return { ...found, order, subject };
+  }
+
+  #reply(understood: Understood, key: AccessKey, request: ServiceRequest, atMs: number): Reply {
+    const { operation } = understood.route;
+    const settings = this.#settings;
+    const fault = this.#faults.strike(
+      {
+        operation,
+        user: key.user,
+        collector: understood.subject,
+        basePath: understood.basePath,
+        elapsedMs: atMs - this.#startMs,
+      },
+      settings,
+    );
+    const acts = !fault || hasEffect(fault);
+    const result = acts ? this.#act(understood, { key, settings, atMs }, request, fault?.lagMs) : undefined;
+    const answer = result && ('refusal' in result ? this.#error(result.refusal) : result);
+    const taskId = operation === 'createTask' && answer?.status === 202 ? this.#upgrades.newestId() : null;
+    if (taskId !== null) this.#tasksAccepted++;
+    if (!fault) return { answer: answer as Answer, delivery: { kind: 'whole' }, delay: undefined, fault, taskId };
+    const spoilt = spoil(fault, {
+      answer,
+      errorId: this.#errorId(),
+      settings,
+      locationAt: (to) => locationOf(to, understood.basePath, request),
+    });
+    return { ...spoilt, delay: fault.delay, fault, taskId };
+  }
+
+  #act({ route, query, order }: Understood, call: Call, { headers }: ServiceRequest, lagMs = 0): Outcome {
+    const { operation, taskId = '' } = route;
+    const { forbidden } = call.key;
+    if (forbidden === true || (forbidden !== false && forbidden.includes(operation)))
+      return { refusal: forbiddenFor(operation) };
+    if (!acceptsJson(headers.accept)) return { refusal: wrongType('Accept', headers.accept) };
+    switch (operation) {
+      case 'listCollectors':
+        return this.#operations.listCollectors(query, call, Math.max(lagMs, call.settings.list.lagMs));
+      case 'listBuilds':
+        return this.#operations.listBuilds(call);
+      case 'getTask':
+        return this.#operations.getTask(taskId, call);
+      case 'createTask':
+        if (!isJson(headers['content-type'])) return { refusal: wrongType('Content-Type', headers['content-type']) };
+        return order ? this.#operations.createTask(order, call) : { refusal: badBody };
+    }
+  }
+
+  #refused(refusal: Refusal): Reply {
+    return {
+      answer: this.#error(refusal),
+      delivery: { kind: 'whole' },
+      delay: undefined,
+      fault: undefined,
+      taskId: null,
+    };
+  }
+
+  #error(refusal: Refusal): Answer {
+    return errorAnswer(refusal, this.#errorId(), this.#settings.errors);
+  }
+
+  /** Of the form that the service uses; the same in each run. */
+  #errorId(): string {
+    let rest = (++this.#errors * 2_654_435_761 + this.#settings.seed) % 2 ** 48;
+    let text = '';
+    for (let place = 0; place < 15; place++) {
+      text += 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'[rest % 36] ?? '';
+      rest = Math.floor(rest / 36) || this.#errors + place;
+    }
+    return `${text.slice(0, 5)}-${text.slice(5, 10)}-${text.slice(10)}`;
+  }
+
+  #served(
+    request: ServiceRequest,
+    atMs: number,
+    arrived: { key: AccessKey; inFlight: number; perSecond: number; understood: Understood | undefined } | undefined,
+    { answer, delivery, delay, fault, taskId }: Reply,
+  ): ServedAnswer {
+    const entry = {
+      at: atMs,
+      user: arrived?.key.user ?? null,
+      method: request.method,
+      path: request.path,
+      code: answer.code ?? null,
+      inFlight: arrived?.inFlight ?? 0,
+      perSecond: arrived?.perSecond ?? 0,
+      operation: arrived?.understood?.route.operation ?? null,
+      fault: fault?.name ?? null,
+      collectorId: arrived?.understood?.order?.collectorId ?? null,
+      taskId,
+    };
+    const delayMs = this.#drawMs(this.#settings.latency) + (delay ? this.#drawMs(delay) : 0);
+    const token = { entry, status: answer.status, accessId: arrived?.key.accessId };
+    return { ...answer, delayMs, delivery, token };
+  }
+
+  #drawMs({ minMs, maxMs }: Span): number {
+    return minMs === maxMs ? minMs : minMs + this.#random.next() * (maxMs - minMs);
+  }
+}
+
+const unauthorized: Refusal = {
+  status: 401,
+  code: 'unauthorized',
+  message: 'The credential could not be verified.',
+  headers: { 'www-authenticate': 'Basic realm="log service"' },
+};
+
+const badBody: Refusal = { status: 400, code: 'body.invalid', message: 'The body is no JSON object.' };
+
+function tooMany(retryAfter: number | undefined): Refusal {
+  return {
+    status: 429,
+    code: 'rate.limit.exceeded',
+    message: 'More requests than the limit allows.',
+    ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }),
+  };
+}
+
+function forbiddenFor(operation: string): Refusal {
+  return { status: 403, code: 'forbidden', message: `This account may not use ${operation}.` };
+}
+
+function wrongType(header: string, value: string | undefined): Refusal {
+  const message = `${header} is ${value === undefined ? 'missing' : JSON.stringify(value)}; it must be application/json.`;
+  return { status: 415, code: 'contenttype.invalid', message };
+}
+
+function unrouted(routing: Routing): Refusal {
+  if (routing.kind !== 'method') return { status: 404, code: 'notfound', message: 'There is nothing at this path.' };
+  const headers = { allow: routing.allow };
+  return { status: 405, code: 'method.unsupported', message: `This path takes ${routing.allow} only.`, headers };
+}
+
+function isJson(contentType: string | undefined): boolean {
+  return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
+}
+
+/** An absent header admits everything. */
+function acceptsJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept.trim() === '') return true;
+  const types = accept.split(',').map((entry) => entry.split(';')[0]?.trim().toLowerCase());
+  return types.some((type) => type === 'application/json' || type === 'application/*' || type === '*/*');
+}
+
+/** The request's own address with `to` in place of the base path; whole where the request named its host. */
+function locationOf(to: string, basePath: string, { path, headers }: ServiceRequest): string {
+  const rest = path.slice(basePath.length);
+  if (!to.startsWith('/') || headers.host === undefined) return `${to.replace(/\/$/, '')}${rest}`;
+  return `https://${headers.host}${to.replace(/\/$/, '')}${rest}`;
+}

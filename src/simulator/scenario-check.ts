@@ -1,0 +1,183 @@
+/** Whether a value is a scenario: the schema first, then what a schema cannot say. */
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { parseDuration } from '../base/duration.ts';
+import { memberNames } from './fleet.ts';
+import { mergePatch } from './merge-patch.ts';
+import type { CollectorTraits, DurationRange, OutcomeScenario, Scenario } from './scenario.ts';
+import { renderPath, ScenarioError, type ScenarioProblem } from './scenario-error.ts';
+import { scenarioSchema } from './scenario-schema.ts';
+
+let compiled: ValidateFunction<Scenario> | undefined;
+
+function validator(): ValidateFunction<Scenario> {
+  compiled ??= new Ajv({
+    allErrors: true,
+    verbose: true,
+    allowUnionTypes: true,
+    formats: { duration: (text: string) => parseDuration(text) !== undefined },
+  }).compile<Scenario>(scenarioSchema);
+  return compiled;
+}
+
+/** Everything that is wrong with `value`; empty when it is a scenario. */
+export function scenarioProblems(value: unknown): ScenarioProblem[] {
+  const validate = validator();
+  if (validate(value)) return deepProblems(value);
+  const errors = validate.errors ?? [];
+  const alternatives = errors.filter(({ keyword }) => keyword === 'anyOf').map(({ schemaPath }) => `${schemaPath}/`);
+  return errors
+    .filter(({ schemaPath, keyword }) => keyword !== 'if' && !alternatives.some((path) => schemaPath.startsWith(path)))
+    .map(problemOf);
+}
+
+/** The value as a scenario; throws ScenarioError with a line for each problem. */
+export function checkScenario(value: unknown): Scenario {
+  const problems = scenarioProblems(value);
+  if (problems.length > 0) throw new ScenarioError(problems.map(({ path, text }) => `${renderPath(path)}: ${text}`));
+  return value as Scenario;
+}
+
+function problemOf(error: ErrorObject): ScenarioProblem {
+  const path = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const parent = error.parentSchema as { readonly description?: string; readonly properties?: object } | undefined;
+  switch (error.keyword) {
+    case 'additionalProperties': {
+      const known = Object.keys(parent?.properties ?? {}).join(', ');
+      return { path: [...path, error.params.additionalProperty], text: `is not known here; write one of ${known}` };
+    }
+    case 'required':
+      return { path: [...path, error.params.missingProperty], text: 'is missing; write it' };
+    default:
+      return {
+        path,
+        text: `${shown(error.data)} ${error.message ?? 'is wrong'}; write ${parent?.description ?? 'another value'}`,
+      };
+  }
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function deepProblems(scenario: Scenario): ScenarioProblem[] {
+  return [
+    ...idProblems(scenario),
+    ...userProblems(scenario),
+    ...versionProblems(scenario),
+    ...nameProblems(scenario),
+    ...outcomeProblems(['upgrade'], scenario.upgrade),
+    ...Object.entries(scenario.groups ?? {}).flatMap(([name, { upgrade }]) =>
+      outcomeProblems(['groups', name, 'upgrade'], upgrade),
+    ),
+    ...eventProblems(scenario),
+    ...rangeProblems(['latency'], scenario.latency),
+    ...Object.entries(scenario.faults ?? {}).flatMap(([name, { delay }]) =>
+      rangeProblems(['faults', name, 'delay'], delay),
+    ),
+  ];
+}
+
+function idProblems({ ids = {} }: Scenario): ScenarioProblem[] {
+  return Object.entries(ids)
+    .filter(([, id]) => typeof id === 'number' && !Number.isSafeInteger(id))
+    .map(([name]) => ({ path: ['ids', name], text: 'is past 2^53 and was rounded; write it in quotes' }));
+}
+
+function userProblems({ users = {}, groups = {} }: Scenario): ScenarioProblem[] {
+  const problems: ScenarioProblem[] = [];
+  const owners = new Map<string, string>();
+  for (const [user, { keys, groups: seen = [] }] of Object.entries(users)) {
+    for (const accessId of Object.keys(keys)) {
+      const owner = owners.get(accessId);
+      if (owner !== undefined) {
+        const text = `belongs to ${owner} already; write another access id`;
+        problems.push({ path: ['users', user, 'keys', accessId], text });
+      }
+      owners.set(accessId, user);
+    }
+    seen.forEach((group, index) => {
+      if (group in groups) return;
+      const text = `there is no group ${group}; write one of ${Object.keys(groups).join(', ') || 'those under groups'}`;
+      problems.push({ path: ['users', user, 'groups', index], text });
+    });
+  }
+  return problems;
+}
+
+function versionProblems({ groups = {}, collectors = {} }: Scenario): ScenarioProblem[] {
+  const problems: ScenarioProblem[] = [];
+  const lacks = ({ version, collectorType }: CollectorTraits) => version === undefined && collectorType !== 'Hosted';
+  for (const [name, group] of Object.entries(groups)) {
+    if (lacks(group) && group.versions === undefined) {
+      problems.push({
+        path: ['groups', name],
+        text: 'has no version; write version: 19.400-1, or collectorType: Hosted',
+      });
+    }
+  }
+  const members = new Set(Object.entries(groups).flatMap(([name, group]) => [...memberNames(name, group)]));
+  for (const [name, traits] of Object.entries(collectors)) {
+    if (!members.has(name) && lacks(traits)) {
+      const text =
+        'belongs to no group and has no version; write version: 19.400-1, or the name of a member of a group';
+      problems.push({ path: ['collectors', name], text });
+    }
+  }
+  return problems;
+}
+
+function nameProblems({ groups = {} }: Scenario): ScenarioProblem[] {
+  const owners = new Map<string, string>();
+  const problems: ScenarioProblem[] = [];
+  for (const [group, declaration] of Object.entries(groups)) {
+    for (const name of memberNames(group, declaration)) {
+      const owner = owners.get(name);
+      owners.set(name, group);
+      if (owner === undefined) continue;
+      problems.push({
+        path: ['groups', group],
+        text: `${name} is in group ${owner} too; write another name, as in ${group}-####`,
+      });
+      break;
+    }
+  }
+  return problems;
+}
+
+function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']): ScenarioProblem[] {
+  const outcomes: readonly OutcomeScenario[] = upgrade?.outcomes ?? [];
+  const problems = outcomes.flatMap(({ duration }, index) =>
+    rangeProblems([...path, 'outcomes', index, 'duration'], duration),
+  );
+  const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
+  const total = everyTime.reduce((sum, { share = 1 }) => sum + share, 0);
+  if (total > 1 + 1e-9) {
+    problems.push({
+      path: [...path, 'outcomes'],
+      text: `the shares add up to ${total}; write shares that add up to 1 at most`,
+    });
+  }
+  return [...problems, ...rangeProblems([...path, 'duration'], upgrade?.duration)];
+}
+
+function eventProblems({ events = {}, ...scenario }: Scenario): ScenarioProblem[] {
+  return Object.entries(events).flatMap(([name, { upgrade, setVersion, collectors, patch }]) => {
+    if ((upgrade ?? setVersion) !== undefined && collectors === undefined) {
+      return [{ path: ['events', name], text: "names no collectors; write collectors: ['*'] for all of them" }];
+    }
+    // What an event patches must fit the scenario, or the event could not happen.
+    const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch));
+    return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
+  });
+}
+
+function rangeProblems(path: readonly (string | number)[], range: DurationRange | undefined): ScenarioProblem[] {
+  if (range === undefined || typeof range === 'string') return [];
+  const [from, to] = range.map((text) => parseDuration(text) ?? 0);
+  if ((from ?? 0) <= (to ?? 0)) return [];
+  return [{ path, text: `${range[0]} is longer than ${range[1]}; write the shorter one first` }];
+}

@@ -1,0 +1,33 @@
+/** Scenarios as YAML: problems come as `file:line:column: path: what is wrong; what to write`. */
+import { isNode, LineCounter, parseDocument } from 'yaml';
+import type { Scenario } from './scenario.ts';
+import { scenarioProblems } from './scenario-check.ts';
+import { renderPath, ScenarioError } from './scenario-error.ts';
+
+/** The scenario in `text`; an empty one is a scenario, too. Throws ScenarioError. `file` is what problems call it. */
+export function parseScenario(text: string, file: string): Scenario {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const place = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return `${file}:${line}:${col}`;
+  };
+  if (document.errors.length > 0) {
+    throw new ScenarioError(document.errors.map(({ pos, message }) => `${place(pos[0])}: ${message}; write YAML`));
+  }
+  const value = document.contents === null ? {} : document.toJS({ maxAliasCount: 100 });
+  const problems = scenarioProblems(value);
+  if (problems.length === 0) return value as Scenario;
+  throw new ScenarioError(
+    problems.map(({ path, text: problem }) => `${place(offsetOf(document, path))}: ${renderPath(path)}: ${problem}`),
+  );
+}
+
+/** Where the node at `path` begins, or the nearest one above it. */
+function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly (string | number)[]): number {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return document.contents?.range?.[0] ?? 0;
+}

@@ -1,0 +1,58 @@
+/**
+ * Events of the scenario: somebody else upgrades, somebody installs by hand, the scenario itself changes.
+ *
+ * Invariant: an event happens once, at its time or, where that has passed, when it is declared; one that is changed or gone
+ * by its time does not happen as it was.
+ */
+import type { Fleet } from './fleet.ts';
+import type { EventScenario, Scenario } from './scenario.ts';
+import { durationMs, type Settings } from './settings.ts';
+import type { Timeline } from './timeline.ts';
+import type { Upgrades } from './upgrades.ts';
+
+export interface EventWorld {
+  readonly timeline: Timeline;
+  readonly fleet: Fleet;
+  readonly upgrades: Upgrades;
+  readonly settings: () => Settings;
+  readonly patch: (patch: unknown, atMs: number) => void;
+}
+
+export class ScheduledEvents {
+  readonly #world: EventWorld;
+  /** The text of each event declared last, by name. */
+  #declared = new Map<string, string>();
+
+  constructor(world: EventWorld) {
+    this.#world = world;
+  }
+
+  declare({ events = {} }: Scenario, startMs: number, nowMs: number): void {
+    const declared = new Map(Object.entries(events).map(([name, event]) => [name, JSON.stringify(event)]));
+    const before = this.#declared;
+    this.#declared = declared;
+    for (const [name, event] of Object.entries(events)) {
+      const text = declared.get(name);
+      if (before.get(name) === text) continue;
+      this.#world.timeline.at(Math.max(nowMs, startMs + (durationMs(event.at) ?? 0)), (atMs) => {
+        if (this.#declared.get(name) === text) this.#happen(event, atMs);
+      });
+    }
+  }
+
+  #happen(event: EventScenario, atMs: number): void {
+    const { fleet, upgrades, settings, patch } = this.#world;
+    const collectors = event.collectors ? fleet.matching(event.collectors).filter(({ hosted }) => !hosted) : [];
+    if (event.setVersion !== undefined) {
+      for (const collector of collectors) fleet.change(collector, { version: event.setVersion }, atMs);
+    }
+    if (event.upgrade) {
+      const { toVersion, duration } = event.upgrade;
+      for (const collector of collectors) {
+        if (collector.activeTasks.length > 0) continue;
+        upgrades.start({ collector, toVersion, foreign: { durationMs: durationMs(duration) } }, settings(), atMs);
+      }
+    }
+    if (event.patch) patch(event.patch, atMs);
+  }
+}

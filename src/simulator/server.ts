@@ -1,0 +1,120 @@
+/**
+ * The model on a real port: HTTPS alone (5.2), with the connection in hand, so that it can be reset, stalled and cut off. What
+ * to answer is the model's; when and how it travels is here.
+ */
+import type { Buffer } from 'node:buffer';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Clock } from '../base/clock.ts';
+import { control, controlPath, isControl } from './control.ts';
+import { deliver } from './delivery.ts';
+import type { ServiceModel, ServiceRequest } from './model.ts';
+
+export interface ServerOptions {
+  readonly model: ServiceModel;
+  readonly clock: Clock;
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface SimulatorServer {
+  readonly baseURL: string;
+  readonly controlURL: string;
+  /** The model's time: ms since the epoch, fractional, never going back. */
+  nowMs(): number;
+  /** Cuts all connections and resolves once the port is free. */
+  close(): Promise<void>;
+}
+
+/** Longer than any request of the specification. */
+const maxBodyBytes = 1024 * 1024;
+
+/** Starts at once; rejects where the address cannot be had. The model's time begins now. */
+export async function startServer(options: ServerOptions): Promise<SimulatorServer> {
+  const { model, clock, host, port, cert, key } = options;
+  const offsetMs = model.startMs - clock.monotonic();
+  const nowMs = () => clock.monotonic() + offsetMs;
+  const server = createServer({ cert, key, keepAlive: true, noDelay: true });
+  server.requestTimeout = 0;
+  server.keepAliveTimeout = 120_000;
+  const sockets = rawSocketsOf(server);
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    receive(request, response, (body) => {
+      const { method = 'GET', url: path = '/' } = request;
+      const received: ServiceRequest = { method, path, headers: request.headers as ServiceRequest['headers'], body };
+      if (isControl(path)) sendControl(model, received, response, nowMs());
+      else serve(received, request, response);
+    });
+  });
+  function serve(received: ServiceRequest, request: IncomingMessage, response: ServerResponse): void {
+    const answer = model.handle(received, nowMs());
+    const socket = sockets.get(peerOf(request.socket));
+    deliver(answer, { response, clock, socket, done: (answered) => model.finish(answer.token, nowMs(), answered) });
+  }
+  server.listen(port, host);
+  await once(server, 'listening');
+  const origin = `https://${urlHost(host)}:${(server.address() as AddressInfo).port}`;
+  return {
+    baseURL: origin + model.basePath,
+    controlURL: origin + controlPath,
+    nowMs,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      for (const socket of sockets.values()) socket.destroy();
+      if (server.listening) await once(server, 'close');
+    },
+  };
+}
+
+function sendControl(model: ServiceModel, request: ServiceRequest, response: ServerResponse, atMs: number): void {
+  const { status, headers, body } = control(model, request, atMs);
+  response.writeHead(status, headers);
+  response.end(body);
+}
+
+/** Calls back with the body once it is there; a longer one than any operation takes ends the connection. */
+function receive(request: IncomingMessage, response: ServerResponse, callback: (body: string) => void): void {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  request.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes > maxBodyBytes) response.destroy();
+    else pieces.push(piece);
+  });
+  request.on('end', () => callback(pieces.length === 0 ? '' : joined(pieces)));
+  // A client that breaks off in mid-request is the client's affair.
+  request.on('error', () => {});
+}
+
+function joined(pieces: readonly Buffer[]): string {
+  const decoder = new TextDecoder();
+  return pieces.map((piece) => decoder.decode(piece, { stream: true })).join('') + decoder.decode();
+}
+
+/** The connections below TLS by their peer: a TLS socket itself cannot be reset. */
+function rawSocketsOf(server: Server): ReadonlyMap<string, Socket> {
+  const sockets = new Map<string, Socket>();
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    sockets.set(peer, socket);
+    socket.once('close', () => sockets.delete(peer));
+  });
+  return sockets;
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress}|${remotePort}`;
+}
+
+/** What stands in a URL for an address to listen on. */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

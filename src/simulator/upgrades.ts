@@ -1,0 +1,148 @@
+/**
+ * Upgrades under way: tasks accepted, how they go, what they do to their collectors, and who counts as being upgraded.
+ *
+ * Invariant: a task ends once; a collector's version changes when the collector is through, also when the task had been
+ * failed by the time-out before. A collector that is silent at that moment gets its new version when it talks again.
+ */
+import { drawFor } from './chance.ts';
+import type { Collector } from './collector.ts';
+import type { Fleet } from './fleet.ts';
+import { type Outcome, type Settings, type Span, type UpgradeSettings, upgradeSettings } from './settings.ts';
+import type { Timeline } from './timeline.ts';
+import type { UpgradeTask } from './upgrade-task.ts';
+
+const success: Outcome = {
+  share: 1,
+  end: 'succeed',
+  message: '',
+  status: undefined,
+  duration: undefined,
+  attempts: Number.POSITIVE_INFINITY,
+};
+
+export interface NewTask {
+  readonly collector: Collector;
+  readonly toVersion: string;
+  /** Somebody else's, which always succeeds, after this long or the usual time. */
+  readonly foreign?: { readonly durationMs: number | undefined };
+}
+
+export class Upgrades {
+  readonly #tasks = new Map<string, UpgradeTask>();
+  readonly #fleet: Fleet;
+  readonly #timeline: Timeline;
+  #nextId: bigint;
+
+  constructor(fleet: Fleet, timeline: Timeline, firstId: bigint) {
+    this.#fleet = fleet;
+    this.#timeline = timeline;
+    this.#nextId = firstId;
+  }
+
+  get(id: string): UpgradeTask | undefined {
+    return this.#tasks.get(id);
+  }
+
+  /** Of the task that was started last. */
+  newestId(): string {
+    return String(this.#nextId - 1n);
+  }
+
+  all(): Iterable<UpgradeTask> {
+    return this.#tasks.values();
+  }
+
+  /** Whether the service answers `collector.in.upgrading`. */
+  isLocked(collector: Collector, atMs: number): boolean {
+    return collector.activeTasks.some(({ lockedAtMs }) => lockedAtMs <= atMs);
+  }
+
+  start({ collector, toVersion, foreign }: NewTask, settings: Settings, atMs: number): UpgradeTask {
+    const upgrade = settingsFor(collector, settings.upgrade);
+    const attempt = foreign ? 0 : ++collector.acceptedTasks;
+    const outcome = foreign ? success : outcomeFor(collector, attempt, upgrade, settings.seed);
+    const span = foreign?.durationMs === undefined ? (outcome.duration ?? upgrade.duration) : fixed(foreign.durationMs);
+    const draw = drawFor(settings.seed, 'duration', collector.id, attempt);
+    const unscaledMs = (span.minMs + draw * (span.maxMs - span.minMs)) * upgrade.increments;
+    const durationMs = unscaledMs / settings.timeScale;
+    const pendingAtMs = atMs + Math.min(upgrade.notStartedForMs / settings.timeScale, durationMs / 3);
+    const task: UpgradeTask = {
+      id: String(this.#nextId++),
+      collector,
+      fromVersion: collector.now.version,
+      toVersion,
+      foreign: foreign !== undefined,
+      requestedMs: atMs,
+      pendingAtMs,
+      progressingAtMs: pendingAtMs + Math.min(upgrade.pendingForMs / settings.timeScale, durationMs / 3),
+      progressingStatus: upgrade.progressingStatus,
+      lockedAtMs: atMs + upgrade.lockDelayMs,
+      end: outcome.end,
+      endStatus: outcome.status,
+      endMessage: outcome.message,
+      finished: undefined,
+      collectorEndMs: undefined,
+    };
+    this.#tasks.set(task.id, task);
+    collector.activeTasks.push(task);
+    if (task.end !== 'hang') this.#timeline.at(atMs + durationMs, (endMs) => this.#endOnCollector(task, endMs));
+    this.#timeline.at(atMs + upgrade.timeoutMs / settings.timeScale, (endMs) => this.#timeOut(task, upgrade, endMs));
+    return task;
+  }
+
+  /** What would have happened while the collector was silent happens now. */
+  resume(collector: Collector, atMs: number): void {
+    for (const task of collector.heldUpgrades.splice(0)) this.#endOnCollector(task, atMs);
+  }
+
+  #endOnCollector(task: UpgradeTask, atMs: number): void {
+    const { collector } = task;
+    if (!collector.now.present) return;
+    if (!collector.now.running) {
+      collector.heldUpgrades.push(task);
+      return;
+    }
+    task.collectorEndMs = atMs;
+    if (task.end === 'succeed') this.#fleet.change(collector, { version: task.toVersion }, atMs);
+    task.finished ??= {
+      status: task.endStatus ?? (task.end === 'succeed' ? 2 : 3),
+      message: task.endMessage,
+      atMs,
+    };
+    release(task);
+  }
+
+  #timeOut(task: UpgradeTask, settings: UpgradeSettings, atMs: number): void {
+    task.finished ??= { status: 3, message: 'The upgrade did not complete in time.', atMs };
+    const { collector } = task;
+    const goesOn = task.end !== 'hang' && collector.now.running && collector.now.present;
+    if (settings.lockUntil === 'timeout' || !goesOn) release(task);
+  }
+}
+
+function release(task: UpgradeTask): void {
+  const { activeTasks } = task.collector;
+  const index = activeTasks.indexOf(task);
+  if (index >= 0) activeTasks.splice(index, 1);
+}
+
+/** The group's or the collector's own settings go before those of the whole scenario. */
+export function settingsFor(collector: Collector, common: UpgradeSettings): UpgradeSettings {
+  const own = collector.traits.upgrade;
+  return own ? upgradeSettings(own, common) : common;
+}
+
+/** Drawn from the collector and its attempt, so that the order of requests does not matter. */
+function outcomeFor(collector: Collector, attempt: number, settings: UpgradeSettings, seed: number): Outcome {
+  let rest = drawFor(seed, 'outcome', collector.id, attempt);
+  for (const outcome of settings.outcomes) {
+    if (attempt > outcome.attempts) continue;
+    if (rest < outcome.share) return outcome;
+    rest -= outcome.share;
+  }
+  return success;
+}
+
+function fixed(durationMs: number): Span {
+  return { minMs: durationMs, maxMs: durationMs };
+}
