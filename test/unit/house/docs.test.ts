@@ -12,15 +12,20 @@ const service = readFileSync(join(root, 'docs/service.md'), 'utf8');
 const protocol = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
 
 /** Numbers of headings, and of list items in bold. */
-const sections = new Set([...service.matchAll(/^(?:#{2,3} |- \*\*)(\d{1,2}(?:\.\d{1,2})?)(?: |\*\*)/gm)].map((match) => match[1]));
+const sections = new Set(
+  [...service.matchAll(/^(?:#{2,3} |- \*\*)(\d{1,2}(?:\.\d{1,2})?)(?: |\*\*)/gm)].map((match) => match[1]),
+);
 const rules = new Set([...protocol.matchAll(/^### ([BUE]\d{1,2}) /gm)].map((match) => match[1]));
 
 const number = String.raw`\d{1,2}(?:\.\d{1,2})?`;
 const dotted = String.raw`\d{1,2}\.\d{1,2}`;
-const listOf = (one: string) => String.raw`${one}(?:(?:, | and | or | to |–)${one})*`;
+const listOf = (one: string) => `${one}(?:(?:, | and | or | to |–)${one})*`;
 /** How a section is cited: after a word that says so, alone in brackets, or as the first thing of a docstring. */
 const citationForms = [
-  new RegExp(String.raw`(?:§ ?|\bspecification(?:'s)?,? (?:(?:sections?|chapters?) )?|\b(?:sections?|chapters?) )(${listOf(number)})(?![\d-])`, 'gi'),
+  new RegExp(
+    String.raw`(?:§ ?|\bspecification(?:'s)?,? (?:(?:sections?|chapters?) )?|\b(?:sections?|chapters?) )(${listOf(number)})(?![\d-])`,
+    'gi',
+  ),
   new RegExp(String.raw`\((${listOf(dotted)})[),;:]`, 'g'),
   new RegExp(String.raw`/\*\* (${listOf(dotted)})[.;:,)] `, 'g'),
 ];
@@ -51,7 +56,10 @@ function citations(source: string): { readonly sections: Citation[]; readonly ru
   return {
     sections: citationForms.flatMap((form) =>
       [...text.matchAll(form)].flatMap((match) =>
-        [...(match[1] ?? '').matchAll(new RegExp(number, 'g'))].map(([cited]) => ({ cited, line: lineAt(match.index) })),
+        [...(match[1] ?? '').matchAll(new RegExp(number, 'g'))].map(([cited]) => ({
+          cited,
+          line: lineAt(match.index),
+        })),
       ),
     ),
     rules: ruleCitations.map((match) => ({ cited: match[0], line: lineAt(match.index) })),
@@ -72,7 +80,16 @@ describe('what code cites', () => {
       it('U15: one task', () => {}); // § 7.5
       const notCited = '(9.9) U99'; // takes 2.5 s and 1.05 requests, as in 19.253-26 on E2E
     `);
-    expect(found.sections.map(({ cited }) => cited).sort()).toEqual(['2.7', '3.1', '4.6', '4.7', '4.9', '5.3', '7.5', '8']);
+    expect(found.sections.map(({ cited }) => cited).sort()).toEqual([
+      '2.7',
+      '3.1',
+      '4.6',
+      '4.7',
+      '4.9',
+      '5.3',
+      '7.5',
+      '8',
+    ]);
     expect(found.rules).toEqual([
       { cited: 'U3', line: 2 },
       { cited: 'B1', line: 2 },
@@ -98,13 +115,17 @@ describe('what code cites', () => {
 
 describe('the rules', () => {
   it('are B1 to B7, U1 to U15 and E1 to E15, each once and with its reason', () => {
-    const numbered = (letter: string, count: number) => Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
+    const numbered = (letter: string, count: number) =>
+      Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
     expect([...protocol.matchAll(/^### ([BUE]\d+) /gm)].map((match) => match[1])).toEqual([
       ...numbered('B', 7),
       ...numbered('U', 15),
       ...numbered('E', 15),
     ]);
-    const withoutReason = protocol.split(/^### /m).slice(1).filter((rule) => !/\*Why[^*]*:\*/.test(rule));
+    const withoutReason = protocol
+      .split(/^### /m)
+      .slice(1)
+      .filter((rule) => !/\*Why[^*]*:\*/.test(rule));
     expect(withoutReason).toEqual([]);
   });
 });
@@ -126,12 +147,17 @@ function anchorsOf(markdown: string): Set<string> {
 const withoutCode = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
 
 describe('the links of a page', () => {
-  const pages = [...filesBelow('docs', '.md'), ...['README.md', 'ARCHITECTURE.md'].filter((page) => existsSync(join(root, page)))];
+  const pages = [
+    ...filesBelow('docs', '.md'),
+    ...['README.md', 'ARCHITECTURE.md'].filter((page) => existsSync(join(root, page))),
+  ];
 
   it.each(pages)('%s: lead to a file, and to a heading where they name one', (page) => {
     const broken: string[] = [];
     const markdown = readFileSync(join(root, page), 'utf8');
-    for (const [, target = ''] of withoutCode(markdown).replaceAll(/`[^`\n]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)) {
+    for (const [, target = ''] of withoutCode(markdown)
+      .replaceAll(/`[^`\n]*`/g, '')
+      .matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
       const [path = '', anchor] = target.split('#');
       const file = path === '' ? join(root, page) : resolve(root, dirname(page), path);

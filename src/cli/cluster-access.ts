@@ -1,0 +1,174 @@
+/**
+ * `ResourceReader` on an API server, with the credentials and the rights of whoever types the command.
+ *
+ * Resources keep all their members, for `-o json`, but for those that kubectl hides as well.
+ */
+import { resolve } from 'node:path';
+import { type KindName, kinds } from '../api/kinds.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { LogfleetError } from '../base/errors.ts';
+import { silentLogger } from '../base/log.ts';
+import { noMetrics } from '../base/metrics.ts';
+import { type Random, systemRandom } from '../base/random.ts';
+import type { ResourceKey } from '../host/host.ts';
+import { ApiClient } from '../host/kubernetes/api-client.ts';
+import { hasCode } from '../host/kubernetes/api-error.ts';
+import { resourcePath } from '../host/kubernetes/api-paths.ts';
+import { connectToCluster } from '../host/kubernetes/cluster-connection.ts';
+import type { KubeApi } from '../host/kubernetes/kube-api.ts';
+import { Reflector } from '../host/kubernetes/reflector.ts';
+import { ResourceCache } from '../host/kubernetes/resource-cache.ts';
+import { decodeResource, isRecord } from '../host/kubernetes/resource-decoding.ts';
+import type { CommandContext } from './context.ts';
+import type { TargetOptions } from './options.ts';
+import { type Annotation, type AnyResource, byNamespaceAndName, type ResourceReader } from './resource-access.ts';
+
+const pageLimit = 500;
+
+/** Connects as `--kubeconfig`, `--context` and `-n` say. `host.misconfigured` when they lead nowhere. */
+export async function openCluster(options: TargetOptions, context: CommandContext): Promise<ResourceReader> {
+  const { api, namespace } = await connectToCluster({
+    ...(options.kubeconfig === undefined ? {} : { kubeconfig: resolve(context.cwd, options.kubeconfig) }),
+    ...(options.context === undefined ? {} : { context: options.context }),
+  });
+  const place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
+  return new ClusterReader({ api, place, defaultNamespace: namespace, clock: systemClock, random: systemRandom });
+}
+
+export interface ClusterReaderOptions {
+  readonly api: KubeApi;
+  readonly place: string;
+  readonly defaultNamespace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export class ClusterReader implements ResourceReader {
+  readonly place: string;
+  readonly defaultNamespace: string;
+  readonly #options: ClusterReaderOptions;
+  readonly #client: ApiClient;
+
+  constructor(options: ClusterReaderOptions) {
+    this.place = options.place;
+    this.defaultNamespace = options.defaultNamespace;
+    this.#options = options;
+    this.#client = new ApiClient({ api: options.api, clock: options.clock, metrics: noMetrics });
+  }
+
+  async list(kind: KindName, namespace: string | undefined, signal?: AbortSignal): Promise<readonly AnyResource[]> {
+    const resources: AnyResource[] = [];
+    let token: string | undefined;
+    do {
+      const page = await this.#page(kind, namespace, token, signal);
+      resources.push(...page.resources);
+      token = page.token;
+    } while (token !== undefined);
+    return resources.sort(byNamespaceAndName);
+  }
+
+  async get(kind: KindName, { namespace, name }: ResourceKey): Promise<AnyResource | undefined> {
+    try {
+      return decodeWhole(kind, await this.#client.call({ method: 'GET', path: resourcePath(kind, namespace, name) }));
+    } catch (error) {
+      if (hasCode(error, 'host.gone')) return undefined;
+      throw error;
+    }
+  }
+
+  async follow(
+    kind: KindName,
+    namespace: string | undefined,
+    onChange: (resources: readonly AnyResource[]) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    // Asked for once before: the reflector tries for ever, and a person wants to hear what is wrong.
+    try {
+      onChange(await this.list(kind, namespace, signal));
+    } catch (error) {
+      if (signal.aborted) return;
+      throw error;
+    }
+    const cache = new ResourceCache<AnyResource>([namespace], silentLogger);
+    cache.subscribe(onceForAll(() => onChange([...cache.list()].sort(byNamespaceAndName))));
+    const { clock, random } = this.#options;
+    await new Reflector<AnyResource>({
+      client: this.#client,
+      path: resourcePath(kind, namespace),
+      scope: namespace,
+      cache,
+      decode: (value) => decodeWhole(kind, value),
+      clock,
+      random,
+      log: silentLogger,
+      metrics: noMetrics,
+    }).run(signal);
+  }
+
+  /** A merge patch: whatever else somebody changes meanwhile stays. */
+  async annotate(kind: KindName, { namespace, name }: ResourceKey, annotation: Annotation): Promise<void> {
+    await this.#client.call({
+      method: 'PATCH',
+      path: resourcePath(kind, namespace, name),
+      query: { fieldManager: 'logfleet-cli' },
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { annotations: { [annotation.name]: annotation.value ?? null } } },
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  async #page(
+    kind: KindName,
+    namespace: string | undefined,
+    token: string | undefined,
+    signal: AbortSignal | undefined,
+  ) {
+    const query = { limit: String(pageLimit), ...(token === undefined ? {} : { continue: token }) };
+    const call = { method: 'GET' as const, path: resourcePath(kind, namespace), query };
+    let answer: unknown;
+    try {
+      answer = await this.#client.call(signal === undefined ? call : { ...call, signal });
+    } catch (error) {
+      throw hasCode(error, 'host.gone') ? missingKind(kind, this.place, error) : error;
+    }
+    const items = isRecord(answer) && Array.isArray(answer.items) ? answer.items : [];
+    const next = isRecord(answer) && isRecord(answer.metadata) ? answer.metadata.continue : undefined;
+    return {
+      resources: items.map((item) => decodeWhole(kind, item)).filter((resource) => resource !== undefined),
+      token: typeof next === 'string' && next !== '' ? next : undefined,
+    };
+  }
+}
+
+function missingKind(kind: KindName, place: string, cause: unknown): LogfleetError {
+  return new LogfleetError({
+    code: 'cli.kindNotInstalled',
+    handling: { kind: 'stall' },
+    message: `${place} does not know ${kinds[kind].plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``,
+    cause,
+  });
+}
+
+/** As `decodeResource`, with the members of the metadata that only people read. */
+function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
+  const resource = decodeResource(kind, value);
+  if (!resource || !isRecord(value) || !isRecord(value.metadata)) return undefined;
+  const { managedFields: _, ...metadata } = value.metadata;
+  return { ...resource, metadata: { ...metadata, ...resource.metadata } };
+}
+
+/** Calls made in one turn of the event loop become one, at its end: a relist brings many changes at once. */
+function onceForAll(callback: () => void): () => void {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    queueMicrotask(() => {
+      waiting = false;
+      callback();
+    });
+  };
+}

@@ -1,0 +1,152 @@
+/**
+ * How `logfleet get --watch` shows resources that change: a terminal gets a block that is drawn again in place, anything else
+ * a line for each change, and `-o json` and `-o yaml` a document for each change (JSON on one line, YAML after `---`).
+ */
+import type { Clock, Timer } from '../base/clock.ts';
+import type { CommandContext, Output } from './context.ts';
+import type { GetRequest } from './get.ts';
+import { renderPolicy } from './render/policy-view.ts';
+import { cellsOf, headingsOf, renderResourceTable, renderYaml } from './render/resource-table.ts';
+import { Screen } from './render/screen.ts';
+import { columnWidths, renderRow } from './render/table.ts';
+import type { AnyResource } from './resource-access.ts';
+
+export interface Presenter {
+  /** All resources as they are now. */
+  show(resources: readonly AnyResource[]): void;
+  /** Tidies up the terminal. */
+  end(): void;
+}
+
+export function createPresenter(
+  request: GetRequest,
+  withNamespace: boolean,
+  context: CommandContext,
+  clock: Clock,
+): Presenter {
+  const { output } = request.options;
+  if (output === 'json' || output === 'yaml') return new DocumentPresenter(context.stdout, output);
+  const table = { wide: output === 'wide', withNamespace };
+  if (!context.stdout.isTTY) return new LinePresenter(context.stdout, table, clock);
+  const detailed = request.name !== undefined && output === 'table';
+  return new ScreenPresenter(context.stdout, clock, (resources, nowMs) => {
+    const [first] = resources;
+    if (!first) return ['Nothing there.'];
+    if (!detailed) return renderResourceTable(resources, { ...table, nowMs });
+    return renderPolicy(first, { width: context.stdout.columns() - 1, colour: context.stdout.colour, nowMs });
+  });
+}
+
+/** Ages are drawn again this often. */
+const redrawIntervalMs = 1_000;
+
+class ScreenPresenter implements Presenter {
+  readonly #screen: Screen;
+  readonly #clock: Clock;
+  readonly #render: (resources: readonly AnyResource[], nowMs: number) => readonly string[];
+  #resources: readonly AnyResource[] = [];
+  #timer: Timer | undefined;
+
+  constructor(
+    stdout: Output,
+    clock: Clock,
+    render: (resources: readonly AnyResource[], nowMs: number) => readonly string[],
+  ) {
+    this.#screen = new Screen(stdout);
+    this.#clock = clock;
+    this.#render = render;
+  }
+
+  show(resources: readonly AnyResource[]): void {
+    this.#resources = resources;
+    this.#draw();
+  }
+
+  end(): void {
+    this.#timer?.cancel();
+    this.#screen.end();
+  }
+
+  #draw(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(redrawIntervalMs, () => this.#draw());
+    this.#screen.draw(this.#render(this.#resources, this.#clock.now()));
+  }
+}
+
+/** The resources that are new or differ from what was shown last, by what `textOf` makes of them; and those that went. */
+class ChangeFilter {
+  #shown = new Map<string, { readonly resource: AnyResource; readonly text: string }>();
+  readonly #textOf: (resource: AnyResource) => string;
+
+  constructor(textOf: (resource: AnyResource) => string) {
+    this.#textOf = textOf;
+  }
+
+  next(resources: readonly AnyResource[]): {
+    readonly changed: readonly AnyResource[];
+    readonly gone: readonly AnyResource[];
+  } {
+    const before = this.#shown;
+    this.#shown = new Map(
+      resources.map((resource) => [resource.metadata.uid, { resource, text: this.#textOf(resource) }]),
+    );
+    const changed = resources.filter(
+      ({ metadata }) => before.get(metadata.uid)?.text !== this.#shown.get(metadata.uid)?.text,
+    );
+    const gone = [...before].filter(([uid]) => !this.#shown.has(uid)).map(([, { resource }]) => resource);
+    return { changed, gone };
+  }
+}
+
+class LinePresenter implements Presenter {
+  readonly #stdout: Output;
+  readonly #table: { readonly wide: boolean; readonly withNamespace: boolean };
+  readonly #clock: Clock;
+  readonly #changes: ChangeFilter;
+  #widths: readonly number[] | undefined;
+
+  constructor(stdout: Output, table: { readonly wide: boolean; readonly withNamespace: boolean }, clock: Clock) {
+    this.#stdout = stdout;
+    this.#table = table;
+    this.#clock = clock;
+    // A fixed moment, so that an age alone is no change.
+    const nowMs = clock.now();
+    this.#changes = new ChangeFilter((resource) => cellsOf(resource, { ...table, nowMs }).join('\t'));
+  }
+
+  show(resources: readonly AnyResource[]): void {
+    const options = { ...this.#table, nowMs: this.#clock.now() };
+    const { changed, gone } = this.#changes.next(resources);
+    const rows = changed.map((resource) => cellsOf(resource, options));
+    const [first] = changed;
+    if (this.#widths === undefined && first) {
+      const headings = headingsOf(first.kind, this.#table).map((heading) => heading.toUpperCase());
+      this.#widths = columnWidths([headings, ...rows]);
+      rows.unshift(headings);
+    }
+    for (const resource of gone) rows.push([...cellsOf(resource, options), 'deleted']);
+    for (const row of rows) this.#stdout.write(`${renderRow(row, this.#widths ?? [])}\n`);
+  }
+
+  end(): void {}
+}
+
+class DocumentPresenter implements Presenter {
+  readonly #stdout: Output;
+  readonly #format: 'json' | 'yaml';
+  readonly #changes = new ChangeFilter((resource) => JSON.stringify(resource));
+
+  constructor(stdout: Output, format: 'json' | 'yaml') {
+    this.#stdout = stdout;
+    this.#format = format;
+  }
+
+  show(resources: readonly AnyResource[]): void {
+    for (const resource of this.#changes.next(resources).changed) {
+      this.#stdout.write(this.#format === 'json' ? `${JSON.stringify(resource)}\n` : `---\n${renderYaml(resource)}`);
+    }
+  }
+
+  end(): void {}
+}

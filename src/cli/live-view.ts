@@ -1,0 +1,187 @@
+/**
+ * What `logfleet run DIR` and the demo show while a fleet moves. On a terminal a block that is drawn again in place; anywhere
+ * else a line whenever a state or a count has changed. How it looks is `render/fleet-view.ts`.
+ *
+ * Invariant: drawing costs the same however many changes come: a terminal sees four drawings a second at most.
+ */
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import type { Output } from './context.ts';
+import { type FleetEvent, renderFleet, renderSummaryLine } from './render/fleet-view.ts';
+import { Screen } from './render/screen.ts';
+
+export interface LiveViewOptions {
+  readonly output: Output;
+  readonly clock: Clock;
+}
+
+const shortestRedrawMs = 250;
+/** Ages and paces go on although nothing changes. */
+const idleRedrawMs = 1_000;
+const requestWindowMs = 5_000;
+const paceWindowMs = 60_000;
+const keptEvents = 20;
+
+interface Shown {
+  policy: CollectorVersionPolicy;
+  readonly events: FleetEvent[];
+  readonly updates: CountOverTime;
+  line: string | undefined;
+}
+
+export class LiveView {
+  readonly #output: Output;
+  readonly #clock: Clock;
+  readonly #screen: Screen | undefined;
+  readonly #fleets = new Map<string, Shown>();
+  readonly #requests: CountOverTime;
+  readonly #begunMs: number;
+  #countsRequests = false;
+  #drawnMs = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+  #ended = false;
+
+  constructor({ output, clock }: LiveViewOptions) {
+    this.#output = output;
+    this.#clock = clock;
+    this.#screen = output.isTTY ? new Screen(output) : undefined;
+    this.#requests = new CountOverTime(requestWindowMs);
+    this.#begunMs = clock.monotonic();
+  }
+
+  /** A policy came or changed. */
+  policy(policy: CollectorVersionPolicy): void {
+    const key = keyOf(policy.metadata);
+    const shown = this.#fleets.get(key) ?? {
+      policy,
+      events: [],
+      updates: new CountOverTime(paceWindowMs),
+      line: undefined,
+    };
+    shown.policy = policy;
+    this.#fleets.set(key, shown);
+    const updated = policy.status?.collectors?.updated;
+    if (updated !== undefined) shown.updates.add(this.#clock.monotonic(), updated);
+    if (this.#screen) this.#drawSoon();
+    else this.#printLine(key, shown);
+  }
+
+  /** A policy went. */
+  gone(key: { readonly namespace: string; readonly name: string }): void {
+    this.#fleets.delete(keyOf(key));
+    if (this.#screen) this.#drawSoon();
+  }
+
+  /** Something happened to a policy, as in its events. */
+  event(key: { readonly namespace: string; readonly name: string }, event: Omit<FleetEvent, 'atMs'>): void {
+    const shown = this.#fleets.get(keyOf(key));
+    if (!shown) return;
+    shown.events.push({ ...event, atMs: this.#clock.now() });
+    if (shown.events.length > keptEvents) shown.events.shift();
+    if (this.#screen) this.#drawSoon();
+  }
+
+  /** How many requests the service has been sent in all. */
+  requests(total: number): void {
+    this.#countsRequests = true;
+    this.#requests.add(this.#clock.monotonic(), total);
+  }
+
+  /** A line for the record, such as of a log: above the block, or in its turn. */
+  print(line: string): void {
+    if (!this.#screen) {
+      this.#output.write(`${line}\n`);
+      return;
+    }
+    this.#screen.print(line);
+    this.#draw();
+  }
+
+  /** Draws the last state and gives the terminal back. */
+  end(): void {
+    if (this.#ended) return;
+    this.#draw();
+    this.#ended = true;
+    this.#timer?.cancel();
+    this.#screen?.end();
+  }
+
+  #drawSoon(): void {
+    const waitMs = this.#drawnMs + shortestRedrawMs - this.#clock.monotonic();
+    if (waitMs <= 0) this.#draw();
+    else this.#drawAfter(waitMs);
+  }
+
+  #drawAfter(delayMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(delayMs, () => this.#draw());
+  }
+
+  #draw(): void {
+    if (!this.#screen || this.#ended || this.#fleets.size === 0) return;
+    this.#drawnMs = this.#clock.monotonic();
+    this.#screen.draw(this.#lines());
+    this.#drawAfter(idleRedrawMs);
+  }
+
+  #lines(): readonly string[] {
+    const options = { width: this.#output.columns() - 1, colour: this.#output.colour };
+    const requestsPerMs = this.#requests.perMs(this.#drawnMs);
+    return [...this.#fleets].flatMap(([name, { policy, events, updates }], index) => {
+      const updatedPerMs = updates.perMs(this.#drawnMs);
+      const lines = renderFleet(
+        {
+          name,
+          status: policy.status,
+          nowMs: this.#clock.now(),
+          elapsedMs: this.#drawnMs - this.#begunMs,
+          events,
+          ...(updatedPerMs === undefined ? {} : { updatedPerMinute: Math.max(0, Math.round(updatedPerMs * 60_000)) }),
+          ...(this.#countsRequests ? { requestsPerSecond: (requestsPerMs ?? 0) * 1_000 } : {}),
+        },
+        options,
+      );
+      return index === 0 ? lines : ['', ...lines];
+    });
+  }
+
+  #printLine(name: string, shown: Shown): void {
+    const line = renderSummaryLine(name, shown.policy.status);
+    if (line === shown.line) return;
+    shown.line = line;
+    this.#output.write(`${line}\n`);
+  }
+}
+
+function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
+}
+
+/** A running total, and by how much it grew within a window of time. */
+class CountOverTime {
+  readonly #windowMs: number;
+  /** Oldest first; the first one is the last from before the window, once there is such a one. */
+  readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  add(atMs: number, total: number): void {
+    if (this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });
+    this.#forget(atMs);
+  }
+
+  /** Undefined as long as less than a second was seen. */
+  perMs(nowMs: number): number | undefined {
+    this.#forget(nowMs);
+    const [first] = this.#samples;
+    const last = this.#samples.at(-1);
+    if (!first || !last || nowMs - first.atMs < 1_000) return undefined;
+    return (last.total - first.total) / Math.min(this.#windowMs, nowMs - first.atMs);
+  }
+
+  #forget(nowMs: number): void {
+    while (this.#samples[1] && this.#samples[1].atMs <= nowMs - this.#windowMs) this.#samples.shift();
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * A fleet while it moves, as lines for a terminal: the bar of its states, its versions, how fast it goes, whom it upgrades, and what
+ * happened last. Pure: the time and everything else is passed in, so that the same moment gives the same lines.
+ */
+import type {
+  CollectorVersionPolicyStatus,
+  TaskSample,
+  VersionCount,
+} from '../../api/generated/collector-version-policy.ts';
+import type { EventType } from '../../host/host.ts';
+import { renderAge, renderAgeSince } from './age.ts';
+import { renderBar, renderLegend } from './fleet-bar.ts';
+import { clip, clipColoured, type Paint, paintWith, printable, widthOf } from './palette.ts';
+
+/** What is shown of one policy. */
+export interface FleetView {
+  /** `namespace/name` */
+  readonly name: string;
+  readonly status: CollectorVersionPolicyStatus | undefined;
+  readonly nowMs: number;
+  /** Since the view began, or the run. */
+  readonly elapsedMs: number;
+  /** Collectors that reached the target in the last minute; undefined before there is anything to count. */
+  readonly updatedPerMinute?: number;
+  /** Requests to the service in the last seconds; undefined where nobody counts them. */
+  readonly requestsPerSecond?: number;
+  /** Oldest first. */
+  readonly events: readonly FleetEvent[];
+}
+
+export interface FleetEvent {
+  readonly atMs: number;
+  readonly type: EventType;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface FleetViewOptions {
+  /** Columns of the longest line. */
+  readonly width: number;
+  readonly colour: boolean;
+}
+
+const maxVersions = 6;
+const maxTasks = 5;
+const maxEvents = 5;
+const widestBar = 100;
+
+export function renderFleet(view: FleetView, { width, colour }: FleetViewOptions): readonly string[] {
+  const paint = paintWith(colour);
+  const { status } = view;
+  const lines = [headline(view, width, paint)];
+  if (status?.collectors) {
+    lines.push(renderBar(status.collectors, Math.min(width, widestBar), paint));
+    lines.push(...renderLegend(status.collectors, width, paint));
+  }
+  lines.push(pace(view));
+  lines.push(...reason(status, paint));
+  lines.push(...block('Versions', versions(status, width - 2, paint), paint));
+  lines.push(...block('Upgrading', tasks(status?.tasks ?? [], view.nowMs), paint));
+  lines.push(...block('Latest', events(view.events, paint), paint));
+  return lines.map((line) => clipColoured(line, width));
+}
+
+/** The same in one line, for whoever is no terminal. Changes only when the state or a count does. */
+export function renderSummaryLine(name: string, status: CollectorVersionPolicyStatus | undefined): string {
+  const counts = status?.collectors;
+  const parts = [
+    status?.targetVersion && `target ${status.targetVersion}`,
+    status?.summary?.updated && `updated ${status.summary.updated}`,
+    ...(counts ? [`in progress ${counts.inProgress}`, `pending ${counts.pending}`, `failed ${counts.failed}`] : []),
+  ].filter(Boolean);
+  return printable(
+    `${name}: ${status?.summary?.state ?? 'not looked at yet'}${parts.length > 0 ? `; ${parts.join(', ')}` : ''}`,
+  );
+}
+
+function headline({ name, status, elapsedMs }: FleetView, width: number, paint: Paint): string {
+  const target = status?.targetVersion === undefined ? '' : ` → ${status.targetVersion}`;
+  const left = `${paint('bold', printable(name))}${printable(target)}   ${paint(stateColour(status), printable(status?.summary?.state ?? 'starting'))}`;
+  const right = [status?.summary?.updated, renderAge(elapsedMs)].filter((part) => part !== undefined).join('   ');
+  return left + ' '.repeat(Math.max(3, width - widthOf(left) - widthOf(right))) + right;
+}
+
+function stateColour(status: CollectorVersionPolicyStatus | undefined): 'green' | 'red' | 'cyan' {
+  const holds = (type: string) =>
+    status?.conditions?.some((condition) => condition.type === type && condition.status === 'True');
+  if (holds('Stalled')) return 'red';
+  return holds('Ready') ? 'green' : 'cyan';
+}
+
+function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView): string {
+  const end = status?.rollout?.estimatedCompletionTime;
+  const parts = [
+    updatedPerMinute === undefined ? 'pace not known yet' : `${updatedPerMinute} upgrades a minute`,
+    requestsPerSecond === undefined ? undefined : `${requestsPerSecond.toFixed(1)} requests a second`,
+    end === undefined ? undefined : `done in about ${renderAge(Math.max(0, Date.parse(end) - nowMs))}`,
+  ];
+  return parts.filter((part) => part !== undefined).join(', ');
+}
+
+/** Why nothing is happening, where the policy says that it stands or waits. */
+function reason(status: CollectorVersionPolicyStatus | undefined, paint: Paint): readonly string[] {
+  const stalled = status?.conditions?.find(({ type, status: holds }) => type === 'Stalled' && holds === 'True');
+  if (stalled) return [paint('red', printable(stalled.message))];
+  const wait = status?.rollout?.waitingFor;
+  return wait === undefined ? [] : [paint('yellow', `waiting for ${printable(wait)}`)];
+}
+
+function block(title: string, lines: readonly string[], paint: Paint): readonly string[] {
+  return lines.length === 0 ? [] : [paint('dim', title), ...lines.map((line) => `  ${line}`)];
+}
+
+function versions(status: CollectorVersionPolicyStatus | undefined, width: number, paint: Paint): readonly string[] {
+  const counts = status?.versions ?? [];
+  const shown = counts.slice(0, maxVersions);
+  const labels = shown.map(({ version }) => printable(version) || '(none)');
+  const labelWidth = Math.max(0, ...labels.map(widthOf));
+  const largest = Math.max(1, ...shown.map(({ count }) => count));
+  const room = Math.max(1, Math.min(50, width - labelWidth - 12));
+  const lines = shown.map(({ version, count }, index) => {
+    const length = count === 0 ? 0 : Math.max(1, Math.round((count / largest) * room));
+    const bar = paint(version === status?.targetVersion ? 'green' : 'dim', '■'.repeat(length));
+    return `${(labels[index] ?? '').padEnd(labelWidth)}  ${bar} ${count}`;
+  });
+  const rest = counts.slice(maxVersions);
+  return rest.length === 0 ? lines : [...lines, `and ${rest.length} more versions with ${total(rest)} collectors`];
+}
+
+function total(counts: readonly VersionCount[]): number {
+  return counts.reduce((sum, { count }) => sum + count, 0);
+}
+
+function tasks(all: readonly TaskSample[], nowMs: number): readonly string[] {
+  const shown = all.filter(({ endTime }) => endTime === undefined).slice(0, maxTasks);
+  const names = shown.map(({ collector }) => clip(printable(collector), 24));
+  const nameWidth = Math.max(0, ...names.map(widthOf));
+  return shown.map(({ from, to, state, startTime }, index) => {
+    const name = names[index] ?? '';
+    const way = printable(`${from ?? '?'} → ${to}`);
+    return `${name}${' '.repeat(nameWidth - widthOf(name))}  ${way}  ${printable(state)}, ${renderAgeSince(startTime, nowMs)}`;
+  });
+}
+
+function events(all: readonly FleetEvent[], paint: Paint): readonly string[] {
+  return all.slice(-maxEvents).map(({ atMs, type, reason: name, message }) => {
+    const at = new Date(atMs).toISOString().slice(11, 19);
+    return `${at}  ${paint(type === 'Warning' ? 'yellow' : 'bold', printable(name))}  ${printable(message)}`;
+  });
+}

@@ -1,0 +1,58 @@
+/**
+ * A block of lines at the end of a terminal that is drawn again in place. What stood above it stays, and so does its last
+ * drawing when it ends.
+ *
+ * Invariant: the block is never higher or wider than the window, since a terminal that scrolls or wraps loses count of lines.
+ */
+import type { Output } from '../context.ts';
+import { clipColoured } from './palette.ts';
+
+const hideCursor = '\u001b[?25l';
+const showCursor = '\u001b[?25h';
+const eraseToLineEnd = '\u001b[K';
+const eraseBelow = '\u001b[J';
+
+export class Screen {
+  readonly #output: Output;
+  #height = 0;
+  #begun = false;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  /** Shows these lines in place of those before, in one write. */
+  draw(lines: readonly string[]): void {
+    const width = this.#output.columns() - 1;
+    const shown = fitHeight(lines, this.#output.rows() - 1).map(
+      (line) => `${clipColoured(line, width)}${eraseToLineEnd}\n`,
+    );
+    const start = this.#begun ? '' : hideCursor;
+    this.#output.write(`${start}${this.#home()}${shown.join('')}${eraseBelow}`);
+    this.#begun = true;
+    this.#height = shown.length;
+  }
+
+  /** Writes a line above the block, where it stays. The block itself is gone until it is drawn again. */
+  print(line: string): void {
+    this.#output.write(`${this.#home()}${eraseBelow}${line}\n`);
+    this.#height = 0;
+  }
+
+  /** Leaves the last drawing where it is and gives the cursor back. */
+  end(): void {
+    if (this.#begun) this.#output.write(showCursor);
+    this.#begun = false;
+    this.#height = 0;
+  }
+
+  #home(): string {
+    return this.#height === 0 ? '' : `\u001b[${this.#height}A\r`;
+  }
+}
+
+function fitHeight(lines: readonly string[], height: number): readonly string[] {
+  if (lines.length <= height) return lines;
+  const shown = Math.max(0, height - 1);
+  return [...lines.slice(0, shown), `… ${lines.length - shown} more lines: make the window higher`];
+}

@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { getCommand } from '../../../src/cli/get.ts';
+import type { GetOptions } from '../../../src/cli/options.ts';
+import { settle, VirtualClock } from '../../support/virtual-clock.ts';
+import { MemoryReader } from './memory-reader.ts';
+import { recordingContext, shownOn, type Terminal } from './recording-context.ts';
+import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
+
+const production = samplePolicy();
+const staging = samplePolicy({ metadata: { name: 'staging' }, status: undefined });
+const elsewhere = samplePolicy({ metadata: { namespace: 'team-a' } });
+
+interface Arguments {
+  readonly kind?: string;
+  readonly name?: string;
+  readonly options?: Partial<GetOptions>;
+  readonly terminal?: Terminal;
+}
+
+/** Starts the command; `done` is its exit status. */
+function start(reader: MemoryReader, { kind, name, options, terminal }: Arguments) {
+  const context = recordingContext(terminal);
+  const clock = new VirtualClock(nowMs);
+  const done = getCommand(kind, name, { output: 'table', ...options }, context, { open: async () => reader, clock });
+  return { context, clock, done };
+}
+
+async function run(reader: MemoryReader, given: Arguments) {
+  const { context, done } = start(reader, given);
+  const status = await done;
+  expect(reader.closed).toBe(true);
+  return { status, stdout: context.stdout.text, stderr: context.stderr.text };
+}
+
+describe('get', () => {
+  it('shows the table of the context’s namespace, in the columns of the CRD', async () => {
+    const { status, stdout } = await run(new MemoryReader([staging, elsewhere, production]), { kind: 'cvp' });
+    expect(stdout).toBe(
+      [
+        'NAME         TARGET     UPDATED   IN PROGRESS   FAILED   STATE        AGE',
+        'production   19.500-1   180/197   6             2        RollingOut   125m',
+        'staging                                                               125m',
+        '',
+      ].join('\n'),
+    );
+    expect(status).toBe(0);
+  });
+
+  it('shows every kind when none is named', async () => {
+    const { stdout } = await run(new MemoryReader([production]), {});
+    expect(stdout.split('\n')[1]).toMatch(/^production /);
+  });
+
+  it('shows all namespaces with their names for -A', async () => {
+    const { stdout } = await run(new MemoryReader([elsewhere, production]), {
+      kind: 'cvp',
+      options: { allNamespaces: true },
+    });
+    expect(stdout.split('\n').map((line) => line.split(/ {3,}/).slice(0, 2))).toEqual([
+      ['NAMESPACE', 'NAME'],
+      ['logging', 'production'],
+      ['team-a', 'production'],
+      [''],
+    ]);
+  });
+
+  it.each(['CollectorVersionPolicy', 'collectorversionpolicies', 'collectorversionpolicies.logfleet.dev', 'CVP'])(
+    'takes the kind %s',
+    async (kind) => {
+      const { stdout } = await run(new MemoryReader([production]), { kind });
+      expect(stdout).toContain('production');
+    },
+  );
+
+  it('says where it looked when there is nothing, and is well with it', async () => {
+    const { status, stdout, stderr } = await run(new MemoryReader([elsewhere]), { kind: 'cvp' });
+    expect({ status, stdout, stderr }).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: 'No collectorversionpolicies in namespace logging of the test; -A looks in all namespaces.\n',
+    });
+  });
+
+  it('shows one resource in full by its name', async () => {
+    for (const given of [{ kind: 'cvp', name: 'production' }, { kind: 'cvp/production' }]) {
+      const { stdout } = await run(new MemoryReader([production, staging]), given);
+      expect(stdout).toMatch(/^Name: +logging\/production\n/);
+      expect(stdout).toContain('disk full');
+      expect(stdout).not.toContain('staging');
+    }
+  });
+
+  it('finds a name in any namespace of a directory', async () => {
+    const { stdout } = await run(new MemoryReader([elsewhere, staging], { everyNamespace: true }), {
+      kind: 'cvp',
+      name: 'production',
+    });
+    expect(stdout).toMatch(/^Name: +team-a\/production\n/);
+  });
+
+  it('writes one resource as JSON, and several as a List', async () => {
+    const one = await run(new MemoryReader([production]), {
+      kind: 'cvp',
+      name: 'production',
+      options: { output: 'json' },
+    });
+    expect(JSON.parse(one.stdout)).toEqual(production);
+    const all = await run(new MemoryReader([production, staging]), { kind: 'cvp', options: { output: 'json' } });
+    expect(JSON.parse(all.stdout)).toEqual({ apiVersion: 'v1', kind: 'List', items: [production, staging] });
+    const none = await run(new MemoryReader([]), { kind: 'cvp', options: { output: 'json' } });
+    expect(JSON.parse(none.stdout)).toEqual({ apiVersion: 'v1', kind: 'List', items: [] });
+  });
+
+  it('writes YAML', async () => {
+    const { stdout } = await run(new MemoryReader([production]), {
+      kind: 'cvp',
+      name: 'production',
+      options: { output: 'yaml' },
+    });
+    expect(parse(stdout)).toEqual(production);
+  });
+});
+
+describe('get refuses', () => {
+  const refused = (given: Arguments, reader = new MemoryReader([production])) =>
+    expect(start(reader, given).done).rejects;
+
+  it('a kind that is none, and lists those that there are', async () => {
+    await refused({ kind: 'sx' }).toMatchObject({
+      code: 'cli.usage',
+      message: "there is no kind 'sx'; write cvp (CollectorVersionPolicy)",
+    });
+  });
+
+  it('a name that is none', async () => {
+    await refused({ kind: 'cvp', name: 'nobody' }).toMatchObject({
+      code: 'cli.notFound',
+      message: expect.stringMatching(/^there is no cvp\/nobody in namespace logging of the test; /),
+    });
+  });
+
+  it('a name that several namespaces of a directory have', async () => {
+    await refused(
+      { kind: 'cvp', name: 'production' },
+      new MemoryReader([production, elsewhere], { everyNamespace: true }),
+    ).toMatchObject({
+      code: 'cli.usage',
+      message: 'production is in the namespaces logging and team-a; say which one with -n NAMESPACE',
+    });
+  });
+
+  it('a name together with -A', async () => {
+    await refused({ kind: 'cvp', name: 'production', options: { allNamespaces: true } }).toMatchObject({
+      code: 'cli.usage',
+    });
+  });
+
+  it('two names', async () => {
+    await refused({ kind: 'cvp/production', name: 'staging' }).toMatchObject({ code: 'cli.usage' });
+    await refused({ kind: 'cvp/production/staging' }).toMatchObject({ code: 'cli.usage' });
+  });
+});
+
+describe('get --watch', () => {
+  const changed = samplePolicy({ status: { ...rollingStatus, summary: { updated: '181/197', state: 'RollingOut' } } });
+  const watch: Partial<GetOptions> = { watch: true };
+
+  it('writes a line for each change of a row, and for what went', async () => {
+    const reader = new MemoryReader([production, staging]);
+    const { context, clock, done } = start(reader, { kind: 'cvp', options: watch });
+    await settle();
+    await clock.advance(60_000);
+    reader.replace([changed, staging]);
+    reader.replace([{ ...changed, metadata: { ...changed.metadata, resourceVersion: '9' } }, staging]);
+    reader.replace([staging]);
+    context.stop('SIGINT');
+    expect(await done).toBe(0);
+    expect(context.stdout.text.split('\n')).toEqual([
+      'NAME         TARGET     UPDATED   IN PROGRESS   FAILED   STATE        AGE',
+      'production   19.500-1   180/197   6             2        RollingOut   125m',
+      'staging                                                               125m',
+      'production   19.500-1   181/197   6             2        RollingOut   126m',
+      'production   19.500-1   181/197   6             2        RollingOut   126m   deleted',
+      '',
+    ]);
+    expect(reader.closed).toBe(true);
+  });
+
+  it('writes a document for each change with -o json', async () => {
+    const reader = new MemoryReader([production]);
+    const { context, done } = start(reader, { kind: 'cvp', options: { ...watch, output: 'json' } });
+    await settle();
+    reader.replace([production]);
+    reader.replace([changed]);
+    context.stop('SIGINT');
+    await done;
+    expect(
+      context.stdout.text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([production, changed]);
+  });
+
+  it('draws a table again in place on a terminal, also when only time goes by', async () => {
+    const reader = new MemoryReader([production, staging]);
+    const { context, clock, done } = start(reader, { kind: 'cvp', options: watch, terminal: { columns: 100 } });
+    await settle();
+    reader.replace([changed]);
+    expect(shownOn(context.stdout.text)).toEqual([
+      'NAME         TARGET     UPDATED   IN PROGRESS   FAILED   STATE        AGE',
+      'production   19.500-1   181/197   6             2        RollingOut   125m',
+    ]);
+    await clock.advance(60_000);
+    expect(shownOn(context.stdout.text)[1]).toMatch(/ 126m$/);
+    context.stop('SIGINT');
+    await done;
+    expect(clock.next()).toBeUndefined();
+    expect(context.stdout.text.endsWith('\u001b[?25h')).toBe(true);
+  });
+
+  it('follows one resource in full on a terminal', async () => {
+    const reader = new MemoryReader([production, staging]);
+    const { context, done } = start(reader, {
+      kind: 'cvp',
+      name: 'production',
+      options: watch,
+      terminal: { columns: 100, rows: 60 },
+    });
+    await settle();
+    reader.replace([changed, staging]);
+    const shown = shownOn(context.stdout.text);
+    expect(shown).toContain('Updated:   181/197');
+    expect(shown.join('\n')).not.toContain('staging');
+    context.stop('SIGINT');
+    await done;
+  });
+
+  it('ends with the error that following ended with', async () => {
+    const reader = new MemoryReader([production]);
+    reader.failure = new Error('no more');
+    await expect(start(reader, { kind: 'cvp', options: watch }).done).rejects.toThrow('no more');
+    expect(reader.closed).toBe(true);
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import { LiveView } from '../../../src/cli/live-view.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { recordingOutput, shownOn, type Terminal } from './recording-context.ts';
+import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
+
+function withUpdated(updated: number): CollectorVersionPolicy {
+  const collectors = { ...rollingStatus.collectors!, updated };
+  return samplePolicy({
+    status: { ...rollingStatus, collectors, summary: { state: 'RollingOut', updated: `${updated}/197` } },
+  });
+}
+
+function start(terminal?: Terminal) {
+  const output = recordingOutput(terminal);
+  const clock = new VirtualClock(nowMs);
+  return { output, clock, view: new LiveView({ output, clock }), shown: () => shownOn(output.text) };
+}
+
+describe('LiveView in a pipe', () => {
+  it('writes a line when a state or a count has changed, and no escape sequences', async () => {
+    const { output, clock, view } = start();
+    view.policy(withUpdated(180));
+    view.policy(withUpdated(180));
+    await clock.advance(60_000);
+    view.print('a line of the log');
+    view.policy(withUpdated(181));
+    view.end();
+    expect(output.text).toBe(
+      [
+        'logging/production: RollingOut; target 19.500-1, updated 180/197, in progress 6, pending 9, failed 2',
+        'a line of the log',
+        'logging/production: RollingOut; target 19.500-1, updated 181/197, in progress 6, pending 9, failed 2',
+        '',
+      ].join('\n'),
+    );
+    expect(clock.next()).toBeUndefined();
+  });
+});
+
+describe('LiveView on a terminal', () => {
+  const terminal = { columns: 100, rows: 40 };
+
+  it('draws at most four times a second, and the last state always', async () => {
+    const { output, clock, view, shown } = start(terminal);
+    for (let updated = 100; updated <= 180; updated++) {
+      view.policy(withUpdated(updated));
+      await clock.advance(10);
+    }
+    await clock.advance(250);
+    expect(shown()[0]).toMatch(/ 180\/197 /);
+    // 81 changes within 810 ms, and one more drawing when the last of them had waited for its turn.
+    expect(output.text.split('\u001b[J').length - 1).toBeLessThanOrEqual(5);
+  });
+
+  it('tells how fast the fleet moves and how many requests it takes', async () => {
+    const { clock, view, shown } = start(terminal);
+    view.requests(0);
+    view.policy(withUpdated(100));
+    await clock.advance(30_000);
+    view.requests(90);
+    view.policy(withUpdated(118));
+    await clock.advance(250);
+    expect(shown()).toContain('36 upgrades a minute, 18.0 requests a second, done in about 59s');
+    await clock.advance(120_000);
+    expect(shown()).toContain('0 upgrades a minute, 0.0 requests a second, done in about 0s');
+  });
+
+  it('shows the latest events of a policy', async () => {
+    const { clock, view, shown } = start(terminal);
+    view.policy(withUpdated(100));
+    view.event(
+      { namespace: 'logging', name: 'production' },
+      { type: 'Normal', reason: 'RolloutStarted', message: 'off we go' },
+    );
+    view.event({ namespace: 'logging', name: 'nobody' }, { type: 'Normal', reason: 'Lost', message: 'not shown' });
+    await clock.advance(250);
+    expect(shown().slice(-2)).toEqual(['Latest', '  12:00:00  RolloutStarted  off we go']);
+  });
+
+  it('shows several policies under each other, and lets go of those that went', async () => {
+    const { clock, view, shown } = start(terminal);
+    view.policy(withUpdated(100));
+    view.policy(samplePolicy({ metadata: { name: 'staging' }, status: undefined }));
+    await clock.advance(250);
+    expect(shown().filter((line) => line.startsWith('logging/'))).toHaveLength(2);
+    view.gone({ namespace: 'logging', name: 'production' });
+    await clock.advance(250);
+    expect(shown()[0]).toMatch(/^logging\/staging /);
+  });
+
+  it('keeps printed lines above, draws a last time, and leaves the terminal as it was', async () => {
+    const { output, clock, view, shown } = start(terminal);
+    view.policy(withUpdated(100));
+    view.print('for the record');
+    view.policy(withUpdated(101));
+    view.end();
+    view.end();
+    expect(shown()[0]).toBe('for the record');
+    expect(shown()[1]).toMatch(/ 101\/197 /);
+    expect(output.text.endsWith('\u001b[?25h')).toBe(true);
+    expect(clock.next()).toBeUndefined();
+  });
+});

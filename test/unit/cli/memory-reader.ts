@@ -1,0 +1,70 @@
+/** Resources in memory behind the port of `resource-access.ts`. */
+import type { KindName } from '../../../src/api/kinds.ts';
+import {
+  type Annotation,
+  type AnyResource,
+  byNamespaceAndName,
+  type ResourceReader,
+} from '../../../src/cli/resource-access.ts';
+import type { ResourceKey } from '../../../src/host/host.ts';
+
+export class MemoryReader implements ResourceReader {
+  readonly place = 'the test';
+  readonly defaultNamespace: string | undefined;
+  /** Every annotation that was asked for. */
+  readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
+  closed = false;
+  /** Makes every `follow` fail. */
+  failure: Error | undefined;
+  #resources: readonly AnyResource[];
+  readonly #followers = new Set<() => void>();
+
+  /** `everyNamespace`: a name without a namespace may be in any of them, as in a directory; else it is in `logging`. */
+  constructor(resources: readonly AnyResource[], { everyNamespace = false } = {}) {
+    this.#resources = resources;
+    this.defaultNamespace = everyNamespace ? undefined : 'logging';
+  }
+
+  /** These are all resources from now on. */
+  replace(resources: readonly AnyResource[]): void {
+    this.#resources = resources;
+    for (const follower of this.#followers) follower();
+  }
+
+  #list(kind: KindName, namespace: string | undefined): readonly AnyResource[] {
+    return this.#resources
+      .filter((resource) => resource.kind === kind)
+      .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+      .sort(byNamespaceAndName);
+  }
+
+  async list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]> {
+    return this.#list(kind, namespace);
+  }
+
+  async get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined> {
+    return this.#list(kind, key.namespace).find(({ metadata }) => metadata.name === key.name);
+  }
+
+  async follow(
+    kind: KindName,
+    namespace: string | undefined,
+    onChange: (resources: readonly AnyResource[]) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (this.failure) throw this.failure;
+    const follower = () => onChange(this.#list(kind, namespace));
+    this.#followers.add(follower);
+    follower();
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    this.#followers.delete(follower);
+  }
+
+  async annotate(_kind: KindName, { namespace, name }: ResourceKey, annotation: Annotation): Promise<void> {
+    this.annotated.push({ key: `${namespace}/${name}`, annotation });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import { pauseCommand } from '../../../src/cli/pause.ts';
+import { resumeCommand } from '../../../src/cli/resume.ts';
+import { MemoryReader } from './memory-reader.ts';
+import { recordingContext } from './recording-context.ts';
+import { samplePolicy } from './sample-policy.ts';
+
+const pausedMetadata = { annotations: { 'logfleet.dev/paused': 'true' } };
+
+async function run(
+  command: typeof pauseCommand,
+  policies: readonly CollectorVersionPolicy[],
+  target = 'cvp/production',
+) {
+  const reader = new MemoryReader(policies);
+  const context = recordingContext();
+  const status = await command(target, {}, context, async () => reader);
+  expect(reader.closed).toBe(true);
+  return { status, stdout: context.stdout.text, annotated: reader.annotated };
+}
+
+describe('pause', () => {
+  it('sets the annotation, and says what still goes on and how to resume', async () => {
+    expect(await run(pauseCommand, [samplePolicy()])).toEqual({
+      status: 0,
+      stdout:
+        'cvp/production in namespace logging: paused, nothing new is started; 6 in progress end by themselves. ' +
+        'To go on: logfleet resume cvp/production\n',
+      annotated: [{ key: 'logging/production', annotation: { name: 'logfleet.dev/paused', value: 'true' } }],
+    });
+  });
+
+  it('writes nothing when it is so already', async () => {
+    const { stdout, annotated } = await run(pauseCommand, [
+      samplePolicy({ metadata: pausedMetadata, status: undefined }),
+    ]);
+    expect(annotated).toEqual([]);
+    expect(stdout).toBe(
+      'cvp/production in namespace logging: was paused already, nothing new is started. ' +
+        'To go on: logfleet resume cvp/production\n',
+    );
+  });
+
+  it('replaces a value that does not pause', async () => {
+    const { annotated } = await run(pauseCommand, [
+      samplePolicy({ metadata: { annotations: { 'logfleet.dev/paused': 'yes' } } }),
+    ]);
+    expect(annotated).toHaveLength(1);
+  });
+});
+
+describe('resume', () => {
+  it('takes the annotation away', async () => {
+    expect(await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata })])).toEqual({
+      status: 0,
+      stdout: 'cvp/production in namespace logging: resumed.\n',
+      annotated: [{ key: 'logging/production', annotation: { name: 'logfleet.dev/paused', value: undefined } }],
+    });
+  });
+
+  it('tells of a pause in the spec, which it must not touch', async () => {
+    const { stdout } = await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata, paused: true })]);
+    expect(stdout).toContain('its spec says paused: true');
+  });
+
+  it('writes nothing when there is nothing to take away', async () => {
+    const { stdout, annotated } = await run(resumeCommand, [samplePolicy()]);
+    expect(annotated).toEqual([]);
+    expect(stdout).toBe('cvp/production in namespace logging: was not paused by annotation.\n');
+  });
+});
+
+describe('KIND/NAME', () => {
+  it.each(['production', 'cvp', 'cvp/', '/production', 'cvp/a/b'])(
+    '%s is refused with what to write',
+    async (target) => {
+      await expect(run(pauseCommand, [samplePolicy()], target)).rejects.toMatchObject({
+        code: 'cli.usage',
+        message: `'${target}' names no resource; write KIND/NAME, as in cvp/production`,
+      });
+    },
+  );
+
+  it('of an unknown kind lists the kinds', async () => {
+    await expect(run(pauseCommand, [samplePolicy()], 'sx/audit')).rejects.toMatchObject({
+      message: "there is no kind 'sx'; write cvp (CollectorVersionPolicy)",
+    });
+  });
+
+  it('that does not exist is not found', async () => {
+    await expect(run(pauseCommand, [], 'cvp/production')).rejects.toMatchObject({ code: 'cli.notFound' });
+  });
+});

@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { apportion, renderBar, renderCounts, renderLegend } from '../../../../src/cli/render/fleet-bar.ts';
+import { paintWith } from '../../../../src/cli/render/palette.ts';
+import { rollingStatus } from '../sample-policy.ts';
+
+const plain = paintWith(false);
+const counts = { ...rollingStatus.collectors!, newer: 0 };
+const none = {
+  matched: 0,
+  updated: 0,
+  inProgress: 0,
+  pending: 0,
+  failed: 0,
+  offline: 0,
+  newer: 0,
+  skipped: 0,
+  foreign: 0,
+};
+
+describe('renderBar', () => {
+  it('gives each state its part, and one collector of many a cell of its own', () => {
+    expect(renderBar(counts, 42, plain)).toBe('[███████████████████████████████████▓░░×○]'.padEnd(42));
+  });
+
+  it('is empty where nothing is matched', () => {
+    expect(renderBar(none, 6, plain)).toBe('[    ]');
+  });
+
+  it('colours each state', () => {
+    expect(renderBar({ ...none, matched: 2, updated: 1, failed: 1 }, 4, paintWith(true))).toBe(
+      '[\u001b[32m█\u001b[0m\u001b[31m×\u001b[0m]',
+    );
+  });
+});
+
+describe('apportion', () => {
+  it('spends all cells, none on nothing, and one at least on whoever has anything while they last', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(100_000), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 8, max: 120 }),
+        (amounts, cells) => {
+          const shares = apportion(amounts, cells);
+          const spent = shares.reduce((sum, share) => sum + share, 0);
+          expect(spent).toBe(amounts.some((amount) => amount > 0) ? cells : 0);
+          for (const [index, amount] of amounts.entries()) expect((shares[index] ?? 0) > 0).toBe(amount > 0);
+        },
+      ),
+    );
+  });
+
+  it('does with fewer cells than states', () => {
+    expect(apportion([5, 3, 1], 2)).toEqual([1, 1, 0]);
+    expect(apportion([5, 3, 1], 0)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('the legend', () => {
+  it('names the states that somebody is in, and breaks where it has to', () => {
+    expect(renderLegend(counts, 45, plain)).toEqual([
+      '█ updated 180  ▓ in progress 6  ░ pending 9',
+      '× failed 2  ○ offline 3',
+    ]);
+  });
+
+  it('in words', () => {
+    expect(renderCounts(counts)).toBe('180 updated, 6 in progress, 9 pending, 2 failed, 3 offline');
+    expect(renderCounts(none)).toBe('none');
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { type FleetView, renderFleet, renderSummaryLine } from '../../../../src/cli/render/fleet-view.ts';
+import { widthOf } from '../../../../src/cli/render/palette.ts';
+import { ago, nowMs, rollingStatus } from '../sample-policy.ts';
+
+const view: FleetView = {
+  name: 'logging/production',
+  status: rollingStatus,
+  nowMs,
+  elapsedMs: 65_000,
+  updatedPerMinute: 36,
+  requestsPerSecond: 3.26,
+  events: [
+    { atMs: nowMs - 60_000, type: 'Normal', reason: 'RolloutStarted', message: '20 collectors go to 19.500-1' },
+    { atMs: nowMs - 1_000, type: 'Warning', reason: 'UpgradeFailed', message: 'web-3: disk\nfull' },
+  ],
+};
+
+describe('renderFleet', () => {
+  it('shows the fleet at one moment', () => {
+    expect(renderFleet(view, { width: 72, colour: false })).toEqual([
+      'logging/production → 19.500-1   RollingOut                 180/197   65s',
+      `[${'█'.repeat(63)}▓▓░░░×○]`,
+      '█ updated 180  ▓ in progress 6  ░ pending 9  × failed 2  ○ offline 3',
+      '36 upgrades a minute, 3.3 requests a second, done in about 90s',
+      'Versions',
+      `  19.500-1   ${'■'.repeat(49)} 180`,
+      '  19.253-26  ■■■■■ 20',
+      'Upgrading',
+      '  web-12  19.253-26 → 19.500-1  Progressing, 80s',
+      'Latest',
+      '  11:59:00  RolloutStarted  20 collectors go to 19.500-1',
+      '  11:59:59  UpgradeFailed  web-3: disk full',
+    ]);
+  });
+
+  it('shows what there is before anything is known', () => {
+    expect(
+      renderFleet({ name: 'a/b', status: undefined, nowMs, elapsedMs: 0, events: [] }, { width: 40, colour: false }),
+    ).toEqual(['a/b   starting                        0s', 'pace not known yet']);
+  });
+
+  it('keeps to its width, with colours or without, and looks the same but for the colours', () => {
+    for (const width of [20, 40, 79, 200]) {
+      const plain = renderFleet(view, { width, colour: false });
+      const coloured = renderFleet(view, { width, colour: true });
+      expect(plain.filter((line) => widthOf(line) > width)).toEqual([]);
+      expect(coloured.join('\n')).toContain('\u001b[');
+      expect(coloured.map((line) => line.replaceAll(/\p{Cc}\[\d+m/gu, ''))).toEqual(plain);
+    }
+  });
+
+  it('gives samples of what is long', () => {
+    const status = {
+      ...rollingStatus,
+      versions: Array.from({ length: 9 }, (_, index) => ({ version: `19.${index}-1`, count: 10 })),
+      tasks: Array.from({ length: 9 }, (_, index) => ({ ...rollingStatus.tasks![0]!, collector: `web-${index}` })),
+    };
+    const lines = renderFleet({ ...view, status, events: Array(9).fill(view.events[0]) }, { width: 80, colour: false });
+    expect(lines).toContain('  and 3 more versions with 30 collectors');
+    expect(lines.filter((line) => line.includes('web-'))).toHaveLength(5);
+    expect(lines.filter((line) => line.includes('RolloutStarted'))).toHaveLength(5);
+  });
+
+  it('says why nothing is happening', () => {
+    const waiting = { ...rollingStatus, rollout: { id: 'r', startTime: ago(1), waitingFor: 'a retry in 5m' } };
+    expect(renderFleet({ ...view, status: waiting }, { width: 80, colour: false })).toContain(
+      'waiting for a retry in 5m',
+    );
+    const stalled = {
+      ...waiting,
+      conditions: [
+        {
+          type: 'Stalled',
+          status: 'True' as const,
+          reason: 'VersionNotOffered',
+          message: 'No such build.',
+          lastTransitionTime: ago(1),
+        },
+      ],
+    };
+    expect(renderFleet({ ...view, status: stalled }, { width: 80, colour: false })).toContain('No such build.');
+  });
+});
+
+describe('renderSummaryLine', () => {
+  it('has the state and the counts that move', () => {
+    expect(renderSummaryLine('logging/production', rollingStatus)).toBe(
+      'logging/production: RollingOut; target 19.500-1, updated 180/197, in progress 6, pending 9, failed 2',
+    );
+    expect(renderSummaryLine('logging/production', undefined)).toBe('logging/production: not looked at yet');
+  });
+});

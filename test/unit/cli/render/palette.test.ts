@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { clip, clipColoured, paintWith, printable, widthOf, wrap } from '../../../../src/cli/render/palette.ts';
+
+const paint = paintWith(true);
+
+describe('printable', () => {
+  it('leaves nothing that would steer a terminal', () => {
+    expect(printable('web\u001b[2J\u0007-1\r\nnext\u202eline\u2028')).toBe('web [2J -1 next line ');
+  });
+
+  it('keeps letters of any script', () => {
+    expect(printable('wéb-日本')).toBe('wéb-日本');
+  });
+});
+
+describe('colours', () => {
+  it('are written on demand only, and never around nothing', () => {
+    expect(paint('red', 'x')).toBe('\u001b[31mx\u001b[0m');
+    expect(paint('red', '')).toBe('');
+    expect(paintWith(false)('red', 'x')).toBe('x');
+  });
+
+  it('take no width', () => {
+    expect(widthOf(`${paint('green', 'ab')}→`)).toBe(3);
+  });
+});
+
+describe('clip', () => {
+  it.each([
+    ['collector', 9, 'collector'],
+    ['collector', 8, 'collect…'],
+    ['collector', 1, '…'],
+    ['collector', 0, ''],
+  ])('%s to %d columns: %s', (text, width, clipped) => {
+    expect(clip(text, width)).toBe(clipped);
+  });
+
+  it('ends the colours of what it cuts', () => {
+    const text = `ab${paint('red', 'cdef')}gh${paint('dim', 'ij')}`;
+    expect(clipColoured(text, 10)).toBe(text);
+    expect(clipColoured(text, 5)).toBe('ab\u001b[31mcd\u001b[0m\u001b[2m\u001b[0m…');
+    expect(widthOf(clipColoured(text, 5))).toBe(5);
+  });
+});
+
+describe('wrap', () => {
+  it('breaks at blanks, and leaves long words whole', () => {
+    expect(wrap('one two three incomprehensible four', 8)).toEqual(['one two', 'three', 'incomprehensible', 'four']);
+    expect(wrap('', 8)).toEqual(['']);
+  });
+});

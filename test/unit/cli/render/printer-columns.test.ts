@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { readPrinterColumns, renderCell } from '../../../../src/cli/render/printer-columns.ts';
+import { nowMs, samplePolicy } from '../sample-policy.ts';
+
+const cell = (jsonPath: string, type = 'string') => renderCell({ name: 'Any', type, jsonPath }, samplePolicy(), nowMs);
+
+describe('the columns of CollectorVersionPolicy', () => {
+  it('are those that its CRD gives to kubectl', () => {
+    const columns = readPrinterColumns('CollectorVersionPolicy').filter(({ priority = 0 }) => priority === 0);
+    expect(columns.map(({ name }) => name)).toEqual(['Target', 'Updated', 'In progress', 'Failed', 'State', 'Age']);
+  });
+
+  it('can all be read from a policy with a full status', () => {
+    const columns = readPrinterColumns('CollectorVersionPolicy');
+    expect(columns.filter((column) => renderCell(column, samplePolicy(), nowMs) === '')).toEqual([]);
+  });
+});
+
+describe('a cell', () => {
+  it('is found by members and by a filter', () => {
+    expect(cell('.status.collectors.inProgress', 'integer')).toBe('6');
+    expect(cell('.status.conditions[?(@.type=="Ready")].reason')).toBe('RollingOut');
+    expect(cell('.spec.paused', 'boolean')).toBe('false');
+  });
+
+  it('is an age where its column is a date', () => {
+    expect(cell('.metadata.creationTimestamp', 'date')).toBe('125m');
+  });
+
+  it('is empty where something on its way is missing', () => {
+    expect(cell('.status.rollout.waitingFor')).toBe('');
+    expect(cell('.status.conditions[?(@.type=="Stalled")].message')).toBe('');
+    expect(cell('.status.summary.updated.deeper')).toBe('');
+  });
+
+  it('of a path that is not understood is a bug of ours', () => {
+    expect(() => cell('.status.tasks[0].id')).toThrow(expect.objectContaining({ code: 'bug.assertion' }));
+  });
+});

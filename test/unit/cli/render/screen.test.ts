@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { Screen } from '../../../../src/cli/render/screen.ts';
+import { recordingOutput, shownOn } from '../recording-context.ts';
+
+describe('Screen', () => {
+  it('draws in place, also when the block shrinks', () => {
+    const output = recordingOutput({});
+    const screen = new Screen(output);
+    screen.draw(['a', 'b', 'c']);
+    screen.draw(['d', 'e']);
+    expect(shownOn(output.text)).toEqual(['d', 'e']);
+    expect(output.text).toBe(
+      '\u001b[?25la\u001b[K\nb\u001b[K\nc\u001b[K\n\u001b[J\u001b[3A\rd\u001b[K\ne\u001b[K\n\u001b[J',
+    );
+  });
+
+  it('keeps within the window, and says that there is more', () => {
+    const output = recordingOutput({ columns: 6, rows: 4 });
+    new Screen(output).draw(['wider than six', 'b', 'c', 'd']);
+    expect(shownOn(output.text)).toEqual(['wide…', 'b', '… 2 …']);
+  });
+
+  it('lets lines stand above the block', () => {
+    const output = recordingOutput({});
+    const screen = new Screen(output);
+    screen.draw(['a', 'b']);
+    screen.print('for the record');
+    screen.draw(['c']);
+    expect(shownOn(output.text)).toEqual(['for the record', 'c']);
+  });
+
+  it('gives the cursor back once, and only if it took it', () => {
+    const output = recordingOutput({});
+    const screen = new Screen(output);
+    screen.end();
+    expect(output.text).toBe('');
+    screen.draw(['a']);
+    screen.end();
+    screen.end();
+    expect(output.text.split('\u001b[?25h')).toHaveLength(2);
+    expect(shownOn(output.text)).toEqual(['a']);
+  });
+});

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { renderTable } from '../../../../src/cli/render/table.ts';
+
+describe('renderTable', () => {
+  it('puts columns under headings in capitals, without blanks at the ends of lines', () => {
+    expect(
+      renderTable(
+        ['Name', 'In progress', 'State'],
+        [
+          ['production', '6', ''],
+          ['b', '12', 'Ready'],
+        ],
+      ),
+    ).toEqual(['NAME         IN PROGRESS   STATE', 'production   6', 'b            12            Ready']);
+  });
+
+  it('keeps each row on its line, whatever its cells hold', () => {
+    expect(renderTable(['Name', 'Message'], [['a', 'disk\nfull\u001b[31m']])).toEqual([
+      'NAME   MESSAGE',
+      'a      disk full [31m',
+    ]);
+  });
+
+  it('cuts lines at a width', () => {
+    expect(renderTable(['Name', 'Message'], [['a', 'disk is full']], 12)).toEqual(['NAME   MESS…', 'a      disk…']);
+  });
+
+  it('has headings alone where there are no rows', () => {
+    expect(renderTable(['Name'], [])).toEqual(['NAME']);
+  });
+});

@@ -1,0 +1,115 @@
+/** A policy in the middle of its rollout, with something in every member of its status. */
+import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy, ObjectMeta } from '../../../src/api/kinds.ts';
+
+/** The moment at which the tests look. */
+export const nowMs = Date.UTC(2026, 10, 2, 12, 0, 0);
+
+/** RFC 3339, so many seconds before `nowMs`. */
+export function ago(seconds: number): string {
+  return new Date(nowMs - seconds * 1_000).toISOString();
+}
+
+export const rollingStatus: CollectorVersionPolicyStatus = {
+  observedGeneration: 3,
+  targetVersion: '19.500-1',
+  summary: { updated: '180/197', state: 'RollingOut' },
+  rollout: { id: 'r-7', startTime: ago(300), estimatedCompletionTime: ago(-90) },
+  collectors: {
+    matched: 200,
+    updated: 180,
+    inProgress: 6,
+    pending: 9,
+    failed: 2,
+    offline: 3,
+    newer: 0,
+    skipped: 0,
+    foreign: 0,
+  },
+  versions: [
+    { version: '19.500-1', count: 180 },
+    { version: '19.253-26', count: 20 },
+  ],
+  tasks: [
+    {
+      id: '900',
+      collector: 'web-12',
+      collectorId: '12',
+      from: '19.253-26',
+      to: '19.500-1',
+      state: 'Progressing',
+      startTime: ago(80),
+    },
+    {
+      id: '800',
+      collector: 'web-3',
+      collectorId: '3',
+      from: '19.253-26',
+      to: '19.500-1',
+      state: 'Failed',
+      startTime: ago(400),
+      endTime: ago(200),
+      message: 'disk full',
+    },
+  ],
+  failureReasons: [{ reason: 'disk full', count: 2, examples: ['web-3'] }],
+  history: [
+    {
+      id: 'r-6',
+      targetVersion: '19.253-26',
+      startTime: ago(90_000),
+      completionTime: ago(86_400),
+      outcome: 'Completed',
+      updated: 200,
+      failed: 0,
+    },
+  ],
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'False',
+      reason: 'RollingOut',
+      message: '9 collectors are still to be upgraded.',
+      lastTransitionTime: ago(300),
+    },
+    { type: 'Reconciling', status: 'True', reason: 'RollingOut', message: 'Upgrading.', lastTransitionTime: ago(300) },
+  ],
+};
+
+interface PolicyChanges {
+  readonly metadata?: Partial<ObjectMeta>;
+  readonly paused?: boolean;
+  readonly status?: CollectorVersionPolicyStatus | undefined;
+}
+
+export function samplePolicy(changes: PolicyChanges = {}): CollectorVersionPolicy {
+  const status = 'status' in changes ? changes.status : rollingStatus;
+  const name = changes.metadata?.name ?? 'production';
+  return {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind: 'CollectorVersionPolicy',
+    metadata: {
+      name,
+      namespace: 'logging',
+      uid: `uid-of-${changes.metadata?.namespace ?? 'logging'}-${name}`,
+      generation: 3,
+      resourceVersion: '1',
+      creationTimestamp: ago(7_500),
+      annotations: {},
+      ...changes.metadata,
+    },
+    spec: {
+      credentialsSecretRef: { name: 'log-service' },
+      target: { version: '19.500-1' },
+      allowDowngrade: false,
+      selector: {},
+      priority: 0,
+      mode: 'Enforce',
+      paused: changes.paused ?? false,
+      resyncInterval: '5m',
+      strategy: { maxInProgress: '5%', order: 'OldestVersionFirst' },
+      retryPolicy: { limit: 2, backoff: { duration: '5m', factor: 2, cap: '1h' } },
+    },
+    ...(status === undefined ? {} : { status }),
+  };
+}
