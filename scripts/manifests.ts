@@ -4,5 +4,7 @@ import { join } from 'node:path';
 import { controlPlaneTools } from './tools.ts';
 
 const { kubectl } = await controlPlaneTools();
-const { status } = spawnSync(kubectl, ['kustomize', join(import.meta.dirname, '../manifests/cluster-wide')], { stdio: 'inherit' });
+const { status } = spawnSync(kubectl, ['kustomize', join(import.meta.dirname, '../manifests/cluster-wide')], {
+  stdio: 'inherit',
+});
 process.exitCode = status ?? 1;

@@ -9,7 +9,9 @@ export function listenAddress(text: string): ListenAddress {
   const match = addressForm.exec(text);
   const port = Number(match?.[3]);
   if (!match || port > 65_535) {
-    throw new InvalidArgumentError('Write HOST:PORT, as in 127.0.0.1:8080, or :8080 for every address of this machine.');
+    throw new InvalidArgumentError(
+      'Write HOST:PORT, as in 127.0.0.1:8080, or :8080 for every address of this machine.',
+    );
   }
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
 }
@@ -17,7 +19,8 @@ export function listenAddress(text: string): ListenAddress {
 /** `a,b`; blanks around the names do no harm. */
 export function nameList(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
-  if (names.some((name) => name === '')) throw new InvalidArgumentError('Write names with commas between them, as in team-a,team-b.');
+  if (names.some((name) => name === ''))
+    throw new InvalidArgumentError('Write names with commas between them, as in team-a,team-b.');
   return names;
 }
 
@@ -34,7 +37,10 @@ export function positiveNumber(text: string): number {
 
 /** The environment variable that stands for a flag: `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
 export function variableOf(option: Option): string {
-  return `LOGFLEET_${option.attributeName().replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+  return `LOGFLEET_${option
+    .attributeName()
+    .replace(/[A-Z]/g, (letter) => `_${letter}`)
+    .toUpperCase()}`;
 }
 
 /**

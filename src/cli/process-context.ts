@@ -27,7 +27,9 @@ export function processContext(): CommandContext {
 
 /** Resolves once what was written to both streams has left the process, which `process.exit` does not wait for. */
 export async function flushed(): Promise<void> {
-  await Promise.all([process.stdout, process.stderr].map((stream) => new Promise<void>((done) => stream.write('', () => done()))));
+  await Promise.all(
+    [process.stdout, process.stderr].map((stream) => new Promise<void>((done) => stream.write('', () => done()))),
+  );
 }
 
 function output(stream: NodeJS.WriteStream): Output {

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { type CommandContext, exitStatus } from './context.ts';
 
 export async function versionCommand(context: CommandContext): Promise<number> {
-  context.stdout.write(`logfleet ${packageVersion()} (node ${process.versions.node}, ${process.platform}-${process.arch})\n`);
+  context.stdout.write(
+    `logfleet ${packageVersion()} (node ${process.versions.node}, ${process.platform}-${process.arch})\n`,
+  );
   return exitStatus.ok;
 }
 

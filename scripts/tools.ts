@@ -1,0 +1,84 @@
+/**
+ * `make tools`: etcd, kube-apiserver and kubectl for the tests. Taken from, in this order: the folder in `KUBEBUILDER_ASSETS`;
+ * the cache outside the checkout; the archive that Kubernetes releases for tests; a build from source with Go. Whoever needs
+ * them calls `controlPlaneTools` and pays once a machine.
+ */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cached } from '../tools/installer/cache.ts';
+import { downloadArchive, goPlatform } from '../tools/installer/envtest-archive.ts';
+import { buildPrograms, type GoProgram, hasGo } from '../tools/installer/go-build.ts';
+import { say } from '../tools/installer/progress.ts';
+import { requiredVersion } from '../tools/installer/versions.ts';
+
+/** Absolute paths of the programs. */
+export interface ControlPlaneTools {
+  readonly etcd: string;
+  readonly kubeApiserver: string;
+  readonly kubectl: string;
+}
+
+const names = ['etcd', 'kube-apiserver', 'kubectl'] as const;
+
+/** Installs what is missing, telling on stderr how it goes. Throws an error whose message says what a person can do. */
+export async function controlPlaneTools(): Promise<ControlPlaneTools> {
+  const directory = assetsDirectory() ?? (await install(requiredVersion('k8s.io/kubernetes')));
+  const [etcd, kubeApiserver, kubectl] = names.map((name) => join(directory, name)) as [string, string, string];
+  return { etcd, kubeApiserver, kubectl };
+}
+
+function assetsDirectory(): string | undefined {
+  const directory = process.env['KUBEBUILDER_ASSETS'];
+  if (!directory) return undefined;
+  const missing = names.filter((name) => !existsSync(join(directory, name)));
+  if (missing.length === 0) return directory;
+  throw new Error(
+    `KUBEBUILDER_ASSETS names ${directory}, where ${missing.join(' and ')} cannot be found. ` +
+      'Name a folder that has etcd, kube-apiserver and kubectl, or unset the variable and they are installed.',
+  );
+}
+
+function install(version: string): Promise<string> {
+  return cached('control-plane', `${version}-${goPlatform()}`, async (directory) => {
+    try {
+      await downloadArchive(version, names, directory);
+      return;
+    } catch (error) {
+      const reason = (error as Error).message;
+      if (!hasGo()) throw new Error(nowhereToBeHad(version, reason), { cause: error });
+      say(
+        `No ready archive of Kubernetes ${version} (${reason}): building it with Go, about four minutes once on this machine.`,
+      );
+    }
+    await buildPrograms(sources(version), directory);
+    writeFileSync(join(directory, 'VERSION'), `${version}\n`);
+  });
+}
+
+function nowhereToBeHad(version: string, reason: string): string {
+  return (
+    `The tests against a real API server need etcd, kube-apiserver and kubectl (Kubernetes ${version}), and there is no way to ` +
+    `get them here: the release archive cannot be downloaded (${reason}), and there is no Go to build them with. Either give ` +
+    'this machine access to github.com, or install Go 1.26 or newer (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a ' +
+    'folder that has the three programs; then run this again.'
+  );
+}
+
+function sources(version: string): readonly GoProgram[] {
+  // Without its version the server calls itself v0.0.0, and kubectl complains.
+  const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${version}`;
+  return [
+    { name: 'etcd', package: 'go.etcd.io/etcd/server/v3', ldflags },
+    { name: 'kube-apiserver', package: 'k8s.io/kubernetes/cmd/kube-apiserver', ldflags },
+    { name: 'kubectl', package: 'k8s.io/kubernetes/cmd/kubectl', ldflags },
+  ];
+}
+
+if (import.meta.main) {
+  try {
+    for (const path of Object.values(await controlPlaneTools())) console.log(path);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = 1;
+  }
+}

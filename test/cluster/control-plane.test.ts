@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { callApi, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
+
+describe('the control plane of the tests', () => {
+  test('is a Kubernetes of the version that the project names, with the project kinds in it', async () => {
+    const version = await callApi('GET', '/version');
+    expect(version.body.gitVersion).toMatch(/^v1\.\d+\.\d+$/);
+    const kinds = await callApi('GET', '/apis/logfleet.dev/v1alpha1');
+    expect(kinds.body.resources).toContainEqual(
+      expect.objectContaining({ name: 'collectorversionpolicies', shortNames: ['cvp'], categories: ['logfleet'] }),
+    );
+  });
+
+  test('gives each who asks a namespace of its own', async () => {
+    const [first, second] = [await createNamespace(), await createNamespace()];
+    expect(first).not.toBe(second);
+    expect((await callApi('GET', `/api/v1/namespaces/${second}`)).status).toBe(200);
+  });
+
+  test('lets a service account do what its roles say and no more', async () => {
+    const namespace = await createNamespace();
+    const user = await userFor(namespace, 'reader');
+    const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
+    expect((await callApi('GET', configMaps, undefined, user)).status).toBe(403);
+
+    const binding = await kubectl(['-n', namespace, 'create', '-f', '-'], {
+      input: JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'List',
+        items: [
+          {
+            apiVersion: 'rbac.authorization.k8s.io/v1',
+            kind: 'Role',
+            metadata: { name: 'reader' },
+            rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }],
+          },
+          {
+            apiVersion: 'rbac.authorization.k8s.io/v1',
+            kind: 'RoleBinding',
+            metadata: { name: 'reader' },
+            roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
+            subjects: [{ kind: 'ServiceAccount', name: 'reader', namespace }],
+          },
+        ],
+      }),
+    });
+    expect(binding).toMatchObject({ status: 0 });
+
+    // The authorizer's own cache follows a moment later.
+    await expect.poll(async () => (await callApi('GET', configMaps, undefined, user)).status).toBe(200);
+    expect((await callApi('GET', `/api/v1/namespaces/${namespace}/secrets`, undefined, user)).status).toBe(403);
+    const denied = await kubectl(['get', 'secrets'], user);
+    expect(denied.status).toBe(1);
+  });
+});

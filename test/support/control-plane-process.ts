@@ -1,0 +1,226 @@
+/**
+ * A real etcd and kube-apiserver, for the tests of one run: RBAC on, tokens for administrators, service-account tokens by
+ * TokenRequest, ports and folders of its own so that runs stand side by side.
+ *
+ * Invariant: the programs end with this process, however it ends, since each has a keeper that reads a pipe from us and
+ * kills at its end. No controllers run: namespaces are never emptied, service accounts are made by whoever wants one.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
+
+/** What a test needs to reach the control plane; plain data, as it crosses from one process to another. */
+export interface ControlPlaneAccess {
+  /** `https://127.0.0.1:PORT` */
+  readonly server: string;
+  readonly caFile: string;
+  readonly adminToken: string;
+  /** A file for which everything is allowed. */
+  readonly adminKubeconfig: string;
+  /** The program that fits this API server. */
+  readonly kubectl: string;
+  /** For files of tests, as kubeconfigs; gone after the run. */
+  readonly directory: string;
+}
+
+export interface ControlPlane {
+  readonly access: ControlPlaneAccess;
+  stop(): Promise<void>;
+}
+
+const readyTimeoutMs = 60_000;
+const readyPollMs = 50;
+const attempts = 3;
+const crds = join(import.meta.dirname, '../../crds');
+
+/**
+ * Starts both, waits until the API server is ready and has the project's CRDs. A port that somebody else took meanwhile
+ * costs a second attempt.
+ */
+export async function startControlPlane(): Promise<ControlPlane> {
+  const tools = await controlPlaneTools();
+  for (let attempt = 1; ; attempt++) {
+    const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
+    const kept: Kept[] = [];
+    const stop = async () => {
+      await Promise.all(kept.map((each) => each.stop()));
+      rmSync(directory, { recursive: true, force: true });
+    };
+    try {
+      const access = await start(tools, directory, kept);
+      applyCrds(access);
+      return { access, stop };
+    } catch (error) {
+      await stop();
+      if (error instanceof RefusedCrds || attempt === attempts) throw error;
+    }
+  }
+}
+
+async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]): Promise<ControlPlaneAccess> {
+  const [clientPort, peerPort, securePort] = await freePorts(3);
+  const etcd = `http://127.0.0.1:${clientPort}`;
+  const peer = `http://127.0.0.1:${peerPort}`;
+  kept.push(
+    keep(join(directory, 'etcd'), tools.etcd, [
+      `--data-dir=${join(directory, 'etcd/data')}`,
+      `--listen-client-urls=${etcd}`,
+      `--advertise-client-urls=${etcd}`,
+      `--listen-peer-urls=${peer}`,
+      `--initial-advertise-peer-urls=${peer}`,
+      `--initial-cluster=default=${peer}`,
+      '--unsafe-no-fsync',
+      '--log-level=warn',
+    ]),
+  );
+  const apiserver = join(directory, 'kube-apiserver');
+  mkdirSync(apiserver);
+  const adminToken = randomBytes(16).toString('hex');
+  writeFileSync(join(apiserver, 'tokens.csv'), `${adminToken},admin,admin,"system:masters"\n`);
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  writeFileSync(join(apiserver, 'sa.key'), privateKey.export({ type: 'pkcs1', format: 'pem' }));
+  writeFileSync(join(apiserver, 'sa.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
+  kept.push(
+    keep(apiserver, tools.kubeApiserver, [
+      `--etcd-servers=${etcd}`,
+      '--bind-address=127.0.0.1',
+      '--advertise-address=127.0.0.1',
+      `--secure-port=${securePort}`,
+      `--cert-dir=${apiserver}`,
+      `--token-auth-file=${join(apiserver, 'tokens.csv')}`,
+      '--authorization-mode=RBAC',
+      '--service-account-issuer=https://kubernetes.default.svc',
+      `--service-account-key-file=${join(apiserver, 'sa.pub')}`,
+      `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
+      '--service-cluster-ip-range=10.0.0.0/24',
+      '--endpoint-reconciler-type=none',
+      // It waits for a controller, which does not run here, to make each namespace's default service account.
+      '--disable-admission-plugins=ServiceAccount',
+    ]),
+  );
+  const access: ControlPlaneAccess = {
+    server: `https://127.0.0.1:${securePort}`,
+    // The server makes its certificate itself; the file has the authority that signed it, too.
+    caFile: join(apiserver, 'apiserver.crt'),
+    adminToken,
+    adminKubeconfig: join(directory, 'admin.kubeconfig'),
+    kubectl: tools.kubectl,
+    directory,
+  };
+  await ready(access, kept);
+  writeFileSync(access.adminKubeconfig, renderKubeconfig(access, adminToken));
+  return access;
+}
+
+/** A kubeconfig with one user and one context. JSON is YAML, too. */
+export function renderKubeconfig(access: ControlPlaneAccess, token: string, namespace = 'default'): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster: { server: access.server, 'certificate-authority': access.caFile } }],
+    users: [{ name: 'test', user: { token } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test', namespace } }],
+    'current-context': 'test',
+  });
+}
+
+async function ready(access: ControlPlaneAccess, kept: readonly Kept[]): Promise<void> {
+  const deadline = performance.now() + readyTimeoutMs;
+  for (;;) {
+    if (await answersReady(access)) return;
+    const dead = kept.find((each) => !each.runs());
+    if (dead) throw new Error(`${dead.name} ended:\n${dead.log()}`);
+    if (performance.now() > deadline) {
+      throw new Error(`the API server is not ready:\n${kept.map((each) => each.log()).join('\n')}`);
+    }
+    await delay(readyPollMs);
+  }
+}
+
+/** False also while there is no certificate yet and nobody listens. */
+async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
+  let agent: Agent | undefined;
+  try {
+    agent = new Agent({ connect: { ca: readFileSync(access.caFile) } });
+    const headers = { authorization: `Bearer ${access.adminToken}` };
+    const response = await request(`${access.server}/readyz`, { dispatcher: agent, headers });
+    await response.body.dump();
+    return response.statusCode === 200;
+  } catch {
+    return false;
+  } finally {
+    await agent?.close();
+  }
+}
+
+/** The API server does not take the CRDs as they stand, and will not the next time. */
+class RefusedCrds extends Error {}
+
+function applyCrds(access: ControlPlaneAccess): void {
+  if (!readdirSync(crds).some((file) => file.endsWith('.yaml'))) return;
+  const kubectl = (...args: string[]) => {
+    const { status, stderr } = spawnSync(access.kubectl, ['--kubeconfig', access.adminKubeconfig, ...args]);
+    if (status !== 0) throw new RefusedCrds(`kubectl ${args.join(' ')}: ${stderr}`);
+  };
+  kubectl('apply', '--server-side', '-f', crds);
+  kubectl('wait', '--for=condition=Established', '--timeout=60s', '-f', crds);
+}
+
+/** A program under a keeper. */
+interface Kept {
+  readonly name: string;
+  runs(): boolean;
+  /** The end of what it wrote. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+/**
+ * The keeper: a shell that starts the program, ends when it ends, and kills it once standard input ends, which is when we
+ * close it or are no more. Ctrl-C reaches the keeper too and is left to us.
+ */
+const keeper = `
+  trap "" INT TERM HUP
+  exec 3<&0
+  "$@" 3<&- & program=$!
+  (read -r _ <&3; kill -9 $program) &
+  exec 3<&-
+  wait $program
+  rm -rf -- "$KEPT_DIRECTORY"`;
+
+function keep(directory: string, program: string, args: readonly string[]): Kept {
+  mkdirSync(directory, { recursive: true });
+  const logFile = `${directory}.log`;
+  const log = openSync(logFile, 'w');
+  const child = spawn('sh', ['-c', keeper, 'keeper', program, ...args], {
+    stdio: ['pipe', log, log],
+    env: { ...process.env, KEPT_DIRECTORY: directory },
+  });
+  closeSync(log);
+  const exited = once(child, 'exit');
+  return {
+    name: program,
+    runs: () => child.exitCode === null,
+    log: () => readFileSync(logFile, 'utf8').slice(-4_000),
+    async stop() {
+      child.stdin?.end();
+      await exited;
+    },
+  };
+}
+
+/** Ports that were free a moment ago, all different. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return ports;
+}

@@ -1,0 +1,112 @@
+/**
+ * The run's control plane as a test file uses it (projects `cluster` and `e2e`). All files share one: each makes namespaces
+ * of its own, and leaves what lies outside of them as it was.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import { inject } from 'vitest';
+import { type ControlPlaneAccess, renderKubeconfig } from './control-plane-process.ts';
+import './control-plane-setup.ts';
+
+export type { ControlPlaneAccess } from './control-plane-process.ts';
+
+export function controlPlane(): ControlPlaneAccess {
+  return inject('controlPlane');
+}
+
+/** What the API server answered. */
+export interface ApiAnswer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind was asked for.
+  readonly body: any;
+}
+
+let agent: Agent | undefined;
+
+/**
+ * One call of the API server, as the administrator or with the token of another. `body` is sent as JSON, or as what
+ * `contentType` says.
+ */
+export async function callApi(
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: unknown,
+  options: { readonly token?: string; readonly contentType?: string } = {},
+): Promise<ApiAnswer> {
+  const access = controlPlane();
+  agent ??= new Agent({ connect: { ca: readFileSync(access.caFile) }, keepAliveTimeout: 1_000 });
+  const answer = await request(`${access.server}${path}`, {
+    method,
+    dispatcher: agent,
+    headers: {
+      authorization: `Bearer ${options.token ?? access.adminToken}`,
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': options.contentType ?? 'application/json' }),
+    },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const text = await answer.body.text();
+  return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
+}
+
+/** Makes a namespace that no other test has, and resolves to its name. Nothing removes it before the run ends. */
+export async function createNamespace(prefix = 'test'): Promise<string> {
+  const metadata = { generateName: `${prefix}-` };
+  return expectMade(await callApi('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata }))
+    .metadata.name;
+}
+
+/** Somebody with the rights of a service account. */
+export interface ServiceAccountUser {
+  readonly token: string;
+  /** A kubeconfig file whose context is this user, in the account's namespace. */
+  readonly kubeconfig: string;
+}
+
+/** A token for a service account, which is made where it is not there. Its rights are what Roles and bindings say. */
+export async function userFor(namespace: string, serviceAccount: string): Promise<ServiceAccountUser> {
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount } };
+  const made = await callApi('POST', accounts, account);
+  if (made.status !== 409) expectMade(made);
+  const wish = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 7_200 } };
+  const { status } = expectMade(await callApi('POST', `${accounts}/${serviceAccount}/token`, wish));
+  const access = controlPlane();
+  const kubeconfig = join(access.directory, `${namespace}.${serviceAccount}.kubeconfig`);
+  writeFileSync(kubeconfig, renderKubeconfig(access, status.token, namespace));
+  return { token: status.token, kubeconfig };
+}
+
+export interface KubectlResult {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs kubectl to its end, as the administrator or with another kubeconfig; `input` goes to its standard input. */
+export function kubectl(
+  args: readonly string[],
+  options: { readonly kubeconfig?: string; readonly input?: string } = {},
+): Promise<KubectlResult> {
+  const access = controlPlane();
+  return new Promise((resolve, reject) => {
+    const child = spawn(access.kubectl, ['--kubeconfig', options.kubeconfig ?? access.adminKubeconfig, ...args]);
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.on('error', reject).on('close', (status) => resolve({ status, stdout, stderr }));
+    child.stdin.end(options.input ?? '');
+  });
+}
+
+function expectMade(answer: ApiAnswer): ApiAnswer['body'] {
+  if (answer.status !== 201) throw new Error(`the API server answers ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}

@@ -1,0 +1,108 @@
+/**
+ * The cache of programs outside the checkout, one folder a version: `${XDG_CACHE_HOME:-~/.cache}/logfleet/NAME/VERSION/`.
+ *
+ * Invariant: a folder with its final name is whole. It is filled under another name and renamed; one process fills it at a
+ * time, others wait for it.
+ */
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startStep } from './progress.ts';
+
+const lockPollMs = 500;
+
+export function cacheRoot(): string {
+  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'logfleet');
+}
+
+/**
+ * The folder `name/key` of the cache, filled by `fill` where it is not there yet. `fill` gets an empty folder on the same
+ * disk; when it throws, nothing stays.
+ */
+export async function cached(name: string, key: string, fill: (directory: string) => Promise<void>): Promise<string> {
+  const parent = join(cacheRoot(), name);
+  const target = join(parent, key);
+  if (existsSync(target)) return target;
+  mkdirSync(parent, { recursive: true });
+  const unlock = await lock(join(parent, `${key}.lock`));
+  try {
+    if (!existsSync(target)) {
+      sweep(parent, `${key}.partial-`);
+      const directory = mkdtempSync(join(parent, `${key}.partial-`));
+      try {
+        await fill(directory);
+        renameSync(directory, target);
+      } finally {
+        rmSync(directory, { recursive: true, force: true });
+      }
+    }
+  } finally {
+    unlock();
+  }
+  return target;
+}
+
+/** Removes what a process left that was killed while it filled. */
+function sweep(parent: string, prefix: string): void {
+  for (const name of readdirSync(parent)) {
+    if (name.startsWith(prefix)) rmSync(join(parent, name), { recursive: true, force: true });
+  }
+}
+
+/** Takes a lock file with our process id in it, waiting for whoever has it and still lives. */
+async function lock(file: string): Promise<() => void> {
+  let waiting: ReturnType<typeof startStep> | undefined;
+  for (;;) {
+    try {
+      const descriptor = openSync(file, 'wx');
+      writeSync(descriptor, String(process.pid));
+      closeSync(descriptor);
+      waiting?.end();
+      const release = () => rmSync(file, { force: true });
+      process.once('exit', release);
+      return () => {
+        process.removeListener('exit', release);
+        release();
+      };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const holder = holderOf(file);
+    if (holder === undefined || !isAlive(holder)) {
+      rmSync(file, { force: true });
+      continue;
+    }
+    waiting ??= startStep(`waiting for process ${holder}, which is making the same`);
+    await delay(lockPollMs);
+  }
+}
+
+/** Undefined when the lock is gone meanwhile or holds no process id, as after a crash between making and writing it. */
+function holderOf(file: string): number | undefined {
+  try {
+    return Number.parseInt(readFileSync(file, 'utf8'), 10) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(processId: number): boolean {
+  try {
+    process.kill(processId, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The archive of etcd, kube-apiserver and kubectl that the Kubernetes project releases for tests (envtest). Downloaded where
+ * GitHub can be reached, and used only if its checksum is the one in the release index.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EnvHttpProxyAgent, fetch } from 'undici';
+import { parse } from 'yaml';
+import { startStep } from './progress.ts';
+
+const indexURL = 'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';
+
+/** Somebody without the internet is not to wait long to learn so. */
+const connectTimeoutMs = 5_000;
+const indexTimeoutMs = 10_000;
+const downloadTimeoutMs = 600_000;
+
+/** version → file name → where it is, and its SHA-512 in hexadecimal digits. */
+interface ReleaseIndex {
+  readonly releases: Readonly<
+    Record<string, Readonly<Record<string, { readonly hash: string; readonly selfLink: string }>>>
+  >;
+}
+
+/** One archive of the index. */
+export interface EnvtestArchive {
+  readonly version: string;
+  readonly url: string;
+  readonly sha512: string;
+}
+
+/**
+ * The archive for this machine of exactly the wanted version (`v1.36.3`), else the newest patch of the same minor version;
+ * undefined where there is none.
+ */
+export function chooseArchive(index: ReleaseIndex, wanted: string, platform: string): EnvtestArchive | undefined {
+  const minor = wanted.slice(0, wanted.lastIndexOf('.') + 1);
+  const patch = (version: string) =>
+    /^\d+$/.test(version.slice(minor.length)) ? Number(version.slice(minor.length)) : -1;
+  const candidates = Object.keys(index.releases)
+    .filter((version) => version.startsWith(minor) && patch(version) >= 0)
+    .sort((left, right) => patch(right) - patch(left));
+  for (const version of [wanted, ...candidates]) {
+    const file = index.releases[version]?.[`envtest-${version}-${platform}.tar.gz`];
+    if (file) return { version, url: file.selfLink, sha512: file.hash };
+  }
+  return undefined;
+}
+
+/** Puts `programs` of the archive into `directory`. Throws, with a sentence that says why, when they cannot be had this way. */
+export async function downloadArchive(wanted: string, programs: readonly string[], directory: string): Promise<void> {
+  const step = startStep(`downloading Kubernetes ${wanted} for tests (etcd, kube-apiserver, kubectl)`);
+  try {
+    const index: ReleaseIndex = parse(Buffer.from(await get(indexURL, indexTimeoutMs)).toString());
+    const archive = chooseArchive(index, wanted, goPlatform());
+    if (!archive) throw new Error(`there is no archive of ${wanted} for ${goPlatform()}`);
+    const bytes = await get(archive.url, downloadTimeoutMs);
+    if (createHash('sha512').update(bytes).digest('hex') !== archive.sha512.toLowerCase()) {
+      throw new Error(`the checksum of ${archive.url} is not the one in the index`);
+    }
+    unpack(bytes, programs, directory);
+    writeFileSync(join(directory, 'VERSION'), `${archive.version}\n`);
+    step.end('done');
+  } finally {
+    step.end();
+  }
+}
+
+async function get(url: string, timeoutMs: number): Promise<Uint8Array> {
+  const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs } });
+  try {
+    const response = await fetch(url, { dispatcher, signal: AbortSignal.timeout(timeoutMs) });
+    if (!response.ok) throw new Error(`${url} answers ${response.status}`);
+    return new Uint8Array(await response.arrayBuffer());
+  } catch (error) {
+    throw new Error(`${new URL(url).host}: ${reasonOf(error)}`, { cause: error });
+  } finally {
+    await dispatcher.close();
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const cause = (error as { cause?: unknown }).cause ?? error;
+  return cause instanceof Error ? cause.message || cause.name : String(cause);
+}
+
+function unpack(bytes: Uint8Array, programs: readonly string[], directory: string): void {
+  const scratch = mkdtempSync(join(tmpdir(), 'logfleet-envtest-'));
+  try {
+    const file = join(scratch, 'archive.tar.gz');
+    writeFileSync(file, bytes);
+    execFileSync('tar', ['-xzf', file, '-C', scratch]);
+    for (const program of programs)
+      copyFileSync(join(scratch, 'controller-tools/envtest', program), join(directory, program));
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+/** As Go and the archives name it: `linux-amd64`, `darwin-arm64`. */
+export function goPlatform(): string {
+  const system = process.platform === 'win32' ? 'windows' : process.platform;
+  return `${system}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
+}
