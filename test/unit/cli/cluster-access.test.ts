@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../../../src/base/random.ts';
+import { ClusterReader } from '../../../src/cli/cluster-access.ts';
+import type { AnyResource } from '../../../src/cli/resource-access.ts';
+import type {
+  KubeApi,
+  KubeRequest,
+  KubeResponse,
+  WatchRequest,
+  WatchResponse,
+} from '../../../src/host/kubernetes/kube-api.ts';
+import { settle, VirtualClock } from '../../support/virtual-clock.ts';
+import { samplePolicy } from './sample-policy.ts';
+
+const kind = 'CollectorVersionPolicy';
+const collection = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
+
+/** Answers with what the test hands it, and keeps what it was asked. */
+class ScriptedApi implements KubeApi {
+  readonly requests: Omit<KubeRequest, 'signal'>[] = [];
+  readonly answers: Partial<KubeResponse>[];
+  #tell: ((line: unknown) => void) | undefined;
+
+  constructor(...answers: Partial<KubeResponse>[]) {
+    this.answers = answers;
+  }
+
+  async request({ signal: _, ...request }: KubeRequest): Promise<KubeResponse> {
+    this.requests.push(request);
+    return {
+      status: 200,
+      headers: {},
+      body: {},
+      ...(this.answers.length > 1 ? this.answers.shift() : this.answers[0]),
+    };
+  }
+
+  async watch({ signal }: WatchRequest): Promise<WatchResponse> {
+    const lines = new ReadableStream({
+      start: (controller) => {
+        this.#tell = (line) => controller.enqueue(line);
+        signal.addEventListener('abort', () => controller.error(signal.reason), { once: true });
+      },
+    });
+    return { status: 200, headers: {}, body: undefined, lines };
+  }
+
+  /** One line of the watch that is open. */
+  tell(line: unknown): void {
+    this.#tell?.(line);
+  }
+
+  async close(): Promise<void> {}
+}
+
+function listOf(resources: readonly unknown[], token?: string): Partial<KubeResponse> {
+  return { body: { metadata: { resourceVersion: '7', ...(token ? { continue: token } : {}) }, items: resources } };
+}
+
+function readerOf(api: KubeApi, clock = new VirtualClock()) {
+  return new ClusterReader({ api, place: 'context test', defaultNamespace: 'logging', clock, random: seededRandom(1) });
+}
+
+const production = samplePolicy();
+const staging = samplePolicy({ metadata: { name: 'staging' } });
+
+describe('ClusterReader', () => {
+  it('lists all pages, in order', async () => {
+    const api = new ScriptedApi(listOf([staging], 'more'), listOf([production]));
+    expect(await readerOf(api).list(kind, 'logging')).toEqual([production, staging]);
+    expect(api.requests).toEqual([
+      { method: 'GET', path: collection, query: { limit: '500' } },
+      { method: 'GET', path: collection, query: { limit: '500', continue: 'more' } },
+    ]);
+  });
+
+  it('keeps labels and leaves out what kubectl hides', async () => {
+    const raw = { ...production, metadata: { ...production.metadata, labels: { team: 'a' }, managedFields: [{}] } };
+    const api = new ScriptedApi({ body: raw });
+    const resource = await readerOf(api).get(kind, { namespace: 'logging', name: 'production' });
+    expect(resource).toEqual({ ...production, metadata: { ...production.metadata, labels: { team: 'a' } } });
+    expect(api.requests[0]?.path).toBe(`${collection}/production`);
+  });
+
+  it('finds nothing under a name that is none', async () => {
+    const api = new ScriptedApi({ status: 404, body: { message: 'not found' } });
+    expect(await readerOf(api).get(kind, { namespace: 'logging', name: 'nobody' })).toBeUndefined();
+  });
+
+  it('says how to install the kind where the cluster does not know it', async () => {
+    const api = new ScriptedApi({ status: 404, body: 'page not found' });
+    await expect(readerOf(api).list(kind, undefined)).rejects.toMatchObject({
+      code: 'cli.kindNotInstalled',
+      message: expect.stringContaining('logfleet crds | kubectl apply -f -'),
+    });
+  });
+
+  it.each([
+    ['true', 'true'],
+    [undefined, null],
+  ])('annotates with %s by a merge patch of that annotation alone', async (value, sent) => {
+    const api = new ScriptedApi({ body: production });
+    await readerOf(api).annotate(kind, production.metadata, { name: 'logfleet.dev/paused', value });
+    expect(api.requests).toEqual([
+      {
+        method: 'PATCH',
+        path: `${collection}/production`,
+        query: { fieldManager: 'logfleet-cli' },
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { annotations: { 'logfleet.dev/paused': sent } } },
+      },
+    ]);
+  });
+});
+
+describe('ClusterReader.follow', () => {
+  it('shows what there is and each change, until it is told to stop', async () => {
+    const api = new ScriptedApi(listOf([production]));
+    const clock = new VirtualClock();
+    const stop = new AbortController();
+    const seen: (readonly AnyResource[])[] = [];
+    const done = readerOf(api, clock).follow(kind, 'logging', (resources) => seen.push(resources), stop.signal);
+    await settle();
+    expect(seen.at(-1)).toEqual([production]);
+    api.tell({ type: 'ADDED', object: staging });
+    await settle();
+    expect(seen.at(-1)).toEqual([production, staging]);
+    api.tell({ type: 'DELETED', object: production });
+    await settle();
+    expect(seen.at(-1)).toEqual([staging]);
+    stop.abort();
+    await done;
+    expect(clock.next()).toBeUndefined();
+  });
+
+  it('fails at once where the first list does, which a person has to mend', async () => {
+    const api = new ScriptedApi({ status: 403, body: { message: 'you may not' } });
+    const done = readerOf(api).follow(kind, 'logging', () => {}, new AbortController().signal);
+    await expect(done).rejects.toMatchObject({ code: 'host.forbidden' });
+  });
+});
