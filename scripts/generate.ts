@@ -1,11 +1,11 @@
 /**
  * Makes what stands in the repository and follows from `crds/`: the TypeScript types and the schema of each kind
- * (`src/api/generated/`) and the reference page (`docs/reference.md`). `make generate` writes; `make verify` writes and then finds
+ * (`src/api/generated/`), the reference page (`docs/reference.md`), and the copies that kustomize needs (`manifests/crds/`). `make generate` writes; `make verify` writes and then finds
  * the tree dirty if somebody forgot to.
  *
  * Invariant: the output depends on the files in `crds/` alone, so that two runs give the same bytes.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parse } from 'yaml';
 import type { CustomResourceDefinition } from './crd-definition.ts';
@@ -25,6 +25,7 @@ for (const file of readdirSync(crdDirectory).sort()) {
   definitions.push(definition);
   const name = basename(file, '.yaml');
   writeFileSync(join(generatedDirectory, `${name}.ts`), await renderTypes(definition, `crds/${file}`));
+  copyFileSync(join(crdDirectory, file), join(root, 'manifests/crds', file));
   writeFileSync(join(generatedDirectory, `${name}-schema.ts`), renderSchema(definition, `crds/${file}`));
 }
 writeFileSync(join(root, 'docs/reference.md'), renderReference(definitions));

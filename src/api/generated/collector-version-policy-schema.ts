@@ -6,6 +6,12 @@ export const collectorVersionPolicySchema: StructuralSchema = {
   "required": [
     "spec"
   ],
+  "x-kubernetes-validations": [
+    {
+      "rule": "!has(self.metadata.name) || size(self.metadata.name) <= 190",
+      "message": "the name has more than 190 characters: write a shorter one, since other objects are named after it"
+    }
+  ],
   "properties": {
     "apiVersion": {
       "type": "string"
@@ -385,7 +391,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
             },
             "backoff": {
               "type": "object",
-              "default": {},
+              "default": {
+                "duration": "5m",
+                "factor": 2,
+                "cap": "1h"
+              },
               "properties": {
                 "duration": {
                   "type": "string",
