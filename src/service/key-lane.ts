@@ -1,0 +1,133 @@
+/**
+ * One access key's part of the request budget: what waits, by class, and how many requests are under way (B1, B2, B3, B6).
+ *
+ * Invariant: `inUse` counts every request from its grant until the server can no longer be busy with it; it is never above the
+ * limit that held when it was raised. Leaves to `request-budget.ts`: when, and whose turn it is.
+ */
+import type { RequestClass } from './request-slot.ts';
+import { requestClasses } from './turn-order.ts';
+import { type Waiting, WaitingQueue } from './waiting-queue.ts';
+
+/** Of the requests at once, the part that page reads may take (B3): 8 of 10. */
+const pageReadPart = 0.8;
+/** For so long after a keep-alive poll was asked for, another one is expected, and one place is kept free for it. */
+const pollExpectedMs = 30_000;
+
+/** A request in the queue. */
+export interface Waiter extends Waiting {
+  readonly class: RequestClass;
+  readonly lane: KeyLane;
+  readonly sinceMs: number;
+  /** Ends the waiting with a slot. */
+  readonly grant: () => void;
+}
+
+/** A request between its grant and its end. */
+export interface Occupant {
+  readonly class: RequestClass;
+}
+
+export class KeyLane {
+  /** This process's share of the key's concurrency (B7). */
+  maxConcurrent: number;
+  readonly #queues: Readonly<Record<RequestClass, WaitingQueue<Waiter>>>;
+  readonly #occupants = new Set<Occupant>();
+  /** Those given up, with the time until which they keep their place. */
+  readonly #held = new Map<Occupant, number>();
+  /** The turn in which each class of this key was last served, for fairness between keys. */
+  readonly #turns = new Map<RequestClass, number>();
+  #halfUntilMs = Number.NEGATIVE_INFINITY;
+  #pollSeenMs = Number.NEGATIVE_INFINITY;
+
+  constructor(maxConcurrent: number) {
+    this.maxConcurrent = maxConcurrent;
+    this.#queues = {
+      keepAlive: new WaitingQueue(),
+      pageRead: new WaitingQueue(),
+      taskCreation: new WaitingQueue(),
+      taskStatus: new WaitingQueue(),
+      jobCreation: new WaitingQueue(),
+      listing: new WaitingQueue(),
+    };
+  }
+
+  get waiting(): number {
+    return requestClasses.reduce((sum, requestClass) => sum + this.#queues[requestClass].size, 0);
+  }
+
+  get inUse(): number {
+    return this.#occupants.size;
+  }
+
+  head(requestClass: RequestClass): Waiter | undefined {
+    return this.#queues[requestClass].peek();
+  }
+
+  push(waiter: Waiter, nowMs: number): void {
+    if (waiter.class === 'keepAlive') this.#pollSeenMs = nowMs;
+    this.#queues[waiter.class].push(waiter);
+  }
+
+  remove(waiter: Waiter): void {
+    this.#queues[waiter.class].remove(waiter);
+  }
+
+  /** Whether one more of the class may be under way. */
+  hasPlace(requestClass: RequestClass, nowMs: number): boolean {
+    const most = this.limit(nowMs);
+    const inUse = this.inUse;
+    if (requestClass === 'keepAlive') return inUse < most;
+    const kept = most > 1 && nowMs - this.#pollSeenMs < pollExpectedMs ? 1 : 0;
+    if (inUse >= most - kept) return false;
+    return requestClass !== 'pageRead' || this.#inUseBy('pageRead') < Math.max(1, Math.floor(most * pageReadPart));
+  }
+
+  /** How many may be under way now: all of the share, or half of it after a takeover by force (B6). */
+  limit(nowMs: number): number {
+    return nowMs < this.#halfUntilMs ? Math.max(1, Math.floor(this.maxConcurrent / 2)) : this.maxConcurrent;
+  }
+
+  halve(untilMs: number): void {
+    this.#halfUntilMs = Math.max(this.#halfUntilMs, untilMs);
+  }
+
+  enter(occupant: Occupant, turn: number): void {
+    this.#occupants.add(occupant);
+    this.#turns.set(occupant.class, turn);
+  }
+
+  leave(occupant: Occupant): void {
+    this.#occupants.delete(occupant);
+    this.#held.delete(occupant);
+  }
+
+  /** Keeps the place of a request that was given up until `untilMs`, unless it leaves before (B2). */
+  hold(occupant: Occupant, untilMs: number): void {
+    this.#held.set(occupant, untilMs);
+  }
+
+  /** Frees the places whose time is over. */
+  expire(nowMs: number): void {
+    for (const [occupant, untilMs] of this.#held) if (untilMs <= nowMs) this.leave(occupant);
+  }
+
+  /** When `hasPlace` may next change without anybody's doing; infinity when it will not. */
+  nextChangeMs(nowMs: number): number {
+    let next = Number.POSITIVE_INFINITY;
+    if (this.#halfUntilMs > nowMs) next = this.#halfUntilMs;
+    for (const untilMs of this.#held.values()) next = Math.min(next, untilMs);
+    const pollForgottenMs = this.#pollSeenMs + pollExpectedMs;
+    return pollForgottenMs > nowMs ? Math.min(next, pollForgottenMs) : next;
+  }
+
+  /** The turn in which the class was last served here; 0 when never. */
+  turnOf(requestClass: RequestClass): number {
+    return this.#turns.get(requestClass) ?? 0;
+  }
+
+  #inUseBy(requestClass: RequestClass): number {
+    let count = 0;
+    for (const occupant of this.#occupants) if (occupant.class === requestClass) count++;
+    return count;
+  }
+}

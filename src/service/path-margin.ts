@@ -1,0 +1,97 @@
+/**
+ * How much longer than a second the fifth start has to wait after the first of the four (B1).
+ *
+ * Seen from the server, two requests are closer together than their starts by as much as the earlier one was later on its
+ * way. Nobody tells us how late a request came; the round trip bounds it. Lateness is measured against the quickest answer
+ * of the same class of late, so that work which always takes long does not count as a slow path.
+ *
+ * Invariant: `floorMs ≤ currentMs ≤ mostMs`; `currentMs` rises within a few late answers and falls over hundreds of quick ones.
+ * Leaves to `rate-window.ts`: what to do with it.
+ */
+import type { RequestClass } from './request-slot.ts';
+
+export const marginBounds = {
+  /** Never less, for what no round trip shows: clocks that tick apart, milliseconds that are cut off. */
+  floorMs: 5,
+  /** Before anything has been measured. */
+  initialMs: 20,
+  /** Never more: beyond this an answer is late because of the work it takes. */
+  mostMs: 250,
+  /** What the first 429 adds; each further one doubles what is there. */
+  cautionStepMs: 25,
+} as const;
+
+/** Weight of one answer in the measured spread: a late one counts four times as much as a quick one. */
+const riseWeight = 1 / 8;
+const fallWeight = 1 / 32;
+/** What an answer other than 429 leaves of the caution that a 429 brought: half is gone after 35. */
+const cautionDecay = 0.98;
+/** The quickest answer is forgotten after one to two of these, since paths change. */
+const baselineWindowMs = 60_000;
+
+interface Baseline {
+  sinceMs: number;
+  quickestMs: number;
+  quickestBeforeMs: number;
+}
+
+export class PathMargin {
+  #spreadMs = marginBounds.initialMs - marginBounds.floorMs;
+  #cautionMs = 0;
+  readonly #baselines = new Map<RequestClass, Baseline>();
+
+  /** How late a request is expected to come at most, in ms. */
+  get currentMs(): number {
+    return Math.min(marginBounds.mostMs, this.measuredMs + this.#cautionMs);
+  }
+
+  /** The part that round trips account for. */
+  get measuredMs(): number {
+    return marginBounds.floorMs + this.#spreadMs;
+  }
+
+  /** The part that answers of 429 brought: the server sees what we cannot measure. */
+  get cautionMs(): number {
+    return this.#cautionMs;
+  }
+
+  /** Learns from a round trip. Returns how much later it was than the quickest of its class, at most `mostMs`. */
+  learn(requestClass: RequestClass, roundTripMs: number, nowMs: number): number {
+    const quickestMs = this.#quickest(requestClass, roundTripMs, nowMs);
+    // The first answer of a class is compared with itself, which says nothing about the path.
+    if (quickestMs === undefined) return 0;
+    const lateMs = Math.min(marginBounds.mostMs, roundTripMs - quickestMs);
+    const difference = lateMs - this.#spreadMs;
+    this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
+    this.#spreadMs = Math.min(this.#spreadMs, marginBounds.mostMs - marginBounds.floorMs);
+    return lateMs;
+  }
+
+  /** The server counted more than we did. */
+  refused(): void {
+    this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
+  }
+
+  /** The server let one pass. */
+  passed(): void {
+    this.#cautionMs *= cautionDecay;
+    if (this.#cautionMs < 0.5) this.#cautionMs = 0;
+  }
+
+  /** The quickest of late including this one; undefined when it is the only one. */
+  #quickest(requestClass: RequestClass, roundTripMs: number, nowMs: number): number | undefined {
+    const baseline = this.#baselines.get(requestClass);
+    if (!baseline) {
+      const before = Number.POSITIVE_INFINITY;
+      this.#baselines.set(requestClass, { sinceMs: nowMs, quickestMs: roundTripMs, quickestBeforeMs: before });
+      return undefined;
+    }
+    if (nowMs - baseline.sinceMs >= baselineWindowMs) {
+      baseline.sinceMs = nowMs;
+      baseline.quickestBeforeMs = baseline.quickestMs;
+      baseline.quickestMs = roundTripMs;
+    }
+    baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
+    return Math.min(baseline.quickestMs, baseline.quickestBeforeMs);
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * How fast we go: our share of the user's rate, slower after a 429 and back by steps (B5, B7).
+ *
+ * Invariant: between a quarter of the share and the whole of it. Time is given with every question.
+ */
+
+/** Never slower than this part of the share, so that polls still get through. */
+const slowestFactor = 0.25;
+/** What comes back of the share with each step. */
+const stepFactor = 0.25;
+/** How long a step takes. */
+export const paceStepMs = 10_000;
+
+/** At most `starts` in any `periodMs`. */
+export interface Pace {
+  readonly starts: number;
+  readonly periodMs: number;
+}
+
+/**
+ * The pace of a rate. From 1 a second on only whole starts count: any other reading of 2.5 has a second with 3 in it, and shares
+ * of one rate would no longer add up to it. Below 1 it is one start in so much longer a time.
+ */
+export function paceOf(requestsPerSecond: number): Pace {
+  if (requestsPerSecond >= 1) return { starts: Math.floor(requestsPerSecond), periodMs: 1000 };
+  return { starts: 1, periodMs: 1000 / requestsPerSecond };
+}
+
+export class RatePace {
+  /** Our share, in requests a second; more than 0. */
+  requestsPerSecond: number;
+  #factor = 1;
+  #slowedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(requestsPerSecond: number) {
+    this.requestsPerSecond = requestsPerSecond;
+  }
+
+  current(nowMs: number): Pace {
+    return paceOf(this.requestsPerSecond * this.#factorAt(nowMs));
+  }
+
+  /** Halves the pace, unless the refused request was sent before it was last halved: that one is no news. */
+  slowDown(sentAtMs: number, nowMs: number): boolean {
+    if (sentAtMs < this.#slowedAtMs) return false;
+    this.#factor = Math.max(slowestFactor, this.#factorAt(nowMs) / 2);
+    this.#slowedAtMs = nowMs;
+    return true;
+  }
+
+  /** When the pace next changes by itself; infinity at full pace. */
+  nextStepMs(nowMs: number): number {
+    if (this.#factorAt(nowMs) >= 1) return Number.POSITIVE_INFINITY;
+    return this.#slowedAtMs + (this.#steps(nowMs) + 1) * paceStepMs;
+  }
+
+  #factorAt(nowMs: number): number {
+    if (this.#factor >= 1) return 1;
+    return Math.min(1, this.#factor + this.#steps(nowMs) * stepFactor);
+  }
+
+  #steps(nowMs: number): number {
+    return Math.floor((nowMs - this.#slowedAtMs) / paceStepMs);
+  }
+}

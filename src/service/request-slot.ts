@@ -1,0 +1,62 @@
+/**
+ * The words between the request budget and whoever sends requests: what is asked for, what is granted, how it ended.
+ */
+
+/** What a request is for; decides who goes first (B3). `jobCreation` is the creation of a search job (4.1). */
+export type RequestClass = 'keepAlive' | 'pageRead' | 'taskCreation' | 'taskStatus' | 'listing' | 'jobCreation';
+
+export interface SlotRequest {
+  readonly class: RequestClass;
+  /** When it should leave, on the monotonic clock; now, where absent. Within a class, the earliest goes first. */
+  readonly dueMs?: number;
+  /** Leaves the queue when aborted: `acquire` rejects with the signal's reason. Without effect on a granted slot. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * How a request that was started ended.
+ * - `answered`: the answer was read to its end, whatever its status. `headAtMs` is when its head came, on the monotonic clock;
+ *   where absent, the time of the call counts. `retryAfterMs` is what `Retry-After` said.
+ * - `abandoned`: given up by deadline or abort; the server may still be busy with it, so its place stays taken for a while (B2).
+ * - `broken`: the other side ended the connection.
+ */
+export type SlotOutcome =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly retryAfterMs?: number;
+      readonly headAtMs?: number;
+    }
+  | { readonly kind: 'abandoned' }
+  | { readonly kind: 'broken' };
+
+/**
+ * The right to send one request now.
+ *
+ *     granted ── started ──▶ under way ── answered, broken ──────────────▶ ended
+ *        │                      └─ abandoned ──▶ held ── named time, or late answer ──▶ ended
+ *        └── release ──▶ ended
+ *
+ * What comes after an end changes nothing, so that a `finally` may call `release` without a thought. While a slot is granted
+ * and not started it counts as about to start, and stands in everybody's way: take it on a connection that stands (B1).
+ */
+export interface Slot {
+  /** The request is about to be written NOW: stamps the start. Called exactly once, or `release` instead. */
+  started(): void;
+  /** Never sent: gives rate and concurrency back. After `started`, when it may have been sent, the same as `abandoned`. */
+  release(): void;
+  /** The request is over. After `abandoned`, a late `answered` or `broken` frees its place before the time. */
+  finished(outcome: SlotOutcome): void;
+}
+
+/** The share of one access key: its own concurrency, and the rate that all keys of the user share. */
+export interface KeyBudget {
+  /** Waits for its turn. Rejects with the signal's reason, or with a `ServiceError` `service.budget.full` when too many wait. */
+  acquire(request: SlotRequest): Promise<Slot>;
+  /**
+   * We begin to lead (B6): nothing leaves for a second. `forced`: the one before us did not release and may still have requests
+   * under way, hence half the concurrency for as long as one may take. To be told for each key in use when we begin, and for
+   * a key that comes into use within that time.
+   */
+  takeover(forced: boolean): void;
+}

@@ -1,0 +1,82 @@
+/**
+ * Which class of request goes next (B3): a keep-alive poll before everything; then page reads and task creation; then task status
+ * and the creation of jobs; then listings.
+ *
+ * No class starves: one whose head is late by `patienceMs` gets every second start, whatever outranks it, and several such
+ * take turns. Only keep-alive polls that are themselves in danger leave it no more than every fourth. So a class waits
+ * for `patienceMs` and 20 starts at most.
+ *
+ * Leaves to others: which key goes next within a class (`request-budget.ts`), and which classes may go at all (`key-lane.ts`).
+ */
+import type { RequestClass } from './request-slot.ts';
+
+export const requestClasses = [
+  'keepAlive',
+  'pageRead',
+  'taskCreation',
+  'taskStatus',
+  'jobCreation',
+  'listing',
+] as const satisfies readonly RequestClass[];
+
+const ranks: Readonly<Record<RequestClass, number>> = {
+  keepAlive: 0,
+  pageRead: 1,
+  taskCreation: 1,
+  taskStatus: 2,
+  jobCreation: 2,
+  listing: 3,
+};
+
+/** How late a class may be before it goes ahead of those that outrank it. */
+export const patienceMs = 2_000;
+/**
+ * How late a keep-alive poll may be before others have to stand back for it. Due 12 s after the last one and sent 3 s later,
+ * it has time for a deadline of 2 s and a second try before the service's 20 s of silence (3.1).
+ */
+export const keepAliveSlackMs = 3_000;
+
+/** The next one of a class that may go now. */
+export interface ClassHead {
+  readonly class: RequestClass;
+  /** How long ago it was due; negative when it is not due yet. */
+  readonly lateMs: number;
+}
+
+export class TurnOrder {
+  #turn = 0;
+  readonly #served = new Map<RequestClass, number>();
+  /** Starts in order of rank since the last one out of it. */
+  #inRank = 0;
+
+  /** Chooses among the heads, at most one of each class, and takes the choice as started. Undefined when there is none. */
+  next<H extends ClassHead>(heads: readonly H[]): H | undefined {
+    const first = this.#least(heads, (head) => ranks[head.class]);
+    if (!first) return undefined;
+    const late = this.#least(
+      heads.filter((head) => head !== first && head.lateMs >= patienceMs),
+      () => 0,
+    );
+    const endangered = first.class === 'keepAlive' && first.lateMs > keepAliveSlackMs;
+    const outOfRank = late !== undefined && this.#inRank >= (endangered ? 3 : 1);
+    this.#inRank = outOfRank ? 0 : this.#inRank + 1;
+    const chosen = outOfRank ? late : first;
+    this.#served.set(chosen.class, ++this.#turn);
+    return chosen;
+  }
+
+  /** The head of the least weight; of several, the one whose class was served longest ago. */
+  #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
+    let least: H | undefined;
+    for (const head of heads) {
+      const difference =
+        least === undefined ? -1 : weigh(head) - weigh(least) || this.#servedAt(head) - this.#servedAt(least);
+      if (difference < 0) least = head;
+    }
+    return least;
+  }
+
+  #servedAt(head: ClassHead): number {
+    return this.#served.get(head.class) ?? 0;
+  }
+}
