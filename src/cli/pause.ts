@@ -40,7 +40,8 @@ export async function setPaused(
       await reader.annotate(kind, resource.metadata, { name: annotations.paused, value: paused ? 'true' : undefined });
     }
     const key = `${kinds[kind].shortNames[0]}/${name} in namespace ${resource.metadata.namespace}`;
-    context.stdout.write(`${key}: ${outcome(paused, already, resource)}\n`);
+    const undo = `logfleet resume ${target}${targetFlags(options)}`;
+    context.stdout.write(`${key}: ${outcome(paused, already, resource, undo)}\n`);
     return exitStatus.ok;
   } finally {
     await reader.close();
@@ -51,7 +52,7 @@ function isPaused({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
 }
 
-function outcome(paused: boolean, already: boolean, { spec, metadata, status }: AnyResource): string {
+function outcome(paused: boolean, already: boolean, { spec, status }: AnyResource, undo: string): string {
   if (paused) {
     const inProgress = status?.collectors?.inProgress ?? 0;
     const tail =
@@ -59,8 +60,20 @@ function outcome(paused: boolean, already: boolean, { spec, metadata, status }: 
         ? 'nothing new is started'
         : `nothing new is started; ${inProgress} in progress end by themselves`;
     const wayOn = spec.paused ? 'take paused: true out of its manifest, and ' : '';
-    return `${already ? 'was paused already' : 'paused'}, ${tail}. To go on: ${wayOn}logfleet resume cvp/${metadata.name}`;
+    return `${already ? 'was paused already' : 'paused'}, ${tail}. To go on: ${wayOn}${undo}`;
   }
   const said = already ? 'was not paused by annotation' : 'resumed';
   return spec.paused ? `${said}, but its spec says paused: true. Take that out of its manifest to go on.` : `${said}.`;
+}
+
+/** The flags that lead another command to the same place, with a blank in front of each. */
+function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
+  const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
+  return Object.entries(flags)
+    .map(([flag, value]) => (value === undefined ? '' : ` ${flag} ${shellWord(value)}`))
+    .join('');
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

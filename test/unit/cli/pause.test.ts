@@ -50,6 +50,17 @@ describe('pause', () => {
   });
 });
 
+describe('what pause says', () => {
+  it('leads back with the same flags, fit for a shell', async () => {
+    const context = recordingContext();
+    const options = { dir: "it's mine", namespace: 'logging' };
+    await pauseCommand('cvp/production', options, context, async () => new MemoryReader([samplePolicy()]));
+    expect(context.stdout.text).toContain(
+      "To go on: logfleet resume cvp/production --dir 'it'\\''s mine' -n logging\n",
+    );
+  });
+});
+
 describe('resume', () => {
   it('takes the annotation away', async () => {
     expect(await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata })])).toEqual({
