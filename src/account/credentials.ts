@@ -84,7 +84,11 @@ function addressOf(key: ResourceKey, members: Members): ServiceAddress {
 function accessIdOf(key: ResourceKey, members: Members): string {
   const accessId = textOf(members, 'accessId') ?? '';
   if (/[:\p{Cc}]/u.test(accessId)) {
-    throw secretError(key, 'SecretInvalid', 'has an accessId with a colon or a control character: write the access id alone');
+    throw secretError(
+      key,
+      'SecretInvalid',
+      'has an accessId with a colon or a control character: write the access id alone',
+    );
   }
   return accessId;
 }
@@ -152,6 +156,15 @@ function numberOf(
 export function fingerprintOf(credentials: Credentials): string {
   const { address, accessId, accessKey, caCertificates, allowedHosts, user } = credentials;
   const { requestsPerSecond, maxConcurrentRequests } = credentials;
-  const content = [address, accessId, accessKey.reveal(), caCertificates, allowedHosts, user, requestsPerSecond, maxConcurrentRequests];
+  const content = [
+    address,
+    accessId,
+    accessKey.reveal(),
+    caCertificates,
+    allowedHosts,
+    user,
+    requestsPerSecond,
+    maxConcurrentRequests,
+  ];
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }

@@ -43,7 +43,10 @@ export class ServiceClient implements UpgradeService {
   }
 
   listBuilds(options?: CallOptions): Promise<Answer<readonly Build[]>> {
-    return this.#call({ operation: 'listBuilds', path: `${upgradesPath}/targets`, signal: options?.signal }, decodeBuilds);
+    return this.#call(
+      { operation: 'listBuilds', path: `${upgradesPath}/targets`, signal: options?.signal },
+      decodeBuilds,
+    );
   }
 
   getTask(taskId: string, options?: CallOptions): Promise<Answer<UpgradeTask>> {

@@ -24,7 +24,8 @@ export function parseServiceAddress(text: string): ParsedAddress {
   if (!url) return problem('is not an address with a scheme and a host');
   if (url.protocol === 'http:') return problem('starts with http://, but the service is spoken to over https:// only');
   if (url.protocol !== 'https:') return problem('does not start with https://');
-  if (url.username || url.password) return problem('carries a user name or password; they belong into accessId and accessKey');
+  if (url.username || url.password)
+    return problem('carries a user name or password; they belong into accessId and accessKey');
   if (url.search || url.hash) return problem('has a query or a fragment');
   const basePath = url.pathname.replace(/\/+$/, '');
   if (/\/v\d+(\/|$)/.test(basePath)) return problem('goes on behind its /api prefix; leave out /v1 and what follows');

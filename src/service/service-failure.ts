@@ -25,18 +25,26 @@ export interface Failure {
 
 /** What a person can do about it; where there is nothing but patience, nothing. */
 const advice: { readonly [O in Outcome]?: string } = {
-  nameNotFound: 'the name is not known here: check baseURL in the Secret, and the DNS and proxy settings of the operator',
+  nameNotFound:
+    'the name is not known here: check baseURL in the Secret, and the DNS and proxy settings of the operator',
   refused: 'nobody listens there: check host and port of baseURL in the Secret',
-  notReachable: 'check baseURL in the Secret, and whether firewalls, network policies or proxies let the operator through',
-  connectTimeout: 'no connection came about in time: check baseURL in the Secret, and firewalls, network policies and proxies',
+  notReachable:
+    'check baseURL in the Secret, and whether firewalls, network policies or proxies let the operator through',
+  connectTimeout:
+    'no connection came about in time: check baseURL in the Secret, and firewalls, network policies and proxies',
   proxyFailed: 'the proxy named by HTTPS_PROXY did not open a way: check it, or name the host in NO_PROXY',
   tlsFailed: 'the other side does not speak TLS as it should: check host and port of baseURL in the Secret',
-  certificateUnknown: 'the certificate is by an authority unknown here: put its CA certificate (PEM) into ca.crt of the Secret',
-  certificateExpired: 'the certificate is not valid at this time: it has to be renewed, or the clock of this machine set',
-  certificateForAnother: 'the certificate is for another name: write the name that it is for into baseURL of the Secret',
+  certificateUnknown:
+    'the certificate is by an authority unknown here: put its CA certificate (PEM) into ca.crt of the Secret',
+  certificateExpired:
+    'the certificate is not valid at this time: it has to be renewed, or the clock of this machine set',
+  certificateForAnother:
+    'the certificate is for another name: write the name that it is for into baseURL of the Secret',
   unauthorized: 'check accessId and accessKey in the Secret',
-  forbidden: 'the account type, or the role of the user behind the access id, does not allow it: grant that, or use another access id',
-  notFound: 'there is no such thing at this address: check that baseURL in the Secret ends in /api and names the right deployment',
+  forbidden:
+    'the account type, or the role of the user behind the access id, does not allow it: grant that, or use another access id',
+  notFound:
+    'there is no such thing at this address: check that baseURL in the Secret ends in /api and names the right deployment',
   methodUnsupported: 'this is not the address of the service: check baseURL in the Secret',
   redirectInCircles: 'check that baseURL in the Secret names the right deployment',
   rateLimited:

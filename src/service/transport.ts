@@ -69,7 +69,13 @@ export class TransportError extends LogfleetError {
   readonly failure: TransportFailure;
 
   constructor(failure: TransportFailure, message: string, cause?: unknown) {
-    super({ code: `transport.${failure}`, message, handling: { kind: 'backoff' }, reason: 'ServiceUnreachable', cause });
+    super({
+      code: `transport.${failure}`,
+      message,
+      handling: { kind: 'backoff' },
+      reason: 'ServiceUnreachable',
+      cause,
+    });
     this.failure = failure;
   }
 }

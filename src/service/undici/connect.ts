@@ -1,0 +1,17 @@
+/** The way to the service that the operator and the command line take: over TLS, with the proxies of the environment. */
+import { type Connect, type ConnectOptions, connectWith } from '../connection.ts';
+import type { Environment } from './proxy-environment.ts';
+import { UndiciTransport } from './undici-transport.ts';
+
+export interface TlsConnectOptions extends Omit<ConnectOptions, 'transport'> {
+  /** Read for `HTTPS_PROXY` and `NO_PROXY`. */
+  readonly environment: Environment;
+}
+
+export function connectOverTls(options: TlsConnectOptions): Connect {
+  const { clock, environment } = options;
+  return connectWith({
+    ...options,
+    transport: ({ caCertificates }) => new UndiciTransport({ clock, environment, caCertificates }),
+  });
+}

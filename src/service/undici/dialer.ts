@@ -1,0 +1,103 @@
+/**
+ * Opens TLS connections to the service: straight, or through the tunnel of an HTTP proxy (CONNECT). The certificate is checked
+ * against the Secret's `ca.crt` where there is one, else against the machine's authorities; there is no way to leave it unchecked.
+ */
+
+import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { Client } from 'undici';
+import { TransportError } from '../transport.ts';
+import { asTransportError } from '../transport-failure.ts';
+import { bareHost, type Environment, proxyFor } from './proxy-environment.ts';
+
+export interface DialerOptions {
+  readonly caCertificates: string | undefined;
+  readonly environment: Environment;
+}
+
+export class Dialer {
+  readonly #options: DialerOptions;
+
+  constructor(options: DialerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves to a socket whose other side has proved who it is. Fails with a `TransportError`, or the signal's reason. */
+  async dial(origin: URL, signal: AbortSignal): Promise<TLSSocket> {
+    const tunnel = await this.#tunnel(origin, signal);
+    const host = bareHost(origin);
+    const options: ConnectionOptions = {
+      host,
+      port: Number(origin.port || '443'),
+      ALPNProtocols: ['http/1.1'],
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(this.#options.caCertificates === undefined ? {} : { ca: this.#options.caCertificates }),
+      ...(tunnel === undefined ? {} : { socket: tunnel }),
+    };
+    return secured(connect(options), `connecting to ${origin.host}`, signal);
+  }
+
+  async #tunnel(origin: URL, signal: AbortSignal): Promise<Duplex | undefined> {
+    const proxy = this.#proxy(origin);
+    if (!proxy) return undefined;
+    const target = `${origin.hostname}:${origin.port || '443'}`;
+    const headers = { host: target, ...authorizationOf(proxy) };
+    const client = new Client(proxy.origin);
+    try {
+      const { statusCode, socket } = await client.connect({ path: target, headers, signal });
+      if (statusCode === 200) return socket;
+      socket.on('error', () => {}).destroy();
+      throw new TransportError('proxyFailed', `the proxy ${proxy.host} answered ${statusCode}${hintOf(statusCode)}`);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof TransportError) throw error;
+      const { message } = asTransportError(error, `reaching the proxy ${proxy.host}`);
+      throw new TransportError('proxyFailed', message, error);
+    } finally {
+      client.destroy().catch(() => {});
+    }
+  }
+
+  #proxy(origin: URL): URL | undefined {
+    try {
+      return proxyFor(origin, this.#options.environment);
+    } catch (error) {
+      throw new TransportError('proxyFailed', 'HTTPS_PROXY is no address like http://proxy.example.com:3128', error);
+    }
+  }
+}
+
+function authorizationOf(proxy: URL): Record<string, string> {
+  if (!proxy.username) return {};
+  const credentials = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}` };
+}
+
+function hintOf(status: number): string {
+  return status === 407 ? ': it wants a user and a password, as in http://user:password@proxy:3128' : '';
+}
+
+function secured(socket: TLSSocket, what: string, signal: AbortSignal): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => {
+      signal.removeEventListener('abort', onAbort);
+      socket.on('error', () => {}).destroy();
+      reject(error);
+    };
+    const onAbort = () => fail(signal.reason);
+    const onError = (error: Error) => fail(asTransportError(error, what));
+    const onClose = () => fail(new TransportError('connectionLost', `${what}: closed by the other side`));
+    socket.once('error', onError);
+    socket.once('close', onClose);
+    socket.once('secureConnect', () => {
+      signal.removeEventListener('abort', onAbort);
+      socket.removeListener('error', onError);
+      socket.removeListener('close', onClose);
+      socket.setNoDelay(true);
+      resolve(socket);
+    });
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -1,0 +1,83 @@
+/**
+ * The transport over real sockets: HTTPS/1.1 by undici, one pool of connections for each origin, proxies from the environment.
+ * One transport belongs to one credential. Nothing is retried and no redirect is followed.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { type Transport, TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { Dialer, type DialerOptions } from './dialer.ts';
+
+/** How many connections may turn out to be dead before a request was written to one of them. */
+const maxDeadConnections = 3;
+
+export class UndiciTransport implements Transport {
+  readonly #clock: Clock;
+  readonly #dialer: Dialer;
+  readonly #pools = new Map<string, ConnectionPool>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #closed = false;
+
+  constructor(options: DialerOptions & { readonly clock: Clock }) {
+    this.#clock = options.clock;
+    this.#dialer = new Dialer(options);
+  }
+
+  async ready(origin: string, wanted: number, signal: AbortSignal): Promise<void> {
+    await this.#pool(origin).ready(wanted, signal);
+  }
+
+  async send(request: TransportRequest): Promise<TransportResponse> {
+    const sending = this.#send(this.#pool(request.origin), request);
+    this.#underWay.add(sending);
+    try {
+      return await sending;
+    } finally {
+      this.#underWay.delete(sending);
+    }
+  }
+
+  async drain(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled(this.#underWay);
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
+  }
+
+  /** As many as there are hosts that the Secret allows. */
+  #pool(origin: string): ConnectionPool {
+    if (this.#closed) throw new TransportError('closed', 'the client has been closed');
+    const known = this.#pools.get(origin);
+    if (known) return known;
+    const pool = new ConnectionPool({
+      origin,
+      clock: this.#clock,
+      dial: (target, signal) => this.#dialer.dial(target, signal),
+    });
+    this.#pools.set(origin, pool);
+    return pool;
+  }
+
+  /** A connection that died before the write is no sending: the next one is taken. */
+  async #send(pool: ConnectionPool, request: TransportRequest): Promise<TransportResponse> {
+    let written = false;
+    const beforeWrite = () => {
+      request.beforeWrite();
+      written = true;
+    };
+    for (let dead = 0; ; dead++) {
+      const connection = await pool.take(request.signal);
+      try {
+        return await connection.send({ ...request, beforeWrite });
+      } catch (error) {
+        const diedUnused = !written && error instanceof TransportError && error.failure === 'connectionLost';
+        if (!diedUnused || dead === maxDeadConnections) throw error;
+      } finally {
+        pool.giveBack(connection);
+      }
+    }
+  }
+}
