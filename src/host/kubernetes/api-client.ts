@@ -101,7 +101,12 @@ export class ApiClient {
     return this.#api.close();
   }
 
-  async #answer<T extends KubeResponse>(method: string, path: string, what: string, send: () => Promise<T>): Promise<T> {
+  async #answer<T extends KubeResponse>(
+    method: string,
+    path: string,
+    what: string,
+    send: () => Promise<T>,
+  ): Promise<T> {
     let outcome = 'none';
     try {
       const answer = await send();

@@ -69,8 +69,7 @@ export class UndiciKubeApi implements KubeApi {
   }
 
   async #send(request: KubeRequest): Promise<Dispatcher.ResponseData> {
-    const credentials = await readCredentials(this.#config);
-    request.signal.throwIfAborted();
+    const credentials = await unlessAborted(request.signal, readCredentials(this.#config));
     const { body } = request;
     return this.#dispatcher(credentials.connection).request({
       origin: this.#origin,
@@ -133,6 +132,16 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   };
 }
 
+/** An exec plugin may hang; whoever asked must get on. */
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(signal.reason);
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
+  });
+}
+
 /** The lines of a watch. What stands behind the last newline when the stream ends was cut off, and is an error. */
 export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<unknown, void> {
   const decoder = new StringDecoder('utf8');
@@ -167,7 +176,8 @@ function decodeBody(text: string): unknown {
 }
 
 function misconfigured(context: string, server: string | undefined): LogfleetError {
-  const where = server === undefined ? 'names no cluster' : `names a cluster with the address ${JSON.stringify(server)}`;
+  const where =
+    server === undefined ? 'names no cluster' : `names a cluster with the address ${JSON.stringify(server)}`;
   return new LogfleetError({
     code: 'host.misconfigured',
     reason: 'KubeconfigInvalid',

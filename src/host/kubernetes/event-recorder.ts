@@ -74,18 +74,15 @@ export class EventRecorder implements EventSink {
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
-    this.#dropped = options.metrics.counter('logfleet_events_dropped_total', 'Events that were not delivered.', ['cause']);
+    this.#dropped = options.metrics.counter('logfleet_events_dropped_total', 'Events that were not delivered.', [
+      'cause',
+    ]);
   }
 
   publish(owner: OwnerRef, event: Message): void {
-    if (this.#stopped.signal.aborted) return this.#dropped.add({ cause: 'stopped' });
     const series = this.#seriesOf(owner, event);
-    if (!series) return this.#dropped.add({ cause: 'rate' });
-    if (series.queued) return;
-    if (this.#queue.length >= maxQueued) return this.#dropped.add({ cause: 'queue' });
-    series.queued = true;
-    this.#queue.push(series);
-    this.#delivery ??= this.#deliverAll();
+    if (!series) this.#dropped.add({ cause: 'rate' });
+    else if (!series.queued) this.#enqueue(series);
   }
 
   /** Delivers what is queued for at most `graceMs`, then drops the rest. */
@@ -94,6 +91,16 @@ export class EventRecorder implements EventSink {
     await this.#delivery;
     timer.cancel();
     this.#stopped.abort();
+  }
+
+  #enqueue(series: Series): void {
+    if (this.#stopped.signal.aborted || this.#queue.length >= maxQueued) {
+      this.#dropped.add({ cause: 'queue' });
+      return;
+    }
+    series.queued = true;
+    this.#queue.push(series);
+    this.#delivery ??= this.#deliverAll();
   }
 
   #seriesOf(owner: OwnerRef, message: Message): Series | undefined {
@@ -175,7 +182,13 @@ export class EventRecorder implements EventSink {
     const { namespace } = series.owner;
     try {
       const body = this.#render(series);
-      await this.#options.client.call({ method: 'POST', path: eventPath(namespace), query: { fieldManager }, body, signal });
+      await this.#options.client.call({
+        method: 'POST',
+        path: eventPath(namespace),
+        query: { fieldManager },
+        body,
+        signal,
+      });
     } catch (error) {
       // The name is ours alone: it exists because an attempt before took effect and its answer was lost.
       if (!hasCode(error, 'host.conflict')) throw error;

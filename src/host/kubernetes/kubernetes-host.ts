@@ -89,7 +89,14 @@ class ClusterHost implements KubernetesHost {
     this.#reflectors = kindNames.flatMap((kind) =>
       scopes.map((scope) => {
         const decode = (value: unknown) => decodeResource(kind, value);
-        return new Reflector({ ...options, client, path: resourcePath(kind, scope), scope, cache: this.#caches[kind], decode });
+        return new Reflector({
+          ...options,
+          client,
+          path: resourcePath(kind, scope),
+          scope,
+          cache: this.#caches[kind],
+          decode,
+        });
       }),
     );
     this.ledgers = new ConfigMapLedgerStore(client);

@@ -129,7 +129,10 @@ export class LeaseElection implements Leadership {
       await this.#giveBack();
     } catch (error) {
       const { code, message } = asLogfleetError(error);
-      this.#options.log.warn('the lease was not given back, the next leader waits until it has run out', { code, message });
+      this.#options.log.warn('the lease was not given back, the next leader waits until it has run out', {
+        code,
+        message,
+      });
     }
   }
 

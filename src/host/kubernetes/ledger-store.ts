@@ -9,7 +9,8 @@
  * - All of them are owned by the resource and go with it. Their names and a label carry its uid: a resource that was deleted and
  *   made again starts with an empty ledger, and what bears the name but not the uid counts for nothing.
  * - The index names every shard that exists. It may name one that does not exist yet, when a process ended between the two writes.
- * - Reads come from the server itself, never from a cache.
+ * - Reads come from the server itself, never from a cache, and are of one moment: everything is read until two passes in a row saw
+ *   the same, since a leader that is about to learn that it leads no longer may still be writing.
  *
  * What a shard says, and when it is written, is left to the owner's kind.
  */
@@ -30,9 +31,16 @@ const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 const maxOwnerNameLength = 190;
 /** Two processes can only race for the index while leadership changes hands. */
 const indexAttempts = 5;
+const snapshotAttempts = 5;
 
 interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
+}
+
+/** What one pass over all shards brought, and the versions that it saw. */
+interface Snapshot {
+  readonly ledger: ReadonlyMap<string, LedgerShard>;
+  readonly versions: string;
 }
 
 interface Index {
@@ -49,15 +57,14 @@ export class ConfigMapLedgerStore implements LedgerStore {
   }
 
   async read(owner: OwnerRef): Promise<ReadonlyMap<string, LedgerShard>> {
-    const { shards } = await this.#readIndex(owner);
-    const configMaps = await Promise.all(shards.map((shard) => this.#get(owner, shardName(owner, shard))));
-    const ledger = new Map<string, LedgerShard>();
-    for (const [index, shard] of shards.entries()) {
-      const configMap = configMaps[index];
-      if (!configMap) continue;
-      ledger.set(shard, { content: configMap.data?.content ?? '', version: configMap.metadata.resourceVersion });
+    let before: Snapshot | undefined;
+    for (let attempt = 1; attempt <= snapshotAttempts; attempt++) {
+      const snapshot = await this.#collect(owner);
+      if (snapshot.ledger.size === 0 && snapshot.versions === '') return snapshot.ledger;
+      if (snapshot.versions === before?.versions) return snapshot.ledger;
+      before = snapshot;
     }
-    return ledger;
+    throw changedMeanwhile(owner, indexName(owner));
   }
 
   async write(owner: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string> {
@@ -67,6 +74,20 @@ export class ConfigMapLedgerStore implements LedgerStore {
     const name = shardName(owner, shard);
     const configMap = renderConfigMap(owner, name, { content });
     return crossing('ledger.write', () => this.#put(owner, name, configMap, expected));
+  }
+
+  /** Everything, read once. */
+  async #collect(owner: OwnerRef): Promise<Snapshot> {
+    const index = await this.#readIndex(owner);
+    const ledger = new Map<string, LedgerShard>();
+    const configMaps = await Promise.all(index.shards.map((shard) => this.#get(owner, shardName(owner, shard))));
+    for (const [place, shard] of index.shards.entries()) {
+      const configMap = configMaps[place];
+      if (!configMap) continue;
+      ledger.set(shard, { content: configMap.data?.content ?? '', version: configMap.metadata.resourceVersion });
+    }
+    const versions = [index.version, ...configMaps.map((configMap) => configMap?.metadata.resourceVersion)];
+    return { ledger, versions: versions.join() };
   }
 
   /** Sees to it that the index names the shard. */
@@ -95,7 +116,10 @@ export class ConfigMapLedgerStore implements LedgerStore {
   async #get(owner: OwnerRef, name: string): Promise<ConfigMap | undefined> {
     let configMap: ConfigMap;
     try {
-      configMap = await this.#client.callForObject<ConfigMap>({ method: 'GET', path: configMapPath(owner.namespace, name) });
+      configMap = await this.#client.callForObject<ConfigMap>({
+        method: 'GET',
+        path: configMapPath(owner.namespace, name),
+      });
     } catch (error) {
       if (hasCode(error, 'host.gone')) return undefined;
       throw error;
@@ -125,7 +149,7 @@ export class ConfigMapLedgerStore implements LedgerStore {
       const answer = await this.#client.callForObject({ method: 'PUT', path, query, body: { ...body, metadata } });
       return answer.metadata.resourceVersion;
     } catch (error) {
-      throw hasCode(error, 'host.gone') ? conflictOverDeleted(owner, name, error) : error;
+      throw hasCode(error, 'host.gone') ? changedMeanwhile(owner, name, error) : error;
     }
   }
 }
@@ -171,7 +195,8 @@ function shardName(owner: OwnerRef, shard: string): string {
 function decodeShards(owner: OwnerRef, configMap: ConfigMap): readonly string[] {
   try {
     const shards: unknown = JSON.parse(configMap.data?.shards ?? '');
-    if (Array.isArray(shards) && shards.every((shard) => typeof shard === 'string' && shardForm.test(shard))) return shards;
+    if (Array.isArray(shards) && shards.every((shard) => typeof shard === 'string' && shardForm.test(shard)))
+      return shards;
   } catch {
     // The message below says all that there is to say.
   }
@@ -198,12 +223,12 @@ function assertFits(owner: OwnerRef, shard: string, content: string): void {
   });
 }
 
-/** A shard that was read and then deleted is as good as changed: whoever wrote has to read again. */
-function conflictOverDeleted(owner: OwnerRef, name: string, cause: unknown): LogfleetError {
+/** Also for one that was deleted since it was read: whoever is about to write has to read again. */
+function changedMeanwhile(owner: OwnerRef, name: string, cause?: unknown): LogfleetError {
   return new LogfleetError({
     code: 'host.conflict',
     handling: { kind: 'backoff' },
-    message: `ConfigMap ${owner.namespace}/${name} was deleted while logfleet was using it`,
+    message: `ConfigMap ${owner.namespace}/${name} was changed or deleted by somebody else while logfleet was using it`,
     cause,
   });
 }

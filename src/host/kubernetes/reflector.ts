@@ -16,10 +16,11 @@
  *
  * Whose changes matter, and what to do about them, is left to the listeners of the cache.
  */
+
+import { unreachable } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
-import { unreachable } from '../../base/assert.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
@@ -91,9 +92,11 @@ export class Reflector<R extends CachedResource> {
   constructor(options: ReflectorOptions<R>) {
     this.#options = options;
     this.#steppedAtMs = options.clock.monotonic();
-    this.#relists = options.metrics.counter('logfleet_relists_total', 'Lists of all resources of a kind, by their reason.', [
-      'reason',
-    ]);
+    this.#relists = options.metrics.counter(
+      'logfleet_relists_total',
+      'Lists of all resources of a kind, by their reason.',
+      ['reason'],
+    );
   }
 
   /** When the last step began, by the monotonic clock: no step takes longer than its deadlines. */

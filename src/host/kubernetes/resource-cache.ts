@@ -91,7 +91,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   replace(scope: string | undefined, resources: readonly R[]): void {
     const listed = new Set(resources.map(({ metadata }) => textOf(metadata)));
     for (const { metadata } of [...this.list()]) {
-      if ((scope === undefined || metadata.namespace === scope) && !listed.has(textOf(metadata))) this.#remove(metadata);
+      if ((scope === undefined || metadata.namespace === scope) && !listed.has(textOf(metadata)))
+        this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
     this.#unfilled.delete(scope);

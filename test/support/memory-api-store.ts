@@ -1,0 +1,321 @@
+/**
+ * What an API server keeps, and the rules by which it changes: pure, without time, network or chance. `memory-api-server.ts` puts
+ * latency, watches and faults around it.
+ *
+ * Kept as the real one keeps them: resource versions from one counter, optimistic lock on version and uid, a status that only its
+ * subresource writes, a generation that only a new spec raises, writes that change nothing and count for nothing, lists in pages
+ * of one snapshot, and a history that can be compacted. Objects are frozen: whoever reads them shares them.
+ */
+import type { KubeResponse } from '../../src/host/kubernetes/kube-api.ts';
+
+export interface StoredObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly creationTimestamp: string;
+    readonly generation?: number;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly { readonly uid: string }[];
+  };
+  readonly [member: string]: unknown;
+}
+
+export interface StoreEvent {
+  readonly revision: number;
+  readonly collection: string;
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: StoredObject;
+}
+
+/** A path, taken apart. */
+export interface Target {
+  /** `v1/configmaps`, `logfleet.dev/v1alpha1/collectorversionpolicies` */
+  readonly collection: string;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+}
+
+export interface StoreRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+type Json = Record<string, unknown>;
+
+export class MemoryApiStore {
+  readonly #collections = new Map<string, Map<string, StoredObject>>();
+  readonly #pages = new Map<string, { readonly items: readonly StoredObject[]; readonly revision: number }>();
+  #history: StoreEvent[] = [];
+  #revision = 1;
+  #compacted = 0;
+  #uids = 0;
+  /** Told of each event, in order. */
+  onEvent: (event: StoreEvent) => void = () => undefined;
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Forgets the history: whoever goes on from before now, in a watch or in pages, has to begin again. */
+  compact(): void {
+    this.#compacted = this.#revision;
+    this.#history = [];
+    this.#pages.clear();
+  }
+
+  /** What happened in a collection after `revision`; undefined when that is forgotten. */
+  since(revision: number, collection: string, namespace: string | undefined): readonly StoreEvent[] | undefined {
+    if (revision < this.#compacted) return undefined;
+    // One event for each revision, so that the place of a revision is known.
+    const first = this.#history[0]?.revision ?? revision + 1;
+    return this.#history
+      .slice(Math.max(0, revision + 1 - first))
+      .filter((event) => concerns(event, collection, namespace));
+  }
+
+  objects(collection: string): readonly StoredObject[] {
+    return [...(this.#collections.get(collection)?.values() ?? [])];
+  }
+
+  find(collection: string, namespace: string, name: string): StoredObject | undefined {
+    return this.#collections.get(collection)?.get(`${namespace}/${name}`);
+  }
+
+  /** `nowMs` dates what is created. */
+  handle(request: StoreRequest, nowMs: number): KubeResponse {
+    const target = parsePath(request.path);
+    if (!target) return refuse(404, 'NotFound', 'the server could not find the requested resource');
+    const { name } = target;
+    if (request.method === 'GET' && name === undefined) return this.#list(target, request.query ?? {});
+    if (request.method === 'POST' && name === undefined) return this.#create(target, copyOf(request.body), nowMs);
+    if (name === undefined) return refuse(405, 'MethodNotAllowed', 'the server does not allow this method here');
+    const current = this.find(target.collection, target.namespace ?? '', name);
+    if (!current) return refuse(404, 'NotFound', `${target.collection} "${name}" not found`);
+    switch (request.method) {
+      case 'GET':
+        return answer(200, current);
+      case 'PUT':
+        return this.#replace(target, current, copyOf(request.body));
+      case 'PATCH':
+        return this.#replace(target, current, mergePatch(copyOf(current), copyOf(request.body)) as Json);
+      case 'DELETE':
+        return this.#delete(target, current);
+      default:
+        return refuse(405, 'MethodNotAllowed', 'the server does not allow this method here');
+    }
+  }
+
+  /** Deletes what the object of this uid owns, as the garbage collector does. */
+  collectOwnedBy(uid: string): void {
+    for (const [collection, objects] of this.#collections) {
+      for (const object of [...objects.values()]) {
+        if (!object.metadata.ownerReferences?.some((reference) => reference.uid === uid)) continue;
+        this.#delete(
+          { collection, namespace: object.metadata.namespace, name: object.metadata.name, subresource: undefined },
+          object,
+        );
+      }
+    }
+  }
+
+  #list(target: Target, query: Readonly<Record<string, string>>): KubeResponse {
+    const limit = query.limit === undefined ? Number.POSITIVE_INFINITY : Number(query.limit);
+    let page: { readonly items: readonly StoredObject[]; readonly revision: number };
+    if (query.continue === undefined) {
+      const items = this.objects(target.collection)
+        .filter(({ metadata }) => target.namespace === undefined || metadata.namespace === target.namespace)
+        .filter((object) => isSelected(object, query.labelSelector))
+        .sort((left, right) => (sortKey(left) < sortKey(right) ? -1 : 1));
+      page = { items, revision: this.#revision };
+    } else {
+      const known = this.#pages.get(query.continue);
+      if (!known) return refuse(410, 'Expired', 'The provided continue parameter is too old');
+      page = known;
+    }
+    const metadata: Json = { resourceVersion: String(page.revision) };
+    if (page.items.length > limit) {
+      const token = `${page.revision}.${sortKey(page.items[limit] as StoredObject)}.${this.#pages.size}`;
+      this.#pages.set(token, { items: page.items.slice(limit), revision: page.revision });
+      metadata.continue = token;
+    }
+    return answer(200, { kind: 'List', metadata, items: page.items.slice(0, limit) });
+  }
+
+  #create(target: Target, body: Json, nowMs: number): KubeResponse {
+    const given = (body.metadata ?? {}) as Json;
+    const namespace = target.namespace ?? String(given.namespace ?? '');
+    const name = String(given.name ?? '');
+    if (name === '') return refuse(422, 'Invalid', 'name is required');
+    if (this.find(target.collection, namespace, name)) {
+      return refuse(409, 'AlreadyExists', `${target.collection} "${name}" already exists`);
+    }
+    const { status, ...rest } = body;
+    const object = {
+      ...rest,
+      ...(status !== undefined && !isCustom(target) ? { status } : {}),
+      metadata: {
+        ...given,
+        name,
+        namespace,
+        uid: `00000000-0000-4000-8000-${(++this.#uids).toString(16).padStart(12, '0')}`,
+        creationTimestamp: `${new Date(nowMs).toISOString().slice(0, 19)}Z`,
+        ...(isCustom(target) ? { generation: 1 } : {}),
+      },
+    };
+    return answer(201, this.#store(target.collection, 'ADDED', object));
+  }
+
+  #replace(target: Target, current: StoredObject, body: Json): KubeResponse {
+    const given = (body.metadata ?? {}) as Json;
+    if (given.uid !== undefined && given.uid !== current.metadata.uid) {
+      return refuse(409, 'Conflict', `the UID in the precondition (${given.uid}) is not the one of the object`);
+    }
+    if (given.resourceVersion === undefined && isCustom(target)) {
+      return refuse(422, 'Invalid', 'metadata.resourceVersion: must be specified for an update');
+    }
+    if (given.resourceVersion !== undefined && given.resourceVersion !== current.metadata.resourceVersion) {
+      return refuse(409, 'Conflict', 'the object has been modified; please apply your changes to the latest version');
+    }
+    const next = target.subresource === 'status' ? withStatus(current, body) : withoutStatus(target, current, body);
+    if (sameText(next, current)) return answer(200, current);
+    return answer(200, this.#store(target.collection, 'MODIFIED', next));
+  }
+
+  #delete(target: Target, current: StoredObject): KubeResponse {
+    this.#store(target.collection, 'DELETED', current);
+    return answer(200, { kind: 'Status', status: 'Success' });
+  }
+
+  #store(collection: string, type: StoreEvent['type'], object: object): StoredObject {
+    const { metadata } = object as StoredObject;
+    const stored = freeze({
+      ...object,
+      metadata: { ...metadata, resourceVersion: String(++this.#revision) },
+    }) as StoredObject;
+    const objects = this.#collections.get(collection) ?? new Map<string, StoredObject>();
+    this.#collections.set(collection, objects);
+    const key = `${metadata.namespace}/${metadata.name}`;
+    if (type === 'DELETED') objects.delete(key);
+    else objects.set(key, stored);
+    const event: StoreEvent = { revision: this.#revision, collection, type, object: stored };
+    this.#history.push(event);
+    this.onEvent(event);
+    return stored;
+  }
+}
+
+/** Whether an event is one of a collection, and of a namespace where one is named. */
+export function concerns(event: StoreEvent, collection: string, namespace: string | undefined): boolean {
+  return event.collection === collection && (namespace === undefined || event.object.metadata.namespace === namespace);
+}
+
+export function parsePath(path: string): Target | undefined {
+  const match =
+    /^\/(?:api|apis\/([^/]+))\/([^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path);
+  if (!match) return undefined;
+  const [, group, version, namespace, plural, name, subresource] = match;
+  return {
+    collection: [group, version, plural].filter((part) => part !== undefined).join('/'),
+    namespace: namespace === undefined ? undefined : decodeURIComponent(namespace),
+    name: name === undefined ? undefined : decodeURIComponent(name),
+    subresource,
+  };
+}
+
+/** An answer that is a failure, with the Status that a real server sends. */
+export function refuse(
+  code: number,
+  reason: string,
+  message: string,
+  headers: Record<string, string> = {},
+): KubeResponse {
+  return { status: code, headers, body: statusOf(code, reason, message) };
+}
+
+export function statusOf(code: number, reason: string, message: string): object {
+  return { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, reason, code };
+}
+
+function answer(status: number, body: unknown): KubeResponse {
+  return { status, headers: {}, body };
+}
+
+/** Custom resources have a status of their own and a generation; what is built in and used here has neither. */
+function isCustom(target: Target): boolean {
+  return target.collection.startsWith('logfleet.dev/');
+}
+
+function withStatus(current: StoredObject, body: Json): object {
+  const { status: _former, ...rest } = current;
+  return body.status === undefined ? rest : { ...rest, status: body.status };
+}
+
+function withoutStatus(target: Target, current: StoredObject, body: Json): object {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, generation } = current.metadata;
+  const { status: _ignored, ...rest } = body;
+  const custom = isCustom(target);
+  const raised = custom && !sameText(rest.spec, current.spec);
+  return {
+    ...rest,
+    ...(custom && current.status !== undefined ? { status: current.status } : {}),
+    metadata: {
+      ...(body.metadata as Json),
+      ...{ name, namespace, uid, resourceVersion, creationTimestamp },
+      ...(generation === undefined ? {} : { generation: raised ? generation + 1 : generation }),
+    },
+  };
+}
+
+function isSelected(object: StoredObject, selector: string | undefined): boolean {
+  if (selector === undefined) return true;
+  return selector.split(',').every((term) => {
+    const [label = '', value] = term.split('=');
+    return object.metadata.labels?.[label] === value;
+  });
+}
+
+function sortKey({ metadata }: StoredObject): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+function copyOf(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value ?? {})) as Json;
+}
+
+/** Whether two values say the same, whatever the order of their members. */
+function sameText(left: unknown, right: unknown): boolean {
+  return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, member]) => [name, sorted(member)]));
+}
+
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const result: Json = typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name];
+    else result[name] = mergePatch(result[name], value);
+  }
+  return result;
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) freeze(member);
+  }
+  return value;
+}

@@ -1,0 +1,282 @@
+/** The cache of resources follows the server through whatever happens to lists and watches. */
+import { expect, test } from 'vitest';
+import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
+import type { MemoryApiServer, RequestFault, WatchFault } from '../../../support/memory-api-server.ts';
+import { createPolicy, createWorld, hostOf, policies, retarget, type World } from './world.ts';
+
+const healMs = 30_000;
+const key = { namespace: 'logging', name: 'production' };
+
+function targetOf(host: KubernetesHost, name = 'production', namespace = 'logging'): string | undefined {
+  return host.resources(policies).get({ namespace, name })?.spec.target.version;
+}
+
+/** A host that has listed, and watches. */
+async function followed(
+  namespaces: 'all' | readonly string[] = 'all',
+): Promise<{ world: World; host: KubernetesHost }> {
+  const world = createWorld();
+  createPolicy(world, 'production');
+  const host = hostOf(world, namespaces);
+  host.start();
+  await world.clock.advance(1_000);
+  return { world, host };
+}
+
+test('lists, then follows changes within the time that news takes', async () => {
+  const { world, host } = await followed();
+  expect(host.ready()).toBe(true);
+  expect(targetOf(host)).toBe('19.500-1');
+  retarget(world, 'production', '19.501-1');
+  createPolicy(world, 'second');
+  await world.clock.advance(10);
+  expect(targetOf(host)).toBe('19.501-1');
+  expect([...host.resources(policies).list()].map(({ metadata }) => metadata.name)).toEqual(['production', 'second']);
+  world.server.remove(resourcePath(policies, 'logging', 'second'));
+  await world.clock.advance(10);
+  expect(host.resources(policies).get({ namespace: 'logging', name: 'second' })).toBeUndefined();
+});
+
+test('keeps of the metadata what is needed', async () => {
+  const { host } = await followed();
+  const { metadata } = host.resources(policies).get(key) as CollectorVersionPolicy;
+  expect(Object.keys(metadata).sort()).toEqual(
+    ['annotations', 'creationTimestamp', 'generation', 'name', 'namespace', 'resourceVersion', 'uid'].sort(),
+  );
+  expect(metadata.annotations).toEqual({ note: 'kept' });
+});
+
+test('is not ready before everything has been listed', async () => {
+  const world = createWorld();
+  const host = hostOf(world, ['logging', 'audit']);
+  world.server.onRequest = ({ namespace }) => (namespace === 'audit' ? { kind: 'stall', when: 'before' } : undefined);
+  host.start();
+  await world.clock.advance(5_000);
+  expect(host.resources(policies).synced()).toBe(false);
+  world.server.onRequest = () => undefined;
+  await world.clock.advance(healMs);
+  expect(host.ready()).toBe(true);
+});
+
+const watchFaults: readonly [string, (server: MemoryApiServer) => void][] = [
+  ['ended by the server', (server) => each(server, 'end')],
+  ['reset', (server) => each(server, 'reset')],
+  ['silent', (server) => each(server, 'silence')],
+  ['told that it is too old', (server) => each(server, 'expire')],
+  [
+    'reset, and too old to go on from',
+    (server) => {
+      server.compact();
+      each(server, 'reset');
+    },
+  ],
+];
+
+function each(server: MemoryApiServer, what: 'end' | 'reset' | 'silence' | 'expire'): void {
+  for (const watch of server.watches) {
+    if (what === 'reset') watch.break(new Error('read ECONNRESET'));
+    else watch[what]();
+  }
+}
+
+test.each(watchFaults)('a watch that is %s heals within 30 s', async (_name, strike) => {
+  const { world, host } = await followed();
+  strike(world.server);
+  await world.clock.advance(10);
+  retarget(world, 'production', '19.501-1');
+  await world.clock.advance(healMs);
+  expect(targetOf(host)).toBe('19.501-1');
+});
+
+const eventFaults: readonly WatchFault[] = [
+  { kind: 'cut' },
+  { kind: 'silence' },
+  { kind: 'badLine' },
+  { kind: 'expired' },
+  { kind: 'delay', delayMs: 20_000 },
+];
+
+test.each(eventFaults)('an event that meets $kind is made up for within 30 s', async (fault) => {
+  const { world, host } = await followed();
+  let struck = false;
+  world.server.onWatchEvent = () => {
+    if (struck) return undefined;
+    struck = true;
+    return fault;
+  };
+  retarget(world, 'production', '19.501-1');
+  await world.clock.advance(healMs);
+  expect(struck).toBe(true);
+  expect(targetOf(host)).toBe('19.501-1');
+});
+
+test('an event lost in silence is made up for by the list that comes every ten minutes', async () => {
+  const { world, host } = await followed();
+  world.server.onWatchEvent = () => ({ kind: 'drop' });
+  retarget(world, 'production', '19.501-1');
+  await world.clock.advance(60_000);
+  expect(targetOf(host)).toBe('19.500-1');
+  await world.clock.advance(11 * 60_000);
+  expect(targetOf(host)).toBe('19.501-1');
+});
+
+const outages: readonly RequestFault[] = [
+  { kind: 'status', status: 401, when: 'before' },
+  { kind: 'status', status: 403, when: 'before' },
+  { kind: 'status', status: 410, when: 'before' },
+  { kind: 'status', status: 429, when: 'before', retryAfterSeconds: 3 },
+  { kind: 'status', status: 500, when: 'before' },
+  { kind: 'status', status: 503, when: 'after', retryAfterSeconds: 86_400 },
+  { kind: 'reset', when: 'before' },
+  { kind: 'reset', when: 'after' },
+  { kind: 'stall', when: 'before' },
+];
+
+test.each(outages)(
+  'an hour of $kind $status $when, on lists and watches, is over 40 s after it has passed',
+  async (fault) => {
+    const { world, host } = await followed();
+    world.server.onRequest = () => fault;
+    each(world.server, 'reset');
+    await world.clock.advance(3_600_000);
+    retarget(world, 'production', '19.501-1');
+    expect(host.healthy()).toBe(true);
+    world.server.onRequest = () => undefined;
+    await world.clock.advance(40_000);
+    expect(targetOf(host)).toBe('19.501-1');
+  },
+);
+
+test('an hour of refusals is spent in patience', async () => {
+  const { world } = await followed();
+  world.server.onRequest = ({ collection }) =>
+    collection.startsWith('logfleet.dev') ? { kind: 'status', status: 403, when: 'before' } : undefined;
+  each(world.server, 'reset');
+  const before = world.server.requests.length;
+  await world.clock.advance(3_600_000);
+  const asked = world.server.requests.slice(before).filter(({ path }) => path.includes('logfleet.dev'));
+  expect(asked.length).toBeLessThan(3_600_000 / 4_000);
+});
+
+test('an event that can never be read does not hold up those behind it', async () => {
+  const { world, host } = await followed();
+  const path = resourcePath(policies, 'logging');
+  world.server.create(path, { metadata: { name: 'without-spec' } });
+  retarget(world, 'production', '19.501-1');
+  await world.clock.advance(healMs);
+  expect(targetOf(host)).toBe('19.501-1');
+});
+
+test('a list is read in pages, and as a whole when its pages expire midway', async () => {
+  const world = createWorld();
+  for (let number = 0; number < 1_200; number++) createPolicy(world, `policy-${number}`);
+  let expiries = 0;
+  world.server.onRequest = ({ method, client }) => {
+    const lists = world.server.requests.filter(
+      (request) => request.client === client && !request.path.includes('leases'),
+    );
+    if (method !== 'GET' || lists.length !== 1 || expiries > 0) return undefined;
+    expiries++;
+    world.server.compact();
+    return undefined;
+  };
+  const host = hostOf(world);
+  host.start();
+  await world.clock.advance(5_000);
+  expect([...host.resources(policies).list()]).toHaveLength(1_200);
+  expect(expiries).toBe(1);
+  const again = hostOf(world);
+  again.start();
+  await world.clock.advance(5_000);
+  expect([...again.resources(policies).list()]).toHaveLength(1_200);
+});
+
+test('a page that fails is asked for again, and the pages before it are kept', async () => {
+  const world = createWorld();
+  for (let number = 0; number < 1_200; number++) createPolicy(world, `policy-${number}`);
+  let lists = 0;
+  world.server.onRequest = ({ method, collection, name }) => {
+    if (method !== 'GET' || name !== undefined || !collection.startsWith('logfleet.dev')) return undefined;
+    lists++;
+    return lists === 2 ? { kind: 'reset', when: 'before' } : undefined;
+  };
+  const host = hostOf(world);
+  host.start();
+  await world.clock.advance(5_000);
+  expect([...host.resources(policies).list()]).toHaveLength(1_200);
+  expect(lists).toBe(4);
+});
+
+test('deleted and made again is a deletion and an addition, also when only a list shows it', async () => {
+  const { world, host } = await followed();
+  const seen: (string | undefined)[] = [];
+  const source = host.resources(policies);
+  source.subscribe((changed) => seen.push(source.get(changed)?.metadata.uid));
+  const first = source.get(key)?.metadata.uid;
+  world.server.onWatchEvent = () => ({ kind: 'drop' });
+  world.server.remove(resourcePath(policies, 'logging', 'production'));
+  const second = createPolicy(world, 'production').metadata.uid;
+  await world.clock.advance(11 * 60_000);
+  expect(second).not.toBe(first);
+  expect(seen).toEqual([undefined, second]);
+});
+
+test('a listener that throws stops neither the others nor the news', async () => {
+  const { world, host } = await followed();
+  let heard = 0;
+  host.resources(policies).subscribe(() => {
+    throw new Error('a listener of the test');
+  });
+  const unsubscribe = host.resources(policies).subscribe(() => {
+    heard++;
+  });
+  retarget(world, 'production', '19.501-1');
+  await world.clock.advance(10);
+  retarget(world, 'production', '19.502-1');
+  await world.clock.advance(10);
+  expect(heard).toBe(2);
+  unsubscribe();
+  retarget(world, 'production', '19.503-1');
+  await world.clock.advance(10);
+  expect(heard).toBe(2);
+  expect(targetOf(host)).toBe('19.503-1');
+});
+
+test('several namespaces are followed one by one, and no other', async () => {
+  const { world, host } = await followed(['logging', 'audit']);
+  createPolicy(world, 'production', 'audit');
+  createPolicy(world, 'production', 'elsewhere');
+  await world.clock.advance(11 * 60_000);
+  expect([...host.resources(policies).list()].map(({ metadata }) => metadata.namespace)).toEqual(['logging', 'audit']);
+  world.server.remove(resourcePath(policies, 'audit', 'production'));
+  await world.clock.advance(11 * 60_000);
+  expect([...host.resources(policies).list()].map(({ metadata }) => metadata.namespace)).toEqual(['logging']);
+  const paths = world.server.requests
+    .map(({ path }) => path)
+    .filter((path) => path.includes('collectorversionpolicies'));
+  expect(new Set(paths)).toEqual(new Set([resourcePath(policies, 'logging'), resourcePath(policies, 'audit')]));
+});
+
+test('in rest, nothing is asked but watches, the lease, and a list every ten minutes', async () => {
+  const { world } = await followed();
+  await world.clock.advance(60_000);
+  const before = world.server.requests.length;
+  await world.clock.advance(3_600_000);
+  const counts = new Map<string, number>();
+  for (const { method, path } of world.server.requests.slice(before)) {
+    const what = `${method} ${path}`;
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+  }
+  const collection = resourcePath(policies, undefined);
+  expect([...counts.keys()].sort()).toEqual(
+    [
+      `GET ${collection}`,
+      `PUT /apis/coordination.k8s.io/v1/namespaces/logfleet-system/leases/logfleet-operator`,
+      `WATCH ${collection}`,
+    ].sort(),
+  );
+  expect(counts.get(`GET ${collection}`)).toBeLessThanOrEqual(7);
+  expect(counts.get(`WATCH ${collection}`)).toBeLessThanOrEqual(3_600 / 20 + 7);
+});

@@ -1,0 +1,130 @@
+/** What the tests of this folder stand on: an API server in memory, a virtual clock, and processes that can be stopped. */
+import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import type { Clock, Timer } from '../../../../src/base/clock.ts';
+import { silentLogger } from '../../../../src/base/log.ts';
+import { noMetrics } from '../../../../src/base/metrics.ts';
+import { seededRandom } from '../../../../src/base/random.ts';
+import type { OwnerRef } from '../../../../src/host/host.ts';
+import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
+import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { createKubernetesHost, type KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
+import { MemoryApiServer, type MemoryApiServerOptions } from '../../../support/memory-api-server.ts';
+import { VirtualClock } from '../../../support/virtual-clock.ts';
+
+export interface World {
+  readonly clock: VirtualClock;
+  readonly server: MemoryApiServer;
+}
+
+export function createWorld(options: Partial<MemoryApiServerOptions> = {}): World {
+  const clock = new VirtualClock();
+  return { clock, server: new MemoryApiServer({ clock, random: seededRandom(7), ...options }) };
+}
+
+/** What parts of the host take, besides their own. */
+export function surroundings(world: World, clock: Clock = world.clock) {
+  return { clock, random: seededRandom(11), log: silentLogger, metrics: noMetrics };
+}
+
+export function clientOf(world: World, name = 'operator'): ApiClient {
+  return new ApiClient({ api: world.server.client(name), ...surroundings(world) });
+}
+
+export function hostOf(world: World, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
+  return createKubernetesHost({
+    ...surroundings(world),
+    api: world.server.client('operator'),
+    namespaces,
+    operatorNamespace: 'logfleet-system',
+    identity: 'operator-0',
+    leaderElection: true,
+  });
+}
+
+export const policies = 'CollectorVersionPolicy';
+
+export function createPolicy(world: World, name: string, namespace = 'logging'): CollectorVersionPolicy {
+  const object = {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind: policies,
+    metadata: { name, annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}', note: 'kept' } },
+    spec: { credentialsSecretRef: { name: 'log-service' }, target: { version: '19.500-1' }, selector: {} },
+  };
+  return world.server.create(resourcePath(policies, namespace), object) as unknown as CollectorVersionPolicy;
+}
+
+export function retarget(world: World, name: string, version: string, namespace = 'logging'): void {
+  world.server.patch(resourcePath(policies, namespace, name), { spec: { target: { version } } });
+}
+
+export function ownerOf(policy: CollectorVersionPolicy): OwnerRef {
+  const { namespace, name, uid } = policy.metadata;
+  return { kind: policies, namespace, name, uid };
+}
+
+/** Lets time pass until the promise settles. */
+export async function resolved<T>(world: World, promise: Promise<T>): Promise<T> {
+  let settled = false;
+  const done = () => {
+    settled = true;
+  };
+  promise.then(done, done);
+  await world.clock.run(() => settled);
+  return promise;
+}
+
+/** The error that a promise ends in, its code and handling. */
+export function codeOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'no error',
+    (error: { code?: string }) => error.code ?? String(error),
+  );
+}
+
+/**
+ * The clock of one process: it can be off, and its timers wait while the process is stopped, as after SIGSTOP. Time goes on meanwhile.
+ */
+export class ProcessClock implements Clock {
+  readonly #clock: VirtualClock;
+  #waiting: (() => void)[] | undefined;
+  skewMs = 0;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  now(): number {
+    return this.#clock.now() + this.skewMs;
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    let cancelled = false;
+    const fire = () => {
+      if (!cancelled) callback();
+    };
+    const timer = this.#clock.after(delayMs, () => {
+      if (this.#waiting) this.#waiting.push(fire);
+      else fire();
+    });
+    return {
+      cancel() {
+        cancelled = true;
+        timer.cancel();
+      },
+    };
+  }
+
+  stop(): void {
+    this.#waiting ??= [];
+  }
+
+  wake(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const fire of waiting) fire();
+  }
+}
