@@ -1,0 +1,90 @@
+/**
+ * `ResourceReader` on a directory of manifests: reads manifests and the status beside them, and asks by files in
+ * `DIR/.logfleet/requests/`. Works beside an operator that holds the directory's lock, and without one.
+ */
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { KindName } from '../api/kinds.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { type Random, systemRandom } from '../base/random.ts';
+import { DirectoryView } from '../host/directory/directory-view.ts';
+import { renderProblem } from '../host/directory/problem.ts';
+import { writeRequest } from '../host/directory/requests.ts';
+import type { ResourceKey } from '../host/host.ts';
+import type { CommandContext } from './context.ts';
+import { type Annotation, type AnyResource, byNamespaceAndName, type ResourceReader } from './resource-access.ts';
+import { UsageError } from './usage-error.ts';
+
+interface DirectoryPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Tells on stderr which manifests cannot be used, since their resources may be missing from what is shown. */
+export async function openDirectory(
+  dir: string,
+  context: CommandContext,
+  ports: DirectoryPorts = { clock: systemClock, random: systemRandom },
+): Promise<ResourceReader> {
+  const directory = resolve(context.cwd, dir);
+  if (!(await isDirectory(directory))) {
+    throw new UsageError(
+      `--dir ${dir} is no directory; name the one that holds the manifests, as in --dir ./manifests`,
+    );
+  }
+  const view = await DirectoryView.open({ directories: [directory], ...ports });
+  for (const problem of view.problems()) {
+    if (problem.severity === 'error') context.stderr.write(`${renderProblem(problem)}\n`);
+  }
+  return new DirectoryReader(dir, directory, view);
+}
+
+class DirectoryReader implements ResourceReader {
+  readonly place: string;
+  /** A directory is small and was named: a name may be in any of its namespaces. */
+  readonly defaultNamespace = undefined;
+  readonly #directory: string;
+  readonly #view: DirectoryView;
+
+  constructor(place: string, directory: string, view: DirectoryView) {
+    this.place = place;
+    this.#directory = directory;
+    this.#view = view;
+  }
+
+  async list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]> {
+    return inOrder(this.#view.resources(kind).list(), namespace);
+  }
+
+  async get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined> {
+    return this.#view.resources(kind).get(key);
+  }
+
+  async follow(
+    kind: KindName,
+    namespace: string | undefined,
+    onChange: (resources: readonly AnyResource[]) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#view.follow(kind, (resources) => onChange(inOrder(resources, namespace)), signal);
+  }
+
+  async annotate(kind: KindName, key: ResourceKey, { name, value }: Annotation): Promise<void> {
+    await writeRequest(this.#directory, kind, key, { [name]: value ?? null });
+  }
+
+  async close(): Promise<void> {}
+}
+
+function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined): readonly AnyResource[] {
+  return [...resources]
+    .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+    .sort(byNamespaceAndName);
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}

@@ -1,0 +1,140 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { openDirectory } from '../../../src/cli/directory-access.ts';
+import { getCommand } from '../../../src/cli/get.ts';
+import { pauseCommand } from '../../../src/cli/pause.ts';
+import type { AnyResource } from '../../../src/cli/resource-access.ts';
+import { resumeCommand } from '../../../src/cli/resume.ts';
+import { recordFiles } from '../../../src/host/directory/resource-records.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { recordingContext } from './recording-context.ts';
+import { rollingStatus, samplePolicy } from './sample-policy.ts';
+
+const kind = 'CollectorVersionPolicy';
+const uid = '3f0c8e52-7f1c-4a3e-9d6b-0a1b2c3d4e5f';
+
+const manifest = (name: string) => `apiVersion: logfleet.dev/v1alpha1
+kind: CollectorVersionPolicy
+metadata: {name: ${name}, namespace: logging}
+spec:
+  credentialsSecretRef: {name: log-service}
+  target: {version: 19.500-1}
+  selector: {}
+`;
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'logfleet-'));
+  await writeFile(join(directory, 'production.yaml'), manifest('production'));
+});
+
+afterEach(async () => {
+  await rm(directory, { recursive: true });
+});
+
+async function open(context = recordingContext()) {
+  const clock = new VirtualClock();
+  const reader = await openDirectory(directory, context, { clock, random: seededRandom(1) });
+  return { reader, clock, context };
+}
+
+/** As an operator leaves it. */
+async function writeStatus(status = rollingStatus): Promise<void> {
+  const resource = samplePolicy({ status, metadata: { uid } });
+  await recordFiles.save({ directory, manifest: 'production.yaml', resource });
+}
+
+describe('a directory', () => {
+  it('is read with manifests that no operator has seen yet', async () => {
+    const { reader } = await open();
+    const [policy, ...others] = await reader.list(kind, undefined);
+    expect(others).toEqual([]);
+    expect(policy?.metadata).toMatchObject({ namespace: 'logging', name: 'production' });
+    expect(policy?.status).toBeUndefined();
+    expect(await reader.list(kind, 'elsewhere')).toEqual([]);
+    expect(await reader.get(kind, { namespace: 'elsewhere', name: 'production' })).toBeUndefined();
+  });
+
+  it('is read with the status that an operator wrote', async () => {
+    await writeStatus();
+    const { reader } = await open();
+    const policy = await reader.get(kind, { namespace: 'logging', name: 'production' });
+    expect(policy?.status).toEqual(rollingStatus);
+    expect(policy?.metadata.uid).toBe(uid);
+  });
+
+  it('tells of manifests that cannot be used', async () => {
+    await writeFile(join(directory, 'bad.yaml'), manifest('bad').replace('19.500-1', 'newest'));
+    const { reader, context } = await open();
+    expect(await reader.list(kind, undefined)).toHaveLength(1);
+    expect(context.stderr.text).toMatch(/bad\.yaml:6:\d+: spec\.target\.version: /);
+  });
+
+  it('that is none is wrong usage', async () => {
+    const missing = join(directory, 'missing');
+    await expect(openDirectory(missing, recordingContext())).rejects.toMatchObject({
+      code: 'cli.usage',
+      message: `--dir ${missing} is no directory; name the one that holds the manifests, as in --dir ./manifests`,
+    });
+  });
+
+  it('is followed until the signal', async () => {
+    const { reader, clock } = await open();
+    const stop = new AbortController();
+    const seen: (readonly AnyResource[])[] = [];
+    const heard = { wake: () => {} };
+    const next = () => new Promise<void>((resolve) => (heard.wake = resolve));
+    const first = next();
+    const done = reader.follow(
+      kind,
+      undefined,
+      (resources) => {
+        seen.push(resources);
+        heard.wake();
+      },
+      stop.signal,
+    );
+    await first;
+    expect(seen[0]?.[0]?.status).toBeUndefined();
+    await writeStatus();
+    const second = next();
+    // The files are read in real time between two looks of the virtual clock, hence a look after each of them.
+    const looking = (async () => {
+      while (seen.length < 2) await clock.advance(100);
+    })();
+    await second;
+    expect(seen[1]?.[0]?.status).toEqual(rollingStatus);
+    stop.abort();
+    await Promise.all([done, looking]);
+  });
+
+  it('takes pause and resume as requests, without a change of the manifest', async () => {
+    const run = async (command: typeof pauseCommand) => {
+      const context = recordingContext();
+      expect(await command('cvp/production', { dir: directory }, context)).toBe(0);
+      const { reader } = await open();
+      const policy = await reader.get(kind, { namespace: 'logging', name: 'production' });
+      return { text: context.stdout.text, paused: policy?.metadata.annotations[annotations.paused] };
+    };
+    expect(await run(pauseCommand)).toMatchObject({ paused: 'true', text: expect.stringContaining(': paused, ') });
+    expect(await run(pauseCommand)).toMatchObject({
+      paused: 'true',
+      text: expect.stringContaining('was paused already'),
+    });
+    expect(await run(resumeCommand)).toMatchObject({ paused: undefined, text: expect.stringContaining(': resumed.') });
+  });
+
+  it('is shown by get, with namespaces', async () => {
+    await writeStatus();
+    const context = recordingContext();
+    expect(await getCommand('cvp', undefined, { output: 'table', dir: directory }, context)).toBe(0);
+    const [headings, row] = context.stdout.text.split('\n');
+    expect(headings).toMatch(/^NAMESPACE {3}NAME {9}TARGET/);
+    expect(row).toMatch(/^logging {5}production {3}19\.500-1 {3}180\/197/);
+  });
+});
