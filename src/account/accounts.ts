@@ -94,7 +94,7 @@ export class Accounts {
     const nowMs = this.#options.clock.monotonic();
     const entry = this.#entry(key, nowMs);
     const shared = this.#fresh(entry, nowMs) ?? (await this.#read(key, entry));
-    this.#retireIdle(nowMs);
+    this.#tidy(nowMs);
     this.#refuseHeldBack(key, shared);
     return shared.account;
   }
@@ -171,6 +171,7 @@ export class Accounts {
     const account: Account = { serviceId, id: `${serviceId} ${accessId}`, service: connection.service };
     const shared: Shared = { account, credentials, connection, refusedAtMs: undefined };
     this.#shared.set(fingerprint, shared);
+    this.#shareBudgets();
     this.#options.log.info('connected to the log service', { service: serviceId });
     return shared;
   }
@@ -183,17 +184,21 @@ export class Accounts {
   }
 
   /** Forgets Secrets that nobody asks for, then lets go of credentials that no Secret holds any more. */
-  #retireIdle(nowMs: number): void {
+  #tidy(nowMs: number): void {
     for (const [name, entry] of this.#entries) {
       if (nowMs - entry.usedAtMs >= this.#settings.idleMs) this.#entries.delete(name);
     }
     const held = new Set([...this.#entries.values()].map(({ shared }) => shared));
-    for (const [fingerprint, shared] of this.#shared) {
-      if (held.has(shared)) continue;
+    const idle = [...this.#shared].filter(([, shared]) => !held.has(shared));
+    for (const [fingerprint, shared] of idle) {
       this.#shared.delete(fingerprint);
       this.#retire(shared);
     }
-    this.#budgets.retain([...this.#shared.values(), ...this.#retiring].map(spenderOf));
+    if (idle.length > 0) this.#shareBudgets();
+  }
+
+  #shareBudgets(): void {
+    this.#budgets.share([...this.#shared.values(), ...this.#retiring].map(spenderOf));
   }
 
   #retire(shared: Shared): void {

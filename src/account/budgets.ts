@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { type KeyBudget, RequestBudget } from '../service/request-budget.ts';
+import { defaultBudgetSettings, type KeyBudget, RequestBudget } from '../service/request-budget.ts';
 
 /** What a Secret says about whose budget its requests spend, and how much of it. */
 export interface Spender {
@@ -31,7 +31,6 @@ interface Takeover {
 interface UserBudget {
   readonly budget: RequestBudget;
   readonly keys: Map<string, KeyBudget>;
-  requestsPerSecond: number | undefined;
 }
 
 export class Budgets {
@@ -45,14 +44,14 @@ export class Budgets {
     this.#metrics = options.metrics;
   }
 
-  /** The budget of one access key; asking again with a smaller share makes it smaller for all. */
+  /** The budget of one access key. What share of it may be used is said by `share`. */
   of(spender: Spender): KeyBudget {
     const user = this.#user(spender);
-    const key = user.budget.key(spender.accessId, spender.maxConcurrentRequests);
-    if (!user.keys.has(spender.accessId)) {
-      user.keys.set(spender.accessId, key);
-      this.#tell(key);
-    }
+    const known = user.keys.get(spender.accessId);
+    if (known) return known;
+    const key = user.budget.key(spender.accessId);
+    user.keys.set(spender.accessId, key);
+    this.#tell(key);
     return key;
   }
 
@@ -63,11 +62,12 @@ export class Budgets {
     }
   }
 
-  /** Forgets the budgets that none of `spenders` spends. */
-  retain(spenders: Iterable<Spender>): void {
-    const spent = new Set([...spenders].map(nameOf));
-    for (const name of this.#users.keys()) {
-      if (!spent.has(name)) this.#users.delete(name);
+  /** All who spend now: each budget gets the smallest share that they name, and a budget that none of them spends is forgotten. */
+  share(spenders: readonly Spender[]): void {
+    for (const [name, user] of this.#users) {
+      const own = spenders.filter((spender) => nameOf(spender) === name);
+      if (own.length === 0) this.#users.delete(name);
+      else shareOut(user, own);
     }
   }
 
@@ -75,13 +75,10 @@ export class Budgets {
     const name = nameOf(spender);
     const known = this.#users.get(name);
     if (known) return known;
-    const { requestsPerSecond } = spender;
-    const budget = new RequestBudget({
-      clock: this.#clock,
-      metrics: this.#metrics,
-      ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
-    });
-    const user: UserBudget = { budget, keys: new Map(), requestsPerSecond };
+    const user: UserBudget = {
+      budget: new RequestBudget({ clock: this.#clock, metrics: this.#metrics }),
+      keys: new Map(),
+    };
     this.#users.set(name, user);
     return user;
   }
@@ -92,6 +89,33 @@ export class Budgets {
     const ageMs = this.#clock.monotonic() - this.#takeover.atMs;
     if (ageMs < (this.#takeover.forced ? forcedTakeoverMs : releasedTakeoverMs)) key.takeover(this.#takeover.forced);
   }
+}
+
+function shareOut({ budget, keys }: UserBudget, spenders: readonly Spender[]): void {
+  const { requestsPerSecond, maxConcurrentRequests } = defaultBudgetSettings;
+  budget.setRequestsPerSecond(
+    smallest(
+      requestsPerSecond,
+      spenders.map((spender) => spender.requestsPerSecond),
+    ),
+  );
+  for (const accessId of keys.keys()) {
+    const own = spenders.filter((spender) => spender.accessId === accessId);
+    if (own.length === 0) keys.delete(accessId);
+    else
+      budget.setMaxConcurrent(
+        accessId,
+        smallest(
+          maxConcurrentRequests,
+          own.map((spender) => spender.maxConcurrentRequests),
+        ),
+      );
+  }
+}
+
+/** Of what the service allows and what is named. */
+function smallest(limit: number, named: readonly (number | undefined)[]): number {
+  return Math.min(limit, ...named.map((value) => value ?? limit));
 }
 
 function nameOf(spender: Spender): string {

@@ -1,0 +1,86 @@
+/**
+ * The transport's port on the simulator in the same process, in virtual time: for tests and simulations that want the real
+ * client and the real service without sockets.
+ *
+ * A connection always stands. `beforeWrite` is called in the turn in which the request sets out.
+ */
+import type { Clock } from '../../src/base/clock.ts';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from '../../src/service/transport.ts';
+import { asTransportError } from '../../src/service/transport-failure.ts';
+import type { InProcessService } from '../../src/simulator/in-process.ts';
+
+/** The services of a small world by their origin; an origin without one is a name that DNS does not know. */
+export type ServiceDirectory = (origin: string) => InProcessService | undefined;
+
+export class InProcessTransport implements Transport {
+  readonly #serviceAt: ServiceDirectory;
+  readonly #clock: Clock;
+  readonly #closing = new AbortController();
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  constructor(serviceAt: ServiceDirectory, clock: Clock) {
+    this.#serviceAt = serviceAt;
+    this.#clock = clock;
+  }
+
+  async ready(origin: string): Promise<void> {
+    this.#service(origin);
+  }
+
+  async send(request: TransportRequest): Promise<TransportResponse> {
+    const sending = this.#send(request);
+    this.#underWay.add(sending);
+    try {
+      return await sending;
+    } finally {
+      this.#underWay.delete(sending);
+    }
+  }
+
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new TransportError('closed', 'the client has been closed'));
+  }
+
+  #service(origin: string): InProcessService {
+    this.#closing.signal.throwIfAborted();
+    const service = this.#serviceAt(origin);
+    if (!service) throw new TransportError('nameNotFound', `connecting to ${origin}: ENOTFOUND`);
+    return service;
+  }
+
+  async #send(request: TransportRequest): Promise<TransportResponse> {
+    const service = this.#service(request.origin);
+    request.signal.throwIfAborted();
+    request.beforeWrite();
+    const { method, path, body, signal } = request;
+    const headers = { ...request.headers, host: new URL(request.origin).host };
+    try {
+      const answer = await service.request({
+        method,
+        path,
+        headers,
+        signal: AbortSignal.any([signal, this.#closing.signal]),
+        ...(body === undefined ? {} : { body }),
+      });
+      return {
+        status: answer.status,
+        headers: new Map(Object.entries(answer.headers)),
+        body: Buffer.from(answer.body, 'utf8'),
+        headAtMs: this.#clock.monotonic(),
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw asTransportError(error, 'waiting for the answer');
+    }
+  }
+}
