@@ -5,7 +5,6 @@
  * Invariant: the head is written last, and names the log shards that count. A process that stops in between leaves a log
  * shard that nobody reads, and its lines still in the head.
  */
-import { crossing } from '../base/boundary.ts';
 import { type LedgerStore, maxShardBytes, type OwnerRef } from '../host/host.ts';
 import { type EntryChange, type Entry, Ledger, type LedgerHeader } from './ledger.ts';
 import { decodeHead, decodeLog, encodeHead, encodeLog } from './ledger-codec.ts';
@@ -104,10 +103,7 @@ export class LedgerFile {
   }
 
   async #write(shard: string, content: string): Promise<void> {
-    const version = await crossing('ledger.write', () =>
-      this.#store.write(this.#owner, shard, content, this.#versions.get(shard)),
-    );
-    this.#versions.set(shard, version);
+    this.#versions.set(shard, await this.#store.write(this.#owner, shard, content, this.#versions.get(shard)));
   }
 }
 

@@ -83,6 +83,10 @@ export class Roster {
     return this.#members.size;
   }
 
+  ids(): IterableIterator<string> {
+    return this.#members.keys();
+  }
+
   get versions(): ReadonlyMap<string, number> {
     return this.#versions;
   }

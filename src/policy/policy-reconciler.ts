@@ -1,0 +1,166 @@
+/**
+ * The reconciler of CollectorVersionPolicy: one runtime for each policy, thrown away when the resource is another, when
+ * leadership was lost in between, or when what it remembers may not be what stands in the host.
+ */
+import { Accounts } from '../account/accounts.ts';
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Gauge, Metrics } from '../base/metrics.ts';
+import type { Reconciler, Result } from '../controller/reconciler.ts';
+import { Fleets } from '../fleet/fleets.ts';
+import type { Host, ResourceKey } from '../host/host.ts';
+import type { Connect } from '../service/connection.ts';
+import { PolicyRuntime } from './policy-runtime.ts';
+import { type PolicySettings, policySettings } from './settings.ts';
+
+export interface PolicyReconcilerOptions {
+  readonly host: Host;
+  readonly connect: Connect;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly settings?: Partial<PolicySettings>;
+  /** Asks the controller for another reconcile of this key. */
+  readonly enqueue: (key: ResourceKey) => void;
+}
+
+export class PolicyReconciler implements Reconciler {
+  readonly #options: PolicyReconcilerOptions;
+  readonly #settings: PolicySettings;
+  readonly #accounts: Accounts;
+  readonly #fleets: Fleets;
+  readonly #runtimes = new Map<string, PolicyRuntime>();
+  /** Policies (by uid) whose claims are as complete as they can be: nobody starts anything before all are (U13). */
+  readonly #claimed = new Set<string>();
+  /** Policies that wait for others to claim. */
+  readonly #held = new Map<string, ResourceKey>();
+  readonly #collectors: Gauge;
+  #term = 0;
+
+  constructor(options: PolicyReconcilerOptions) {
+    this.#options = options;
+    const { host, clock, log, metrics, connect } = options;
+    this.#settings = { ...policySettings, ...options.settings };
+    this.#accounts = new Accounts({ secrets: host.secrets, clock, log, metrics, connect });
+    this.#fleets = new Fleets({
+      clock,
+      log,
+      active: () => host.leadership.isLeader(),
+      onOwnersChanged: ({ namespace, name }) => options.enqueue({ namespace, name }),
+    });
+    this.#collectors = metrics.gauge(
+      'logfleet_policy_collectors',
+      'Collectors of a policy by where they stand.',
+      ['namespace', 'policy', 'state'],
+    );
+  }
+
+  async reconcile(key: ResourceKey): Promise<Result> {
+    this.#followLeadership();
+    const policy = this.#source.get(key);
+    const name = nameOf(key);
+    const known = this.#runtimes.get(name);
+    if (!policy || (known && known.uid !== policy.metadata.uid)) this.#retire(name, known);
+    if (!policy) return { kind: 'settled' };
+    const runtime = this.#runtimes.get(name) ?? this.#begin(name, policy);
+    try {
+      return await runtime.reconcile(policy);
+    } catch (error) {
+      // What it holds in memory may not be what stands in the host: the next one reads it anew.
+      runtime.close();
+      this.#runtimes.delete(name);
+      throw error;
+    } finally {
+      this.#measure(key);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const runtime of this.#runtimes.values()) runtime.close();
+    this.#runtimes.clear();
+    this.#fleets.reset();
+    await this.#accounts.close();
+  }
+
+  get #source() {
+    return this.#options.host.resources('CollectorVersionPolicy');
+  }
+
+  /** What was learnt in an earlier term is stale: another process may have acted since. */
+  #followLeadership(): void {
+    const { leadership } = this.#options.host;
+    if (leadership.term() === this.#term) return;
+    const first = this.#term === 0;
+    this.#term = leadership.term();
+    for (const runtime of this.#runtimes.values()) runtime.close();
+    this.#runtimes.clear();
+    this.#claimed.clear();
+    this.#fleets.reset();
+    if (!first || this.#term > 0) this.#accounts.takeover(leadership.tookOverByForce());
+  }
+
+  #begin(name: string, policy: CollectorVersionPolicy): PolicyRuntime {
+    const { host, clock, log, enqueue } = this.#options;
+    const { uid, namespace, name: policyName } = policy.metadata;
+    const runtime: PolicyRuntime = new PolicyRuntime(policy, {
+      host,
+      clock,
+      enqueue,
+      accounts: this.#accounts,
+      fleets: this.#fleets,
+      log: log.with({ namespace, policy: policyName }),
+      settings: this.#settings,
+      heldBy: () => this.#heldBy(runtime.key),
+      onClaimed: () => this.#claim(uid),
+    });
+    this.#runtimes.set(name, runtime);
+    return runtime;
+  }
+
+  #retire(name: string, runtime: PolicyRuntime | undefined): void {
+    if (runtime) {
+      runtime.retire();
+      this.#claimed.delete(runtime.uid);
+      for (const state of states) {
+        this.#collectors.remove({ namespace: runtime.key.namespace, policy: runtime.key.name, state });
+      }
+    }
+    this.#runtimes.delete(name);
+    this.#held.delete(name);
+    this.#releaseHeld();
+  }
+
+  #claim(uid: string): void {
+    if (this.#claimed.has(uid)) return;
+    this.#claimed.add(uid);
+    this.#releaseHeld();
+  }
+
+  #heldBy(key: ResourceKey): string | undefined {
+    for (const { metadata } of this.#source.list()) {
+      if (this.#claimed.has(metadata.uid)) continue;
+      this.#held.set(nameOf(key), key);
+      return `policy ${metadata.namespace}/${metadata.name} to claim its collectors first`;
+    }
+    return undefined;
+  }
+
+  #releaseHeld(): void {
+    const held = [...this.#held.values()];
+    this.#held.clear();
+    for (const key of held) this.#options.enqueue(key);
+  }
+
+  #measure({ namespace, name }: ResourceKey): void {
+    const counts = this.#source.get({ namespace, name })?.status?.collectors;
+    if (!counts) return;
+    for (const state of states) this.#collectors.set({ namespace, policy: name, state }, counts[state]);
+  }
+}
+
+const states = ['updated', 'inProgress', 'pending', 'failed', 'offline', 'newer', 'skipped', 'foreign'] as const;
+
+function nameOf({ namespace, name }: ResourceKey): string {
+  return `${namespace}/${name}`;
+}

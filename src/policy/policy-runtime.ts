@@ -1,0 +1,509 @@
+/**
+ * One policy in this process: gathers what `decide` needs, writes what it decides, and sets off what it wants done. It lives
+ * for one resource (by uid) and one term of leadership, and is thrown away when a write fails, since what it
+ * remembers is then no longer what stands in the host.
+ *
+ * Order of an application: ledger, then POSTs and reads, then status. A POST is never sent before its attempt is durable (U2).
+ */
+import type { Account, Accounts } from '../account/accounts.ts';
+import { annotations } from '../api/annotations.ts';
+import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { parseDuration } from '../base/duration.ts';
+import { LogfleetError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Result } from '../controller/reconciler.ts';
+import type { FleetListing } from '../fleet/fleet-listing.ts';
+import type { Fleets } from '../fleet/fleets.ts';
+import type { Ownership } from '../fleet/ownership.ts';
+import type { Host, OwnerRef, ResourceKey } from '../host/host.ts';
+import { ServiceError } from '../service/service-error.ts';
+import { adoptFromStatus } from './adoption.ts';
+import { type Decision, decide, maxHistory, pausedByOf } from './decide.ts';
+import type { Overlap } from './describe.ts';
+import { type Health, healthOf } from './health.ts';
+import type { Entry, EntryChange, LedgerHeader } from './ledger.ts';
+import { Ledger } from './ledger.ts';
+import { LedgerFile } from './ledger-file.ts';
+import { Posting } from './posting.ts';
+import { Roster, sameSelection } from './roster.ts';
+import type { PolicySettings } from './settings.ts';
+import { StatusPublisher } from './status-publisher.ts';
+import { resolveTarget } from './target.ts';
+import { TaskReadings } from './task-reading.ts';
+import { UpgradeDuration } from './upgrade-duration.ts';
+
+export interface PolicyRuntimeOptions {
+  readonly host: Host;
+  readonly accounts: Accounts;
+  readonly fleets: Fleets;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: PolicySettings;
+  readonly enqueue: (key: ResourceKey) => void;
+  /** Why nothing may start yet although this policy is ready to, or undefined: others must claim their collectors first (U13). */
+  readonly heldBy: () => string | undefined;
+  /** The policy's claims are as complete as they can be. */
+  readonly onClaimed: () => void;
+}
+
+/** A failure that is not about one collector, and until when nothing new is tried because of it. */
+interface Hold {
+  readonly error: LogfleetError;
+  readonly untilMs: number;
+}
+
+const stallHoldMs = 30_000;
+const firstHoldMs = 1_000;
+const longestHoldMs = 60_000;
+/** Outcomes are written down together, unless something waits for them. */
+const outcomeDelayMs = 1_000;
+
+interface Bound {
+  readonly account: Account;
+  readonly listing: FleetListing;
+  readonly ownership: Ownership;
+  readonly unsubscribe: () => void;
+}
+
+export class PolicyRuntime {
+  readonly key: ResourceKey;
+  readonly uid: string;
+  readonly term: number;
+  readonly #options: PolicyRuntimeOptions;
+  readonly #owner: OwnerRef;
+  readonly #duration = new UpgradeDuration();
+  readonly #posting: Posting;
+  readonly #tasks: TaskReadings;
+  readonly #publisher: StatusPublisher;
+  #bound: Bound | undefined;
+  #file: LedgerFile | undefined;
+  #ledger: Ledger | undefined;
+  #roster: { readonly roster: Roster; readonly spec: CollectorVersionPolicy['spec']; readonly target: string } | undefined;
+  /** The generation of the last decision: a newer one withdraws what was written ahead for it (U2). */
+  #decidedGeneration = 0;
+  #hold: Hold | undefined;
+  #holds = 0;
+  #handledRequest: string | undefined;
+  #newsTimer: Timer | undefined;
+  /** The last batch was as large as it could be: there may be more to post. */
+  #wantsRoom = false;
+  #loaded = false;
+  #closed = false;
+
+  constructor(policy: CollectorVersionPolicy, options: PolicyRuntimeOptions) {
+    const { namespace, name, uid } = policy.metadata;
+    this.key = { namespace, name };
+    this.uid = uid;
+    this.term = options.host.leadership.term();
+    this.#options = options;
+    this.#owner = { ...this.key, kind: 'CollectorVersionPolicy', uid };
+    const { clock, settings, host } = options;
+    const onProblem = (error: LogfleetError) => this.#holdFor(error);
+    this.#posting = new Posting({
+      clock,
+      settings,
+      stillWanted: (entry) => this.#stillWanted(entry),
+      onNews: () => this.#news(),
+      onRoom: () => this.#room(),
+      onProblem,
+    });
+    this.#tasks = new TaskReadings({ clock, onNews: () => this.#news(), onProblem });
+    this.#publisher = new StatusPublisher({ host, clock, settings, owner: this.#owner });
+    this.#handledRequest = policy.status?.lastHandledReconcileAt;
+  }
+
+  async reconcile(policy: CollectorVersionPolicy): Promise<Result> {
+    const bound = await this.#bind(policy);
+    if (bound instanceof LogfleetError) {
+      this.#options.onClaimed();
+      return this.#reportProblem(policy, bound);
+    }
+    this.#refresh(policy, bound.listing);
+    const problem = this.#problem(bound);
+    const builds = bound.listing.builds();
+    const verdict = builds && resolveTarget(policy.spec.target, builds.list);
+    this.#introduce(policy, bound, verdict?.kind === 'offered' ? verdict.version : policy.spec.target.version);
+    if (!this.#loaded) await this.#load(policy, bound);
+    const target = verdict?.kind === 'offered' ? verdict.version : this.#ledger?.header.target;
+    const notOffered = verdict?.kind === 'notOffered' ? verdict.message : undefined;
+    if (bound.listing.completeSinceMs() === undefined || target === undefined) {
+      if (problem || notOffered !== undefined) this.#options.onClaimed();
+      return this.#report(policy, { problem, notOffered, targetVersion: policy.spec.target.version });
+    }
+    const began = this.#beginRollout(policy, bound, target);
+    const roster = this.#prepareRoster(policy, bound);
+    this.#options.onClaimed();
+    return this.#decideAndApply(policy, bound, roster, { began, notOffered, problem });
+  }
+
+  /** Stops what is under way. What it has in flight stays known to ownership. */
+  close(): void {
+    this.#closed = true;
+    this.#posting.close();
+    this.#tasks.close();
+    this.#newsTimer?.cancel();
+    this.#unbind();
+  }
+
+  /** The resource is gone: its collectors are free for others, once what is in flight has ended. */
+  retire(): void {
+    this.#bound?.ownership.retire(this.uid);
+    this.close();
+  }
+
+  async #bind(policy: CollectorVersionPolicy): Promise<Bound | LogfleetError> {
+    const { accounts, fleets } = this.#options;
+    let account: Account;
+    try {
+      account = await accounts.resolve(this.#secretKey(policy));
+    } catch (error) {
+      if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
+      throw error;
+    }
+    if (this.#bound?.account === account) return this.#bound;
+    if (this.#bound && this.#bound.account.serviceId !== account.serviceId) {
+      this.#bound.ownership.retire(this.uid);
+      this.#ledger = undefined;
+    }
+    this.#unbind();
+    this.#roster = undefined;
+    const listing = fleets.use(account, this.uid);
+    const unsubscribe = listing.subscribe(() => this.#options.enqueue(this.key));
+    this.#bound = { account, listing, ownership: fleets.ownership(account.serviceId), unsubscribe };
+    return this.#bound;
+  }
+
+  #unbind(): void {
+    if (!this.#bound) return;
+    this.#bound.unsubscribe();
+    this.#options.fleets.release(this.#bound.account, this.uid);
+    this.#bound = undefined;
+  }
+
+  #secretKey(policy: CollectorVersionPolicy): ResourceKey {
+    return { namespace: policy.metadata.namespace, name: policy.spec.credentialsSecretRef.name };
+  }
+
+  /** Asks for builds and fleet where they are older than the policy wants them, or a person wants them now. */
+  #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
+    const nowMs = this.#options.clock.monotonic();
+    const requested = policy.metadata.annotations[annotations.requestedAt];
+    const now = requested !== undefined && requested !== this.#handledRequest;
+    if (now) {
+      this.#handledRequest = requested;
+      listing.requestSweep(nowMs);
+    }
+    const resyncMs = parseDuration(policy.spec.resyncInterval) ?? 0;
+    listing.requestBuilds(now ? nowMs : Math.max(0, nowMs - resyncMs));
+    listing.requestSweep(0);
+  }
+
+  #introduce(policy: CollectorVersionPolicy, { ownership }: Bound, targetVersion: string | undefined): void {
+    const { uid, namespace, name, creationTimestamp } = policy.metadata;
+    const { priority, mode } = policy.spec;
+    ownership.introduce({ uid, namespace, name, priority, creationTimestamp, enforcing: mode === 'Enforce', targetVersion });
+  }
+
+  async #load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<void> {
+    const { host, clock } = this.#options;
+    const nowMs = clock.monotonic();
+    this.#file = new LedgerFile(host.ledgers, this.#owner);
+    const ledger = await this.#file.load(nowMs);
+    this.#loaded = true;
+    // Ids of another service are void (U1).
+    if (!ledger || ledger.header.service !== account.serviceId) return;
+    ledger.apply(adoptFromStatus(policy.status, ledger, nowMs));
+    this.#ledger = ledger;
+    for (const entry of ledger.open().values()) this.#track(ownership, entry);
+  }
+
+  /** Begins another rollout when the target is another than the ledger's. Returns whether it did. */
+  #beginRollout(policy: CollectorVersionPolicy, { account }: Bound, target: string): boolean {
+    const before = this.#ledger?.header;
+    if (before && before.target === target) return false;
+    const header = nextRollout(before, policy, account.serviceId, target, this.#options.clock.now());
+    if (this.#ledger) this.#ledger.begin(header);
+    else this.#ledger = new Ledger(header);
+    this.#file?.restart();
+    this.#roster = undefined;
+    return true;
+  }
+
+  #prepareRoster(policy: CollectorVersionPolicy, { listing, ownership }: Bound): Roster {
+    const ledger = this.#ledger as Ledger;
+    const { target } = ledger.header;
+    const known = this.#roster;
+    if (!known || known.target !== target || !sameSelection(known.spec, policy.spec)) {
+      // Claims of a selection that is no more are let go of with it.
+      if (known) for (const id of known.roster.ids()) ownership.unclaim(this.uid, id);
+      const roster = new Roster({
+        policy: this.uid,
+        spec: policy.spec,
+        targetVersion: target,
+        listing,
+        ownership,
+        ledger,
+        settings: this.#options.settings,
+      });
+      this.#roster = { roster, spec: policy.spec, target };
+    }
+    const { roster } = this.#roster as { roster: Roster };
+    ownership.forgetOrphans(this.#options.clock.monotonic() - this.#options.settings.openLimitMs);
+    roster.sync();
+    ownership.announce();
+    return roster;
+  }
+
+  async #decideAndApply(
+    policy: CollectorVersionPolicy,
+    bound: Bound,
+    roster: Roster,
+    found: { readonly began: boolean; readonly notOffered: string | undefined; readonly problem: LogfleetError | undefined },
+  ): Promise<Result> {
+    const { clock, settings, heldBy } = this.#options;
+    const ledger = this.#ledger as Ledger;
+    const posted = new Map(this.#posting.outcomes);
+    const room = this.#posting.room();
+    const tasks = new Map(this.#tasks.readings);
+    const decision = decide({
+      policy: this.#publisher.latest(policy),
+      ledger,
+      roster,
+      observation: {
+        listing: bound.listing,
+        notOffered: found.notOffered,
+        posted,
+        tasks,
+        reads: this.#tasks.reads,
+        flying: new Set(this.#posting.flying),
+        room,
+        heldBy: heldBy(),
+        problem: found.problem,
+        ledgerFull: this.#file?.full ?? false,
+        typicalMs: this.#duration.typicalMs,
+        overlap: overlapOf(roster, bound.ownership),
+      },
+      now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },
+      settings,
+    });
+    this.#decidedGeneration = policy.metadata.generation;
+    if (found.began || decision.changes.length > 0 || decision.header !== ledger.header) {
+      await this.#write(ledger, roster, bound.ownership, decision);
+    }
+    this.#posting.acknowledge(posted);
+    this.#tasks.acknowledge(tasks);
+    for (const look of decision.looks) this.#duration.learn(look);
+    this.#posting.post(bound.account.service, decision.post);
+    this.#wantsRoom = decision.post.length >= room;
+    if (found.began) this.#announceRollout(ledger.header);
+    this.#read(bound, ledger, decision);
+    const statusDelayMs = await this.#publisher.publish(policy, decision.status, decision.health);
+    return requeue(Math.min(decision.requeueAfterMs, statusDelayMs), decision.settled && statusDelayMs === Number.POSITIVE_INFINITY);
+  }
+
+  #announceRollout({ rolloutId, target }: LedgerHeader): void {
+    const message = `Rollout ${rolloutId} begins: bringing the selected collectors to ${target}.`;
+    this.#options.host.events.publish(this.#owner, { type: 'Normal', reason: 'RolloutStarted', message });
+  }
+
+  async #write(ledger: Ledger, roster: Roster, ownership: Ownership, decision: Decision): Promise<void> {
+    ledger.setHeader(decision.header);
+    ledger.apply(decision.changes);
+    await (this.#file as LedgerFile).save(ledger, decision.changes);
+    for (const change of decision.changes) {
+      this.#follow(ownership, change);
+      roster.place(change.collectorId);
+    }
+    ownership.announce();
+  }
+
+  #follow(ownership: Ownership, { collectorId, entry }: EntryChange): void {
+    if (entry?.open) {
+      this.#track(ownership, entry);
+    } else {
+      ownership.ended(collectorId, this.uid);
+      this.#tasks.forget(collectorId);
+    }
+  }
+
+  #track(ownership: Ownership, { collectorId, open }: Entry): void {
+    if (!open) return;
+    const { toVersion, taskId, sinceMs } = open;
+    ownership.began(collectorId, { policy: this.uid, toVersion, taskId, sinceMs });
+  }
+
+  #read({ account, listing }: Bound, ledger: Ledger, { watch }: Decision): void {
+    for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
+    if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
+    for (const id of watch.tasks) {
+      const taskId = ledger.entry(id)?.open?.taskId;
+      if (taskId !== undefined) this.#tasks.read(account.service, id, taskId);
+    }
+  }
+
+  /** U2, right before the socket write. The age of the attempt is the poster's to watch. */
+  #stillWanted({ collectorId, open }: Entry): boolean {
+    const { host, clock, settings } = this.#options;
+    const newest = host.resources('CollectorVersionPolicy').get(this.key);
+    return (
+      !this.#closed &&
+      host.leadership.isLeader() &&
+      host.leadership.term() === this.term &&
+      newest !== undefined &&
+      newest.metadata.uid === this.uid &&
+      newest.metadata.generation === this.#decidedGeneration &&
+      newest.metadata.deletionTimestamp === undefined &&
+      pausedByOf(newest) === undefined &&
+      open !== undefined &&
+      open.toVersion === this.#ledger?.header.target &&
+      (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
+      this.#bound?.ownership.owner(collectorId)?.uid === this.uid
+    );
+  }
+
+  #problem({ account, listing }: Bound): LogfleetError | undefined {
+    const nowMs = this.#options.clock.monotonic();
+    const failed = listing.problem()?.error;
+    if (failed) this.#noteRefusal(failed, account);
+    if (this.#hold && nowMs >= this.#hold.untilMs) this.#hold = undefined;
+    return failed ?? this.#hold?.error;
+  }
+
+  /** Something other than a collector refused or failed: nothing new until it had time to pass. */
+  #holdFor(error: LogfleetError): void {
+    if (this.#closed) return;
+    const nowMs = this.#options.clock.monotonic();
+    if (this.#bound) this.#noteRefusal(error, this.#bound.account);
+    if (this.#hold && nowMs < this.#hold.untilMs) return;
+    const delayMs = holdMs(error, this.#holds++);
+    this.#hold = { error, untilMs: nowMs + delayMs };
+    this.#options.log.warn('the service cannot be used', { error, retryInMs: delayMs });
+    this.#options.enqueue(this.key);
+  }
+
+  #noteRefusal(error: LogfleetError, account: Account): void {
+    const policy = this.#options.host.resources('CollectorVersionPolicy').get(this.key);
+    if (policy && error instanceof ServiceError && error.status === 401) {
+      this.#options.accounts.unauthorized(this.#secretKey(policy), account);
+    }
+  }
+
+  async #reportProblem(policy: CollectorVersionPolicy, problem: LogfleetError): Promise<Result> {
+    return this.#report(policy, { problem, notOffered: undefined, targetVersion: policy.spec.target.version });
+  }
+
+  /** A status without figures: the fleet is not known, or cannot be reached. What was known before stays. */
+  async #report(
+    policy: CollectorVersionPolicy,
+    found: {
+      readonly problem: LogfleetError | undefined;
+      readonly notOffered: string | undefined;
+      readonly targetVersion: string | undefined;
+    },
+  ): Promise<Result> {
+    const health = healthOf({
+      ...found,
+      spec: policy.spec,
+      pausedBy: pausedByOf(policy),
+      fleet: undefined,
+      ledgerFull: false,
+      waitingFor: undefined,
+    });
+    const delayMs = await this.#publisher.publishHealth(policy, health, found.targetVersion);
+    return requeue(Math.min(delayMs, recheckMs(health, found.problem)), !health.reconciling);
+  }
+
+  /** More may be written ahead, which somebody waits for. */
+  #room(): void {
+    if (this.#closed || !this.#wantsRoom) return;
+    this.#wantsRoom = false;
+    this.#options.enqueue(this.key);
+  }
+
+  /** Something was learnt: decide soon, and about all that comes in meanwhile at once. */
+  #news(): void {
+    if (this.#closed) return;
+    this.#newsTimer ??= this.#options.clock.after(outcomeDelayMs, () => {
+      this.#newsTimer = undefined;
+      this.#options.enqueue(this.key);
+    });
+  }
+}
+
+function nextRollout(
+  before: LedgerHeader | undefined,
+  policy: CollectorVersionPolicy,
+  service: string,
+  target: string,
+  wallMs: number,
+): LedgerHeader {
+  const number = (before?.rolloutNumber ?? rolloutNumberOf(policy.status)) + 1;
+  const superseded =
+    before && before.completedAtMs === undefined
+      ? [
+          {
+            id: before.rolloutId,
+            targetVersion: before.target,
+            startedAtMs: before.startedAtMs,
+            endedAtMs: wallMs,
+            outcome: 'Superseded' as const,
+            updated: policy.status?.collectors?.updated ?? 0,
+            failed: policy.status?.collectors?.failed ?? 0,
+          },
+        ]
+      : [];
+  return {
+    service,
+    rolloutId: `${number}-${target}`,
+    rolloutNumber: number,
+    target,
+    startedAtMs: wallMs,
+    completedAtMs: undefined,
+    attempts: before?.attempts ?? 0,
+    history: [...superseded, ...(before?.history ?? [])].slice(0, maxHistory),
+  };
+}
+
+/** Rollouts are counted on from what status shows where the ledger was lost, so that no id is used twice. */
+function rolloutNumberOf(status: CollectorVersionPolicyStatus | undefined): number {
+  return Number.parseInt(status?.rollout?.id ?? '0', 10) || 0;
+}
+
+function overlapOf(roster: Roster, ownership: Ownership): Overlap | undefined {
+  const foreign = roster.members('foreign');
+  if (foreign.size === 0) return undefined;
+  const winners = new Map<string, number>();
+  for (const id of foreign) {
+    const owner = ownership.owner(id);
+    const name = owner ? `${owner.namespace}/${owner.name}` : 'another';
+    winners.set(name, (winners.get(name) ?? 0) + 1);
+  }
+  const [winner] = [...winners].sort((left, right) => right[1] - left[1])[0] as [string, number];
+  return { winner, collectors: foreign.size };
+}
+
+function holdMs(error: LogfleetError, holds: number): number {
+  switch (error.handling.kind) {
+    case 'retryAfter':
+      return error.handling.delayMs;
+    case 'stall':
+      return stallHoldMs;
+    case 'backoff':
+    case 'wait':
+    case 'bug':
+      return Math.min(longestHoldMs, firstHoldMs * 2 ** Math.min(holds, 6));
+  }
+}
+
+/** How long until a look is worth while, where nothing that we hear of will tell. */
+function recheckMs(health: Health, problem: LogfleetError | undefined): number {
+  if (problem?.handling.kind === 'retryAfter') return problem.handling.delayMs;
+  return health.stalled || problem ? stallHoldMs : Number.POSITIVE_INFINITY;
+}
+
+function requeue(delayMs: number, settled: boolean): Result {
+  if (delayMs === Number.POSITIVE_INFINITY) return settled ? { kind: 'settled' } : { kind: 'requeueAfter', delayMs: stallHoldMs, settled };
+  return { kind: 'requeueAfter', delayMs, settled };
+}

@@ -1,0 +1,135 @@
+/**
+ * Attempts on their way to the service. A POST goes out only while everything still holds that it was written ahead for (U2);
+ * what became of it waits here until a decision has been made of it and written.
+ *
+ * Invariant: a collector has at most one POST on its way in this process.
+ */
+import type { Clock } from '../base/clock.ts';
+import { asLogfleetError, LogfleetError } from '../base/errors.ts';
+import { ServiceError } from '../service/service-error.ts';
+import type { UpgradeService } from '../service/upgrade-service.ts';
+import type { PostOutcome } from './attempt.ts';
+import type { Entry } from './ledger.ts';
+import type { PolicySettings } from './settings.ts';
+
+export interface PostingOptions {
+  readonly clock: Clock;
+  readonly settings: PolicySettings;
+  /** Whether this attempt is still wanted, by the newest that is known; asked right before the socket write. */
+  readonly stillWanted: (entry: Entry) => boolean;
+  /** An outcome came in. */
+  readonly onNews: () => void;
+  /** `room()` is more than nothing. */
+  readonly onRoom: () => void;
+  /** A POST failed for a reason that is not about its collector. */
+  readonly onProblem: (error: LogfleetError) => void;
+}
+
+export class Posting {
+  readonly #options: PostingOptions;
+  readonly #abort = new AbortController();
+  readonly #flying = new Set<string>();
+  readonly #outcomes = new Map<string, PostOutcome>();
+  /** Written ahead, and not sent yet. */
+  #waiting = 0;
+  /** How many are written ahead at once: fewer where others use the budget, too, so that none waits longer than it may. */
+  #batch: number;
+
+  constructor(options: PostingOptions) {
+    this.#options = options;
+    this.#batch = options.settings.batchSize;
+  }
+
+  /** Collectors whose POST has not been answered. */
+  get flying(): ReadonlySet<string> {
+    return this.#flying;
+  }
+
+  get outcomes(): ReadonlyMap<string, PostOutcome> {
+    return this.#outcomes;
+  }
+
+  /** How many more may be written ahead now: none until most of the last batch has been sent. */
+  room(): number {
+    return this.#waiting <= this.#batch / 5 ? this.#batch - this.#waiting : 0;
+  }
+
+  /** Outcomes that a written decision has taken in. */
+  acknowledge(taken: ReadonlyMap<string, PostOutcome>): void {
+    for (const [id, outcome] of taken) if (this.#outcomes.get(id) === outcome) this.#outcomes.delete(id);
+  }
+
+  post(service: UpgradeService, entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      this.#flying.add(entry.collectorId);
+      this.#waiting++;
+      void this.#send(service, entry);
+    }
+  }
+
+  close(): void {
+    this.#abort.abort(new Error('the policy is no longer looked after'));
+  }
+
+  async #send(service: UpgradeService, entry: Entry): Promise<void> {
+    const { collectorId, open } = entry;
+    const { clock, settings, stillWanted } = this.#options;
+    const expiry = new AbortController();
+    let sent = false;
+    const timer = clock.after(settings.intentLifeMs, () => {
+      if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
+    });
+    const beforeSend = () => {
+      if (!stillWanted(entry)) throw withdrawn('it is no longer wanted');
+      // A redirected POST is written twice.
+      if (!sent) this.#left(true);
+      sent = true;
+    };
+    let outcome: PostOutcome;
+    try {
+      const { value } = await service.createTask(
+        { collectorId, toVersion: open?.toVersion ?? '' },
+        { beforeSend, signal: AbortSignal.any([this.#abort.signal, expiry.signal]) },
+      );
+      outcome = { kind: 'accepted', taskId: value.taskId };
+    } catch (thrown) {
+      const expired = !sent && expiry.signal.aborted;
+      outcome = expired ? { kind: 'notSent' } : this.#classify(asLogfleetError(thrown), sent);
+    }
+    timer.cancel();
+    if (!sent) this.#left(!expiry.signal.aborted);
+    if (this.#abort.signal.aborted) return;
+    this.#flying.delete(collectorId);
+    this.#outcomes.set(collectorId, outcome);
+    this.#options.onNews();
+  }
+
+  #classify(error: LogfleetError, sent: boolean): PostOutcome {
+    if (error.code === withdrawnCode) return { kind: 'notSent' };
+    if (!(error instanceof ServiceError)) return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
+    if (error.effect === 'unknown') return { kind: 'unknown', message: error.message };
+    if (error.status === 400) {
+      return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
+    }
+    this.#options.onProblem(error);
+    return { kind: 'notSent' };
+  }
+
+  /** One is no longer waiting. In time: the batch may grow again; too late: it was too large. */
+  #left(inTime: boolean): void {
+    this.#waiting--;
+    const { batchSize } = this.#options.settings;
+    this.#batch = inTime ? Math.min(batchSize, this.#batch + 1) : Math.max(1, this.#batch >> 1);
+    if (this.room() > 0) this.#options.onRoom();
+  }
+}
+
+const withdrawnCode = 'attempt.withdrawn';
+
+function withdrawn(why: string): LogfleetError {
+  return new LogfleetError({
+    code: withdrawnCode,
+    message: `The attempt was withdrawn before it was sent: ${why}.`,
+    handling: { kind: 'wait' },
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * When a policy's status is written: at once where conditions, target or rollout changed, at most once in a while where only
+ * figures did, and not at all where nothing did, since every write is an event for everybody who watches.
+ */
+import { findCondition } from '../api/conditions.ts';
+import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { Clock } from '../base/clock.ts';
+import { LogfleetError } from '../base/errors.ts';
+import type { Host, OwnerRef } from '../host/host.ts';
+import { describeConditions, isoTime, stateWord } from './describe.ts';
+import type { Health } from './health.ts';
+import type { PolicySettings } from './settings.ts';
+
+export interface StatusPublisherOptions {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly settings: PolicySettings;
+  readonly owner: OwnerRef;
+}
+
+export class StatusPublisher {
+  readonly #options: StatusPublisherOptions;
+  /** What we wrote last: the cache may not have followed yet. */
+  #written: CollectorVersionPolicyStatus | undefined;
+  #writtenAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: StatusPublisherOptions) {
+    this.#options = options;
+  }
+
+  /** The policy with the newest status that is known. */
+  latest(policy: CollectorVersionPolicy): CollectorVersionPolicy {
+    return this.#written ? { ...policy, status: this.#written } : policy;
+  }
+
+  /** Writes the status where it is due. Returns after how many ms a held back one is due; Infinity where none is. */
+  async publish(policy: CollectorVersionPolicy, status: CollectorVersionPolicyStatus, health: Health): Promise<number> {
+    const { clock, settings } = this.#options;
+    const before = this.#written ?? policy.status;
+    if (before && sameText(before, status)) return Number.POSITIVE_INFINITY;
+    const nowMs = clock.monotonic();
+    const dueMs = this.#writtenAtMs + settings.statusIntervalMs;
+    if (before && sameText(essence(before), essence(status)) && nowMs < dueMs) return dueMs - nowMs;
+    await this.#write(policy, status, before, health);
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** Writes the verdict on health alone, and leaves the figures as they were. */
+  async publishHealth(policy: CollectorVersionPolicy, health: Health, targetVersion: string | undefined): Promise<number> {
+    const before = this.#written ?? policy.status;
+    const { generation } = policy.metadata;
+    const now = isoTime(this.#options.clock.now());
+    const status: CollectorVersionPolicyStatus = {
+      ...before,
+      observedGeneration: generation,
+      ...(targetVersion === undefined ? {} : { targetVersion }),
+      summary: { ...before?.summary, state: stateWord(health) },
+      conditions: describeConditions(before?.conditions, health, undefined, generation, now),
+    };
+    return this.publish(policy, status, health);
+  }
+
+  async #write(
+    policy: CollectorVersionPolicy,
+    status: CollectorVersionPolicyStatus,
+    before: CollectorVersionPolicyStatus | undefined,
+    health: Health,
+  ): Promise<void> {
+    const { host, clock, owner } = this.#options;
+    try {
+      await host.writeStatus('CollectorVersionPolicy', { ...policy, status });
+    } catch (error) {
+      // Somebody changed or deleted the resource meanwhile: the host will tell, and the next status is about that.
+      if (error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone')) return;
+      throw error;
+    }
+    this.#written = status;
+    this.#writtenAtMs = clock.monotonic();
+    const was = findCondition(before?.conditions, 'Ready');
+    if (was?.reason !== health.reason || was.status !== health.ready) {
+      const type = health.stalled ? 'Warning' : 'Normal';
+      host.events.publish(owner, { type, reason: health.reason, message: health.message });
+    }
+  }
+}
+
+/** What is written at once: everything but figures, and the words that only repeat them. */
+function essence(status: CollectorVersionPolicyStatus): unknown {
+  const { observedGeneration, lastHandledReconcileAt, targetVersion, rollout, history, conditions } = status;
+  const verdicts = conditions?.map((condition) => {
+    const { type, status, reason, observedGeneration } = condition;
+    return { type, status, reason, observedGeneration };
+  });
+  return { observedGeneration, lastHandledReconcileAt, targetVersion, rollout: rollout?.id, history, verdicts };
+}
+
+function sameText(left: unknown, right: unknown): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}

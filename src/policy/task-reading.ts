@@ -1,0 +1,74 @@
+/** Reads the status of tasks in the background (4.8), a bounded number at once; readings wait until a decision took them in. */
+import type { Clock } from '../base/clock.ts';
+import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
+import { ServiceError } from '../service/service-error.ts';
+import type { UpgradeService } from '../service/upgrade-service.ts';
+import type { TaskReading } from './attempt.ts';
+import type { TaskReads } from './watch-plan.ts';
+
+/** More than fit the budget would only wait in line. */
+const maxAtOnce = 8;
+
+export interface TaskReadingsOptions {
+  readonly clock: Clock;
+  readonly onNews: () => void;
+  readonly onProblem: (error: LogfleetError) => void;
+}
+
+export class TaskReadings {
+  readonly #options: TaskReadingsOptions;
+  readonly #abort = new AbortController();
+  readonly #underWay = new Set<string>();
+  readonly #readings = new Map<string, TaskReading>();
+  readonly #reads = new Map<string, TaskReads>();
+
+  constructor(options: TaskReadingsOptions) {
+    this.#options = options;
+  }
+
+  get readings(): ReadonlyMap<string, TaskReading> {
+    return this.#readings;
+  }
+
+  /** How often and when last each collector's open task was read. */
+  get reads(): ReadonlyMap<string, TaskReads> {
+    return this.#reads;
+  }
+
+  acknowledge(taken: ReadonlyMap<string, TaskReading>): void {
+    for (const [id, reading] of taken) if (this.#readings.get(id) === reading) this.#readings.delete(id);
+  }
+
+  /** The attempt has ended: the next one of this collector is counted anew. */
+  forget(collectorId: string): void {
+    this.#reads.delete(collectorId);
+    this.#readings.delete(collectorId);
+  }
+
+  read(service: UpgradeService, collectorId: string, taskId: string): void {
+    if (this.#underWay.has(collectorId) || this.#underWay.size >= maxAtOnce) return;
+    this.#underWay.add(collectorId);
+    void this.#read(service, collectorId, taskId);
+  }
+
+  close(): void {
+    this.#abort.abort(new Error('the policy is no longer looked after'));
+  }
+
+  async #read(service: UpgradeService, collectorId: string, taskId: string): Promise<void> {
+    try {
+      const { value } = await service.getTask(taskId, { signal: this.#abort.signal });
+      this.#readings.set(collectorId, { kind: 'task', task: value });
+    } catch (thrown) {
+      if (this.#abort.signal.aborted) return;
+      const error = asLogfleetError(thrown);
+      if (error instanceof ServiceError && error.status === 404) this.#readings.set(collectorId, { kind: 'notFound' });
+      else this.#options.onProblem(error);
+    } finally {
+      this.#underWay.delete(collectorId);
+    }
+    const count = (this.#reads.get(collectorId)?.count ?? 0) + 1;
+    this.#reads.set(collectorId, { count, lastMs: this.#options.clock.monotonic() });
+    this.#options.onNews();
+  }
+}
