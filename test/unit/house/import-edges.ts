@@ -1,0 +1,79 @@
+/** Who may import whom, as a table, and what breaks it. ARCHITECTURE.md gives the reasons. */
+import { dirname, posix } from 'node:path';
+import type { SourceFile } from './source-file.ts';
+
+/** `host` is the port; its adapters are parts of their own, which only `cli` may import. */
+export type Part =
+  | 'cli'
+  | 'policy'
+  | 'fleet'
+  | 'account'
+  | 'controller'
+  | 'host'
+  | 'host/kubernetes'
+  | 'host/directory'
+  | 'service'
+  | 'api'
+  | 'base'
+  | 'simulator';
+
+interface Leave {
+  /** Parts that it may import besides itself. */
+  readonly parts: readonly Part[];
+  /** Libraries. The inner parts have none, so that they stay what a test can run by the thousand. */
+  readonly libraries: readonly string[];
+}
+
+const all: readonly Part[] = [
+  ...(['policy', 'fleet', 'account', 'controller', 'host', 'host/kubernetes', 'host/directory'] as const),
+  ...(['service', 'api', 'base', 'simulator'] as const),
+];
+
+export const leaves: Readonly<Record<Part, Leave>> = {
+  cli: { parts: all, libraries: ['commander', 'yaml', '@kubernetes/client-node'] },
+  policy: { parts: ['fleet', 'account', 'service', 'api', 'base', 'controller', 'host'], libraries: [] },
+  fleet: { parts: ['account', 'service', 'api', 'base'], libraries: [] },
+  account: { parts: ['host', 'service', 'base'], libraries: [] },
+  controller: { parts: ['host', 'api', 'base'], libraries: [] },
+  host: { parts: ['api', 'base'], libraries: [] },
+  'host/kubernetes': { parts: ['host', 'api', 'base'], libraries: ['@kubernetes/client-node', 'undici'] },
+  'host/directory': { parts: ['host', 'api', 'base'], libraries: ['yaml'] },
+  service: { parts: ['base'], libraries: ['undici'] },
+  api: { parts: ['base'], libraries: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
+  base: { parts: [], libraries: ['pino', 'prom-client'] },
+  simulator: { parts: ['base'], libraries: ['ajv', 'selfsigned', 'yaml'] },
+};
+
+/** The part that a file of `src` belongs to; undefined for a folder that the table does not know. */
+export function partOf(path: string): Part | undefined {
+  const [, folder = '', inner = ''] = path.split('/');
+  if (folder === 'main.ts') return 'cli';
+  const part = folder === 'host' && !inner.endsWith('.ts') ? `${folder}/${inner}` : folder;
+  return Object.hasOwn(leaves, part) ? (part as Part) : undefined;
+}
+
+/** One sentence for each import that the table does not allow. */
+export function edgeViolations(file: SourceFile): string[] {
+  const part = partOf(file.path);
+  if (!part) return [`${file.path}: its folder is not in the table of import edges`];
+  return file.imports.flatMap(({ specifier, line }) => {
+    const reason = refusal(part, file.path, specifier);
+    return reason === undefined ? [] : [`${file.path}:${line}: ${reason}`];
+  });
+}
+
+function refusal(part: Part, path: string, specifier: string): string | undefined {
+  if (specifier.startsWith('node:')) return undefined;
+  if (!specifier.startsWith('.')) {
+    const library = libraryOf(specifier);
+    return leaves[part].libraries.includes(library) ? undefined : `${part} may not import the library ${library}`;
+  }
+  const target = posix.join(dirname(path), specifier);
+  const imported = target.startsWith('src/') ? partOf(target) : undefined;
+  if (!imported) return `${target} is no part of src`;
+  return imported === part || leaves[part].parts.includes(imported) ? undefined : `${part} may not import ${imported}`;
+}
+
+function libraryOf(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+}

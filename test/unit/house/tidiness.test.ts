@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parseSource, pathsBelow, readText, sourcesBelow } from './source-file.ts';
+import { leftovers, nameViolations, shapeViolations } from './tidiness.ts';
+
+const folders = ['src', 'test', 'scripts', 'tools', 'bench', 'demo'].filter((folder) => existsSync(folder));
+
+describe('tidiness', () => {
+  test('names of files are nouns in kebab-case that say what is inside', () => {
+    expect(folders.flatMap((folder) => pathsBelow(folder)).flatMap(nameViolations)).toEqual([]);
+  });
+
+  test('files of src open with what they are for, and are not too long', () => {
+    const written = sourcesBelow('src').filter(({ path }) => !path.startsWith('src/api/generated/'));
+    expect(written.flatMap(shapeViolations)).toEqual([]);
+  });
+
+  test('nothing is left for later, and every test runs', () => {
+    expect(folders.flatMap(sourcesBelow).flatMap(leftovers)).toEqual([]);
+  });
+
+  test.each([
+    ['src/base/utils.ts', 'says nothing'],
+    ['src/api/types.ts', 'says nothing'],
+    ['src/policy/common/a.ts', 'says nothing'],
+    ['src/base/workQueue.ts', 'kebab-case'],
+    ['test/unit/Queue.test.ts', 'kebab-case'],
+  ])('%s is refused', (path, reason) => {
+    expect(nameViolations(path)).toEqual([expect.stringContaining(reason)]);
+  });
+
+  test('a file without an opening comment and one of 500 lines are refused', () => {
+    expect(shapeViolations(parseSource('src/a.ts', 'export {};\n'))).toEqual([expect.stringContaining('open it')]);
+    const long = `/** Long. */\n${'export {};\n'.repeat(500)}`;
+    expect(shapeViolations(parseSource('src/a.ts', long))).toEqual([expect.stringContaining('501 lines')]);
+  });
+
+  test.each([
+    [`// ${'TODO'}: more`, 'left for later'],
+    [`test.${'skip'}('a', () => {});`, 'test.skip'],
+    [`describe.concurrent.${'only'}('a', () => {});`, 'describe.only'],
+    [`import { setTimeout } from 'node:timers/promises';`, 'virtual clock'],
+  ])('%s is refused', (text, reason) => {
+    expect(leftovers(parseSource('test/unit/a.test.ts', text))).toEqual([expect.stringContaining(reason)]);
+  });
+
+  test('texts and members that only look like leftovers are allowed', () => {
+    const text = `const note = 'TODO'; iterator.skip(1); options.only = true; /* not todo */`;
+    expect(leftovers(parseSource('test/unit/a.test.ts', text))).toEqual([]);
+  });
+});
+
+describe('ARCHITECTURE.md', () => {
+  test('names every folder of src', () => {
+    const page = readText('ARCHITECTURE.md');
+    const parts = new Set(pathsBelow('src').map((path) => path.split('/').slice(0, -1).join('/')));
+    const topOrAdapter = [...parts].filter((part) => /^src\/(?:[a-z]+|host\/[a-z]+)$/.test(part));
+    expect(topOrAdapter.filter((part) => !page.includes(`${part.replace(/^src\//, '')}/`))).toEqual([]);
+  });
+});
