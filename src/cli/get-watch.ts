@@ -74,7 +74,10 @@ class ScreenPresenter implements Presenter {
   }
 }
 
-/** The resources that are new or differ from what was shown last, by what `textOf` makes of them; and those that went. */
+/**
+ * The resources that are new or differ from what was shown last, by what `textOf` makes of them; and those that went. One that
+ * was made again under its name is a change.
+ */
 class ChangeFilter {
   #shown = new Map<string, { readonly resource: AnyResource; readonly text: string }>();
   readonly #textOf: (resource: AnyResource) => string;
@@ -89,14 +92,16 @@ class ChangeFilter {
   } {
     const before = this.#shown;
     this.#shown = new Map(
-      resources.map((resource) => [resource.metadata.uid, { resource, text: this.#textOf(resource) }]),
+      resources.map((resource) => [identify(resource), { resource, text: this.#textOf(resource) }]),
     );
-    const changed = resources.filter(
-      ({ metadata }) => before.get(metadata.uid)?.text !== this.#shown.get(metadata.uid)?.text,
-    );
-    const gone = [...before].filter(([uid]) => !this.#shown.has(uid)).map(([, { resource }]) => resource);
-    return { changed, gone };
+    const changed = [...this.#shown].filter(([id, { text }]) => before.get(id)?.text !== text);
+    const gone = [...before].filter(([id]) => !this.#shown.has(id)).map(([, { resource }]) => resource);
+    return { changed: changed.map(([, { resource }]) => resource), gone };
   }
+}
+
+function identify({ kind, metadata }: AnyResource): string {
+  return `${kind}/${metadata.namespace}/${metadata.name}`;
 }
 
 class LinePresenter implements Presenter {

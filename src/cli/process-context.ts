@@ -43,8 +43,9 @@ function output(stream: NodeJS.WriteStream): Output {
     },
     isTTY: stream.isTTY === true,
     colour: stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
-    columns: () => stream.columns ?? 80,
-    rows: () => stream.rows ?? 24,
+    // A terminal that was never told its size says 0.
+    columns: () => stream.columns || 80,
+    rows: () => stream.rows || 24,
   };
 }
 

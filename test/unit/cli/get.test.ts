@@ -91,6 +91,18 @@ describe('get', () => {
     }
   });
 
+  it('adds the message of Ready for -o wide, also for one resource', async () => {
+    for (const name of [undefined, 'production']) {
+      const given = { kind: 'cvp', ...(name === undefined ? {} : { name }), options: { output: 'wide' as const } };
+      const { stdout } = await run(new MemoryReader([production]), given);
+      expect(stdout.split('\n')).toEqual([
+        'NAME         TARGET     UPDATED   IN PROGRESS   FAILED   STATE        AGE    MESSAGE',
+        'production   19.500-1   180/197   6             2        RollingOut   125m   9 collectors are still to be upgraded.',
+        '',
+      ]);
+    }
+  });
+
   it('finds a name in any namespace of a directory', async () => {
     const { stdout } = await run(new MemoryReader([elsewhere, staging], { everyNamespace: true }), {
       kind: 'cvp',
