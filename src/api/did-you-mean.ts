@@ -19,17 +19,25 @@ export function nearest(written: string, known: readonly string[]): string | und
 /** Longest text that is compared letter by letter; nobody's slip of the hand is longer. */
 const longestCompared = 64;
 
-/** How many letters have to be put in, left out or replaced to make one text of the other (Levenshtein). */
+/** How many letters have to be put in, left out, replaced or swapped to make one text of the other. */
 function editDistance(left: string, right: string): number {
   if (left.length > longestCompared || right.length > longestCompared) return longestCompared;
+  let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i++) {
     const next = [i];
     for (let j = 1; j <= right.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const replaced = at(row, j - 1) + (left[i - 1] === right[j - 1] ? 0 : 1);
+      const isSwapped = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1];
+      const swapped = isSwapped ? at(before, j - 2) + 1 : Number.POSITIVE_INFINITY;
+      next.push(Math.min(replaced, at(row, j) + 1, at(next, j - 1) + 1, swapped));
     }
+    before = row;
     row = next;
   }
-  return row[right.length] ?? 0;
+  return at(row, right.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Number.POSITIVE_INFINITY;
 }
