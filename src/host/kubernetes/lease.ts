@@ -31,9 +31,9 @@ export const leaseDurationMs = 15_000;
 /** How long we ourselves go on without a renewal. */
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
-/** After a renewal that failed: there is time for several before the deadline. */
-const hurriedRetryMs = 1_000;
-const callDeadlineMs = 3_000;
+/** After a renewal that failed, and for one call: two that get no answer still leave time for a third before the deadline. */
+const hurriedRetryMs = 500;
+const callDeadlineMs = 2_500;
 
 interface LeaseSpec {
   readonly holderIdentity?: string;

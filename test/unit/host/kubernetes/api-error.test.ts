@@ -1,0 +1,76 @@
+/** Every answer of an API server is classified, and says how to go on. */
+import { expect, test } from 'vitest';
+import { errorOfAnswer } from '../../../../src/host/kubernetes/api-error.ts';
+import { resourceOfPath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { readLines } from '../../../../src/host/kubernetes/api-transport.ts';
+
+test.each([
+  [400, 'host.invalid', { kind: 'bug' }],
+  [401, 'host.unauthorized', { kind: 'stall' }],
+  [403, 'host.forbidden', { kind: 'stall' }],
+  [404, 'host.gone', { kind: 'wait' }],
+  [409, 'host.conflict', { kind: 'backoff' }],
+  [410, 'host.expired', { kind: 'backoff' }],
+  [422, 'host.invalid', { kind: 'bug' }],
+  [429, 'host.throttled', { kind: 'backoff' }],
+  [500, 'host.unavailable', { kind: 'backoff' }],
+  [504, 'host.unavailable', { kind: 'backoff' }],
+] as const)('%i is %s', (status, code, handling) => {
+  expect(errorOfAnswer({ status, headers: {}, body: undefined }, 'GET /x')).toMatchObject({ code, handling });
+});
+
+test.each([
+  ['3', { kind: 'retryAfter', delayMs: 3_000 }],
+  ['86400', { kind: 'retryAfter', delayMs: 30_000 }],
+  ['-1', { kind: 'backoff' }],
+  ['Wed, 21 Oct 2026 07:28:00 GMT', { kind: 'backoff' }],
+] as const)('Retry-After: %s is %o', (value, handling) => {
+  expect(errorOfAnswer({ status: 429, headers: { 'retry-after': value }, body: '' }, 'GET /x').handling).toEqual(
+    handling,
+  );
+});
+
+test('a message names the request and what the server said, in bounds', () => {
+  const body = { kind: 'Status', message: `leases is forbidden ${'x'.repeat(5_000)}` };
+  const { message } = errorOfAnswer({ status: 403, headers: {}, body }, 'GET /apis/x');
+  expect(message).toContain('GET /apis/x');
+  expect(message).toContain('leases is forbidden');
+  expect(message.length).toBeLessThan(700);
+});
+
+test.each([
+  ['/api/v1/namespaces/logging/secrets/log-service', 'secrets'],
+  ['/apis/logfleet.dev/v1alpha1/collectorversionpolicies', 'collectorversionpolicies'],
+  ['/apis/logfleet.dev/v1alpha1/namespaces/a/collectorversionpolicies/b/status', 'collectorversionpolicies/status'],
+  ['/apis/coordination.k8s.io/v1/namespaces/a/leases/b', 'leases'],
+])('%s is about %s', (path, resource) => {
+  expect(resourceOfPath(path)).toBe(resource);
+});
+
+async function* chunksOf(text: string, size: number): AsyncGenerator<Uint8Array, void> {
+  const bytes = Buffer.from(text);
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+async function collect(lines: AsyncIterable<unknown>): Promise<unknown[]> {
+  const collected: unknown[] = [];
+  for await (const line of lines) collected.push(line);
+  return collected;
+}
+
+test('lines of a watch are whole, wherever the network cuts them', async () => {
+  const text = '{"type":"ADDED","object":{"note":"schlüssel €"}}\n\n{"type":"DELETED"}\n';
+  for (let size = 1; size <= text.length; size++) {
+    expect(await collect(readLines(chunksOf(text, size)))).toEqual([
+      { type: 'ADDED', object: { note: 'schlüssel €' } },
+      { type: 'DELETED' },
+    ]);
+  }
+});
+
+test.each(['{"type":"ADDED"}\n{"type":', '{"type":"ADDED"}\nno JSON\n'])(
+  'a watch that says %j is broken',
+  async (text) => {
+    await expect(collect(readLines(chunksOf(text, 7)))).rejects.toThrow();
+  },
+);

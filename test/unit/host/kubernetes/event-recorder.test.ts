@@ -1,0 +1,133 @@
+/** Events tell people, and hold up nobody. */
+import { expect, test } from 'vitest';
+import type { OwnerRef } from '../../../../src/host/host.ts';
+import { EventRecorder } from '../../../../src/host/kubernetes/event-recorder.ts';
+import { clientOf, createPolicy, createWorld, ownerOf, surroundings, type World } from './world.ts';
+
+interface Setting {
+  readonly world: World;
+  readonly recorder: EventRecorder;
+  readonly owner: OwnerRef;
+}
+
+function setting(): Setting {
+  const world = createWorld();
+  const recorder = new EventRecorder({ ...surroundings(world), client: clientOf(world), identity: 'operator-0' });
+  return { world, recorder, owner: ownerOf(createPolicy(world, 'production')) };
+}
+
+interface KubeEvent {
+  readonly reason: string;
+  readonly note: string;
+  readonly series?: { readonly count: number };
+  readonly [member: string]: unknown;
+}
+
+function events({ world }: Setting): readonly KubeEvent[] {
+  return world.server.store.objects('events.k8s.io/v1/events') as unknown as KubeEvent[];
+}
+
+test('an event is about its owner and says who speaks', async () => {
+  const at = setting();
+  at.recorder.publish(at.owner, { type: 'Normal', reason: 'RolloutStarted', message: 'to 19.500-1' });
+  await at.world.clock.advance(100);
+  expect(events(at)).toMatchObject([
+    {
+      metadata: { namespace: 'logging' },
+      type: 'Normal',
+      reason: 'RolloutStarted',
+      note: 'to 19.500-1',
+      reportingController: 'logfleet.dev/operator',
+      reportingInstance: 'operator-0',
+      regarding: { kind: 'CollectorVersionPolicy', name: 'production', namespace: 'logging', uid: at.owner.uid },
+    },
+  ]);
+});
+
+test('what is said again raises a count, until ten minutes have passed in silence', async () => {
+  const at = setting();
+  for (let time = 0; time < 3; time++) {
+    at.recorder.publish(at.owner, { type: 'Warning', reason: 'Stalled', message: 'the Secret is missing' });
+    await at.world.clock.advance(300_000);
+  }
+  expect(events(at).map(({ series }) => series?.count)).toEqual([3]);
+  await at.world.clock.advance(600_000);
+  at.recorder.publish(at.owner, { type: 'Warning', reason: 'Stalled', message: 'the Secret is missing' });
+  await at.world.clock.advance(100);
+  expect(events(at).map(({ series }) => series?.count)).toEqual([3, undefined]);
+});
+
+test('one owner gets 25 in a row and then one in 12 s; others are not held up', async () => {
+  const at = setting();
+  for (let number = 0; number < 100; number++) {
+    at.recorder.publish(at.owner, { type: 'Normal', reason: 'Noise', message: String(number) });
+  }
+  await at.world.clock.advance(1_000);
+  expect(events(at)).toHaveLength(25);
+  at.recorder.publish(ownerOf(createPolicy(at.world, 'second')), { type: 'Normal', reason: 'Quiet', message: 'heard' });
+  await at.world.clock.advance(11_000);
+  expect(events(at)).toHaveLength(26);
+  for (let number = 0; number < 3; number++) {
+    at.recorder.publish(at.owner, { type: 'Normal', reason: 'Noise', message: `later ${number}` });
+  }
+  await at.world.clock.advance(1_000);
+  expect(events(at)).toHaveLength(27);
+});
+
+test('publishing never waits, and memory has its bounds while the server is silent', async () => {
+  const at = setting();
+  at.world.server.onRequest = () => ({ kind: 'stall', when: 'before' });
+  for (let number = 0; number < 5_000; number++) {
+    const owner = { ...at.owner, uid: `uid-${number}` };
+    at.recorder.publish(owner, { type: 'Normal', reason: 'Noise', message: String(number) });
+  }
+  at.world.server.onRequest = () => undefined;
+  await at.world.clock.advance(60_000);
+  expect(events(at).length).toBeGreaterThanOrEqual(200);
+  expect(events(at).length).toBeLessThanOrEqual(201);
+});
+
+test.each(['before', 'after'] as const)(
+  'an answer lost %s the effect makes neither a gap nor a double',
+  async (when) => {
+    const at = setting();
+    let lost = 0;
+    at.world.server.onRequest = () => (lost++ < 2 ? { kind: 'reset', when } : undefined);
+    at.recorder.publish(at.owner, { type: 'Normal', reason: 'RolloutStarted', message: 'once' });
+    await at.world.clock.advance(30_000);
+    expect(events(at)).toHaveLength(1);
+  },
+);
+
+test('what is refused is dropped, and what comes behind it is delivered', async () => {
+  const at = setting();
+  at.world.server.onRequest = ({ sequence }) =>
+    sequence === 1 ? { kind: 'status', status: 403, when: 'before' } : undefined;
+  at.recorder.publish(at.owner, { type: 'Normal', reason: 'First', message: 'refused' });
+  at.recorder.publish(at.owner, { type: 'Normal', reason: 'Second', message: 'delivered' });
+  await at.world.clock.advance(1_000);
+  expect(events(at).map(({ reason }) => reason)).toEqual(['Second']);
+});
+
+test('texts are cut to what the server takes', async () => {
+  const at = setting();
+  at.recorder.publish(at.owner, { type: 'Normal', reason: 'Long', message: 'x'.repeat(5_000) });
+  await at.world.clock.advance(100);
+  expect(events(at)[0]?.note).toHaveLength(1_024);
+});
+
+test('stopping delivers what is queued, for so long and no longer', async () => {
+  const at = setting();
+  at.recorder.publish(at.owner, { type: 'Normal', reason: 'Last', message: 'goodbye' });
+  const stopped = at.recorder.stop(2_000);
+  await at.world.clock.advance(2_000);
+  await stopped;
+  expect(events(at)).toHaveLength(1);
+  const silent = setting();
+  silent.world.server.onRequest = () => ({ kind: 'stall', when: 'before' });
+  silent.recorder.publish(silent.owner, { type: 'Normal', reason: 'Last', message: 'unheard' });
+  const given = silent.recorder.stop(2_000);
+  await silent.world.clock.advance(2_000);
+  await given;
+  expect(events(silent)).toHaveLength(0);
+});

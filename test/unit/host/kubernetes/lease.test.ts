@@ -1,0 +1,278 @@
+/** Of several processes one leads, and knows when it does no longer. */
+import { expect, test } from 'vitest';
+import { seededRandom } from '../../../../src/base/random.ts';
+import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
+import { leasePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import {
+  LeaseElection,
+  leaseDurationMs,
+  renewDeadlineMs,
+  soleLeadership,
+} from '../../../../src/host/kubernetes/lease.ts';
+import type { MemoryApiClient } from '../../../support/memory-api-server.ts';
+import { createWorld, ProcessClock, surroundings, type World } from './world.ts';
+
+const namespace = 'logfleet-system';
+const path = leasePath(namespace, 'operator');
+/** A follower looks every 2 s, spread by a tenth, and every request takes a few milliseconds. */
+const lookMs = 2_300;
+
+class Candidate {
+  readonly api: MemoryApiClient;
+  readonly clock: ProcessClock;
+  readonly election: LeaseElection;
+
+  constructor(world: World, name: string, seed: number) {
+    this.api = world.server.client(name);
+    this.clock = new ProcessClock(world.clock);
+    const around = { ...surroundings(world, this.clock), random: seededRandom(seed) };
+    const client = new ApiClient({ ...around, api: this.api });
+    this.election = new LeaseElection({ ...around, client, namespace, name: 'operator', identity: name });
+  }
+
+  /** As after SIGSTOP: neither timers nor answers reach it. */
+  stop(): void {
+    this.clock.stop();
+    this.api.freeze();
+  }
+
+  wake(): void {
+    this.api.thaw();
+    this.clock.wake();
+  }
+
+  kill(): void {
+    this.clock.stop();
+    this.api.kill();
+  }
+}
+
+async function pair(): Promise<{ world: World; first: Candidate; second: Candidate }> {
+  const world = createWorld();
+  const [first, second] = [new Candidate(world, 'first', 1), new Candidate(world, 'second', 2)];
+  first.election.start();
+  await world.clock.advance(100);
+  second.election.start();
+  await world.clock.advance(100);
+  return { world, first, second };
+}
+
+function holder(world: World): string {
+  const spec = world.server.get(path)?.spec as { holderIdentity: string } | undefined;
+  return spec?.holderIdentity.split('_')[0] ?? 'no lease';
+}
+
+test('the first leads at once, the second follows for as long as the first renews', async () => {
+  const { world, first, second } = await pair();
+  expect(first.election.isLeader()).toBe(true);
+  expect(first.election.term()).toBe(1);
+  expect(first.election.tookOverByForce()).toBe(false);
+  await world.clock.advance(600_000);
+  expect(first.election.isLeader()).toBe(true);
+  expect(first.election.term()).toBe(1);
+  expect(second.election.isLeader()).toBe(false);
+  expect(second.election.term()).toBe(0);
+});
+
+test('the lease reads as kubectl and others expect it', async () => {
+  const { world } = await pair();
+  const spec = world.server.get(path)?.spec as Record<string, unknown>;
+  expect(spec.leaseDurationSeconds).toBe(15);
+  expect(spec.leaseTransitions).toBe(0);
+  expect(spec.holderIdentity).toMatch(/^first_[0-9a-f]{8}$/);
+  expect(spec.renewTime).toMatch(/^2026-11-01T00:00:0\d\.\d{6}Z$/);
+});
+
+test('a lease that is given back is taken within one look, and not by force', async () => {
+  const { world, first, second } = await pair();
+  const released = first.election.release();
+  expect(first.election.isLeader()).toBe(false);
+  await world.clock.advance(lookMs);
+  await released;
+  expect(second.election.isLeader()).toBe(true);
+  expect(second.election.tookOverByForce()).toBe(false);
+});
+
+test('a leader that is killed is replaced when its lease has run out, by force', async () => {
+  const { world, first, second } = await pair();
+  first.kill();
+  await world.clock.advance(leaseDurationMs - lookMs);
+  expect(second.election.isLeader()).toBe(false);
+  await world.clock.advance(3 * lookMs);
+  expect(second.election.isLeader()).toBe(true);
+  expect(second.election.tookOverByForce()).toBe(true);
+  expect(second.election.term()).toBe(1);
+});
+
+test('a leader that was stopped past its lease knows it on waking, before anything else runs', async () => {
+  const { world, first, second } = await pair();
+  first.stop();
+  await world.clock.advance(60_000);
+  expect(second.election.isLeader()).toBe(true);
+  expect(first.election.isLeader()).toBe(false);
+  const heard: boolean[] = [];
+  first.election.subscribe(() => heard.push(first.election.isLeader()));
+  first.wake();
+  await world.clock.advance(60_000);
+  expect(heard).toEqual([false]);
+  expect(first.election.isLeader()).toBe(false);
+  expect(second.election.term()).toBe(1);
+});
+
+test('a leader that was stopped while nobody took over begins a new term', async () => {
+  const world = createWorld();
+  const only = new Candidate(world, 'only', 1);
+  only.election.start();
+  await world.clock.advance(100);
+  only.stop();
+  await world.clock.advance(renewDeadlineMs + 1);
+  expect(only.election.isLeader()).toBe(false);
+  only.wake();
+  await world.clock.advance(lookMs);
+  expect(only.election.isLeader()).toBe(true);
+  expect(only.election.term()).toBe(2);
+  expect(only.election.tookOverByForce()).toBe(false);
+});
+
+test('a leader that is cut off ceases to lead 5 s before anybody else may start', async () => {
+  const { world, first, second } = await pair();
+  first.api.partition();
+  let ceasedAtMs = Number.NaN;
+  let beganAtMs = Number.NaN;
+  first.election.subscribe(() => {
+    ceasedAtMs = world.clock.monotonic();
+  });
+  second.election.subscribe(() => {
+    beganAtMs = world.clock.monotonic();
+  });
+  await world.clock.advance(30_000);
+  expect(first.election.isLeader()).toBe(false);
+  expect(second.election.isLeader()).toBe(true);
+  expect(beganAtMs - ceasedAtMs).toBeGreaterThan(4_900);
+  first.api.heal();
+  await world.clock.advance(30_000);
+  expect(first.election.isLeader()).toBe(false);
+});
+
+test('never two at once, through half an hour of faults, whatever their wall clocks say', async () => {
+  for (let seed = 1; seed <= 8; seed++) {
+    const world = createWorld({ latencyMs: [1, 400] });
+    const random = seededRandom(seed);
+    const candidates = ['a', 'b', 'c'].map((name, index) => new Candidate(world, name, seed * 10 + index));
+    world.server.onRequest = () => {
+      const when = random.next() < 0.5 ? 'before' : 'after';
+      if (random.next() < 0.2) return { kind: 'reset', when };
+      return random.next() < 0.2 ? { kind: 'stall', when } : undefined;
+    };
+    let mostAtOnce = 0;
+    const countLeaders = () => {
+      mostAtOnce = Math.max(mostAtOnce, candidates.filter(({ election }) => election.isLeader()).length);
+    };
+    for (const candidate of candidates) {
+      candidate.clock.skewMs = (random.next() - 0.5) * 86_400_000;
+      candidate.election.subscribe(countLeaders);
+      candidate.election.start();
+    }
+    let led = 0;
+    for (let step = 0; step < 1_800; step++) {
+      const chosen = candidates[Math.floor(random.next() * candidates.length)] as Candidate;
+      if (random.next() < 0.02) chosen.stop();
+      if (random.next() < 0.05) chosen.wake();
+      await world.clock.advance(1_000);
+      countLeaders();
+      led += candidates.filter(({ election }) => election.isLeader()).length;
+    }
+    expect(mostAtOnce).toBe(1);
+    expect(led).toBeGreaterThan(180);
+  }
+});
+
+test('wall clocks that are a day apart change nothing', async () => {
+  const { world, first, second } = await pair();
+  second.clock.skewMs = 86_400_000;
+  first.clock.skewMs = -86_400_000;
+  await world.clock.advance(120_000);
+  expect(first.election.isLeader()).toBe(true);
+  expect(holder(world)).toBe('first');
+});
+
+test.each(['before', 'after'] as const)(
+  'answers lost %s the effect cost neither the lease nor a term',
+  async (when) => {
+    const { world, first, second } = await pair();
+    let number = 0;
+    world.server.onRequest = ({ client }) =>
+      client === 'first' && number++ % 3 === 0 ? { kind: 'reset', when } : undefined;
+    await world.clock.advance(600_000);
+    expect(first.election.isLeader()).toBe(true);
+    expect(first.election.term()).toBe(1);
+    expect(second.election.term()).toBe(0);
+  },
+);
+
+test('a takeover by force is known as such when the answer to it was lost', async () => {
+  const { world, first, second } = await pair();
+  first.kill();
+  let lost = 0;
+  world.server.onRequest = ({ method }) =>
+    method === 'PUT' && lost++ === 0 ? { kind: 'reset', when: 'after' } : undefined;
+  await world.clock.advance(30_000);
+  expect(lost).toBeGreaterThan(1);
+  expect(second.election.isLeader()).toBe(true);
+  expect(second.election.tookOverByForce()).toBe(true);
+});
+
+test('a lease that is deleted under its leader is not taken before it would have run out', async () => {
+  const { world, first, second } = await pair();
+  await world.clock.advance(5_000);
+  first.api.partition();
+  world.server.remove(path);
+  await world.clock.advance(renewDeadlineMs - 2_500);
+  expect(first.election.isLeader()).toBe(true);
+  expect(second.election.isLeader()).toBe(false);
+  await world.clock.advance(30_000);
+  expect(first.election.isLeader()).toBe(false);
+  expect(second.election.isLeader()).toBe(true);
+  expect(second.election.tookOverByForce()).toBe(true);
+});
+
+test('a renewal that gets no answer is given up in time for others', async () => {
+  const { world, first } = await pair();
+  let stalls = 2;
+  world.server.onRequest = ({ client }) =>
+    client === 'first' && stalls-- > 0 ? { kind: 'stall', when: 'before' } : undefined;
+  await world.clock.advance(60_000);
+  expect(stalls).toBeLessThan(0);
+  expect(first.election.term()).toBe(1);
+  expect(first.election.isLeader()).toBe(true);
+});
+
+test('a release in the middle of a first attempt leaves the lease free', async () => {
+  const world = createWorld({ latencyMs: [100, 100] });
+  const candidate = new Candidate(world, 'candidate', 1);
+  candidate.election.start();
+  await world.clock.advance(170);
+  expect(world.server.get(path)).toBeDefined();
+  expect(candidate.election.isLeader()).toBe(false);
+  const released = candidate.election.release();
+  await world.clock.advance(1_000);
+  await released;
+  expect(holder(world)).toBe('');
+});
+
+test('a release leaves a lease alone that somebody else has taken meanwhile', async () => {
+  const { world, first, second } = await pair();
+  first.stop();
+  await world.clock.advance(30_000);
+  first.wake();
+  const released = first.election.release();
+  await world.clock.advance(1_000);
+  await released;
+  expect(holder(world)).toBe('second');
+  expect(second.election.isLeader()).toBe(true);
+});
+
+test('without election there is always one, and nothing is known of the one before', () => {
+  const leadership = soleLeadership();
+  expect([leadership.isLeader(), leadership.term(), leadership.tookOverByForce()]).toEqual([true, 1, true]);
+});

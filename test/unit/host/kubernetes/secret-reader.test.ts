@@ -1,0 +1,30 @@
+/** Secrets are read by name, decoded, and cannot be printed. */
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { KubernetesSecretReader } from '../../../../src/host/kubernetes/secret-reader.ts';
+import { clientOf, codeOf, createWorld, resolved } from './world.ts';
+
+const key = { namespace: 'logging', name: 'log-service' };
+
+test('members are decoded, and their text shows only where it is asked for', async () => {
+  const world = createWorld();
+  const data = { accessKey: Buffer.from('schlüssel').toString('base64') };
+  world.server.create('/api/v1/namespaces/logging/secrets', { metadata: { name: 'log-service' }, data });
+  const secret = await resolved(world, new KubernetesSecretReader(clientOf(world)).get(key));
+  expect(secret?.get('accessKey')?.reveal()).toBe('schlüssel');
+  expect(`${inspect(secret)}${JSON.stringify([...(secret ?? [])])}`).not.toContain('schlüssel');
+});
+
+test('a Secret without members is one', async () => {
+  const world = createWorld();
+  world.server.create('/api/v1/namespaces/logging/secrets', { metadata: { name: 'log-service' } });
+  expect(await resolved(world, new KubernetesSecretReader(clientOf(world)).get(key))).toEqual(new Map());
+});
+
+test('no Secret is no error, anything else is', async () => {
+  const world = createWorld();
+  const reader = new KubernetesSecretReader(clientOf(world));
+  expect(await resolved(world, reader.get(key))).toBeUndefined();
+  world.server.onRequest = () => ({ kind: 'status', status: 403, when: 'before' });
+  expect(await codeOf(resolved(world, reader.get(key)))).toBe('host.forbidden');
+});

@@ -1,0 +1,126 @@
+/** Status writes are optimistic, and whoever wrote reads what was written. */
+import { expect, test } from 'vitest';
+import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
+import { codeOf, createPolicy, createWorld, hostOf, policies, resolved, retarget, type World } from './world.ts';
+
+const key = { namespace: 'logging', name: 'production' };
+const path = resourcePath(policies, 'logging', 'production');
+
+async function setting(): Promise<{ world: World; host: KubernetesHost }> {
+  const world = createWorld();
+  createPolicy(world, 'production');
+  const host = hostOf(world);
+  host.start();
+  await world.clock.advance(1_000);
+  return { world, host };
+}
+
+function cached(host: KubernetesHost): CollectorVersionPolicy {
+  return host.resources(policies).get(key) as CollectorVersionPolicy;
+}
+
+function withTarget(policy: CollectorVersionPolicy, targetVersion: string): CollectorVersionPolicy {
+  return { ...policy, status: { ...policy.status, targetVersion } as NonNullable<CollectorVersionPolicy['status']> };
+}
+
+function write(world: World, host: KubernetesHost, targetVersion: string): Promise<CollectorVersionPolicy> {
+  return resolved(world, host.writeStatus(policies, withTarget(cached(host), targetVersion)));
+}
+
+test('what was written is read at once, and one can go on from it without waiting for the watch', async () => {
+  const { world, host } = await setting();
+  world.server.onWatchEvent = () => ({ kind: 'drop' });
+  for (const version of ['1.0-1', '1.0-2', '1.0-3']) {
+    const written = await write(world, host, version);
+    expect(written.status?.targetVersion).toBe(version);
+    expect(cached(host)).toEqual(written);
+  }
+  expect(world.server.get(path)?.status).toEqual({ targetVersion: '1.0-3' });
+  expect(world.server.get(path)?.metadata.generation).toBe(1);
+});
+
+test('news of our own writes that comes late does not put them back, and wakes nobody', async () => {
+  const { world, host } = await setting();
+  let heard = 0;
+  host.resources(policies).subscribe(() => {
+    heard++;
+  });
+  world.server.onWatchEvent = () => ({ kind: 'delay', delayMs: 2_000 });
+  await write(world, host, '1.0-1');
+  await write(world, host, '1.0-2');
+  for (let step = 0; step < 50; step++) {
+    await world.clock.advance(100);
+    expect(cached(host).status?.targetVersion).toBe('1.0-2');
+  }
+  expect(heard).toBe(0);
+});
+
+test('a list that was sent before a write and answered after it does not put it back', async () => {
+  const { world, host } = await setting();
+  world.server.onRequest = ({ method, name }) =>
+    method === 'GET' && name === undefined ? { kind: 'delay', delayMs: 10_000 } : undefined;
+  world.server.compact();
+  for (const watch of world.server.watches) watch.expire();
+  await world.clock.advance(7_000);
+  await write(world, host, '1.0-1');
+  for (let step = 0; step < 100; step++) {
+    await world.clock.advance(100);
+    expect(cached(host).status?.targetVersion).toBe('1.0-1');
+  }
+});
+
+test('a change of somebody else after our write comes through', async () => {
+  const { world, host } = await setting();
+  await write(world, host, '1.0-1');
+  retarget(world, 'production', '19.501-1');
+  await world.clock.advance(10);
+  expect(cached(host).spec.target.version).toBe('19.501-1');
+  expect(cached(host).status?.targetVersion).toBe('1.0-1');
+});
+
+test('who writes from what somebody else has changed is told of the conflict', async () => {
+  const { world, host } = await setting();
+  world.server.onWatchEvent = () => ({ kind: 'drop' });
+  retarget(world, 'production', '19.501-1');
+  expect(await codeOf(write(world, host, '1.0-1'))).toBe('host.conflict');
+  expect(world.server.get(path)?.status).toBeUndefined();
+});
+
+test('a resource that was deleted and made again takes no status of the one before', async () => {
+  const { world, host } = await setting();
+  world.server.onWatchEvent = () => ({ kind: 'drop' });
+  world.server.remove(path);
+  createPolicy(world, 'production');
+  expect(await codeOf(write(world, host, '1.0-1'))).toBe('host.conflict');
+});
+
+test('a resource that is gone says so', async () => {
+  const { world, host } = await setting();
+  world.server.onWatchEvent = () => ({ kind: 'drop' });
+  world.server.remove(path);
+  expect(await codeOf(write(world, host, '1.0-1'))).toBe('host.gone');
+});
+
+test('after a write whose answer was lost the next one waits for news', async () => {
+  const { world, host } = await setting();
+  let lost = 0;
+  world.server.onRequest = ({ subresource }) =>
+    subresource === 'status' && lost++ === 0 ? { kind: 'reset', when: 'after' } : undefined;
+  const first = cached(host);
+  expect(await codeOf(resolved(world, host.writeStatus(policies, withTarget(first, '1.0-1'))))).toBe(
+    'host.unreachable',
+  );
+  await world.clock.advance(10);
+  expect(cached(host).status?.targetVersion).toBe('1.0-1');
+  expect(await codeOf(resolved(world, host.writeStatus(policies, withTarget(first, '1.0-2'))))).toBe('host.conflict');
+  expect(await codeOf(write(world, host, '1.0-2'))).toBe('no error');
+});
+
+test('a write that gets no answer is given up', async () => {
+  const { world, host } = await setting();
+  world.server.onRequest = ({ subresource }) =>
+    subresource === 'status' ? { kind: 'stall', when: 'before' } : undefined;
+  expect(await codeOf(write(world, host, '1.0-1'))).toBe('host.unreachable');
+});
