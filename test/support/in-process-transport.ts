@@ -20,8 +20,8 @@ export type ServiceDirectory = (origin: string) => InProcessService | undefined;
 export class InProcessTransport implements Transport {
   readonly #serviceAt: ServiceDirectory;
   readonly #clock: Clock;
-  readonly #closing = new AbortController();
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #underWay = new Map<Promise<unknown>, AbortController>();
+  #closed = false;
 
   constructor(serviceAt: ServiceDirectory, clock: Clock) {
     this.#serviceAt = serviceAt;
@@ -33,43 +33,48 @@ export class InProcessTransport implements Transport {
   }
 
   async send(request: TransportRequest): Promise<TransportResponse> {
-    const sending = this.#send(request);
-    this.#underWay.add(sending);
+    const controller = new AbortController();
+    const onAbort = () => controller.abort(request.signal.reason);
+    request.signal.addEventListener('abort', onAbort, { once: true });
+    const sending = this.#send(request, controller.signal);
+    this.#underWay.set(sending, controller);
     try {
       return await sending;
     } finally {
       this.#underWay.delete(sending);
+      request.signal.removeEventListener('abort', onAbort);
     }
   }
 
   async drain(): Promise<void> {
-    await Promise.allSettled(this.#underWay);
-    await this.close();
+    this.#closed = true;
+    await Promise.allSettled(this.#underWay.keys());
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new TransportError('closed', 'the client has been closed'));
+    this.#closed = true;
+    for (const controller of this.#underWay.values()) controller.abort(closedError());
   }
 
   #service(origin: string): InProcessService {
-    this.#closing.signal.throwIfAborted();
+    if (this.#closed) throw closedError();
     const service = this.#serviceAt(origin);
     if (!service) throw new TransportError('nameNotFound', `connecting to ${origin}: ENOTFOUND`);
     return service;
   }
 
-  async #send(request: TransportRequest): Promise<TransportResponse> {
+  async #send(request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
     const service = this.#service(request.origin);
-    request.signal.throwIfAborted();
+    signal.throwIfAborted();
     request.beforeWrite();
-    const { method, path, body, signal } = request;
+    const { method, path, body } = request;
     const headers = { ...request.headers, host: new URL(request.origin).host };
     try {
       const answer = await service.request({
         method,
         path,
         headers,
-        signal: AbortSignal.any([signal, this.#closing.signal]),
+        signal,
         ...(body === undefined ? {} : { body }),
       });
       return {
@@ -83,4 +88,8 @@ export class InProcessTransport implements Transport {
       throw asTransportError(error, 'waiting for the answer');
     }
   }
+}
+
+function closedError(): TransportError {
+  return new TransportError('closed', 'the client has been closed');
 }
