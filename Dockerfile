@@ -1,0 +1,17 @@
+# The image of the operator: Node and the sources, nothing built. Runs as nobody, on a read-only root.
+FROM node:24-bookworm-slim AS packages
+WORKDIR /logfleet
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts --loglevel=error
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /logfleet
+COPY --from=packages /logfleet/node_modules node_modules
+COPY package.json LICENSE ./
+COPY crds crds
+COPY bin bin
+COPY src src
+USER 65532:65532
+ENTRYPOINT ["node", "/logfleet/bin/logfleet.js"]
+CMD ["run"]

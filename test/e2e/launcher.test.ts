@@ -1,0 +1,131 @@
+/** `bin/logfleet.js` as a user's shell and npx start it, also by a Node that could not run logfleet itself. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const launcher = join(root, 'bin/logfleet.js');
+
+/** Makes a Node believe that it is an old one. Does not reach the processes that it starts. */
+const asNode18 = [
+  '--import',
+  'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"18.0.0"}})',
+];
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'logfleet-launcher-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { cwd: directory, env: { ...process.env, ...env } };
+    const child = execFile(program, args, options, (_, stdout, stderr) => {
+      resolve({ status: child.exitCode, stdout, stderr });
+    });
+  });
+}
+
+describe.each([
+  ['Node 24', []],
+  ['an older Node', asNode18],
+])('started by %s', (_, flags) => {
+  test('a command runs on Node 24 from any directory, and its exit status is passed on', async () => {
+    const version = await run(process.execPath, [...flags, launcher, 'version']);
+    expect(version).toMatchObject({ status: 0, stderr: '' });
+    expect(version.stdout).toMatch(/^logfleet \d+\.\d+\.\d+ \(node 24\./);
+    expect(await run(process.execPath, [...flags, launcher, 'no-such-command'])).toMatchObject({
+      status: 2,
+      stdout: '',
+    });
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 0],
+  ] as const)('%s ends what it runs, which tidies up before', async (signal, status) => {
+    const child = spawn(process.execPath, [...flags, launcher, 'simulate', '--collectors', '1'], {
+      cwd: directory,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const { caFile } = JSON.parse(await firstLine(child)) as { readonly caFile: string };
+    child.kill(signal);
+    expect(await once(child, 'exit')).toEqual([status, null]);
+    expect(existsSync(caFile)).toBe(false);
+  });
+});
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('its standard output is no pipe');
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  return line;
+}
+
+describe('an older Node in a checkout without packages', () => {
+  test('says in one line what is missing', async () => {
+    mkdirSync(join(directory, 'bin'));
+    cpSync(launcher, join(directory, 'bin/logfleet.js'));
+    cpSync(join(root, 'package.json'), join(directory, 'package.json'));
+    const { status, stdout, stderr } = await run(process.execPath, [
+      ...asNode18,
+      join(directory, 'bin/logfleet.js'),
+      'version',
+    ]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /^logfleet: this is Node 18\.0\.0, and logfleet needs Node 24 or newer: run "npm ci" in .*\n$/,
+    );
+    expect(stderr.split('\n')).toHaveLength(2);
+  });
+});
+
+describe('npx', () => {
+  test('runs the checkout from another directory, without a build and without asking a registry', async () => {
+    const env = { npm_config_cache: join(directory, 'npm-cache'), npm_config_offline: 'true' };
+    const { status, stdout } = await run('npx', ['--prefix', root, 'logfleet', 'version'], env);
+    expect(stdout).toMatch(/^logfleet \d+\.\d+\.\d+ \(node 24\./);
+    expect(status).toBe(0);
+  });
+});
+
+describe('--help', () => {
+  test('loads commander, and of logfleet only what describes the commands', async () => {
+    const report =
+      'import { registerHooks } from "node:module"; const urls = [];' +
+      'registerHooks({ load(url, context, next) { if (url.startsWith("file:")) urls.push(url); return next(url, context); } });' +
+      'process.on("exit", () => process.stderr.write(JSON.stringify(urls)));';
+    const { status, stderr } = await run(process.execPath, [
+      '--import',
+      `data:text/javascript,${report}`,
+      launcher,
+      '--help',
+    ]);
+    expect(status).toBe(0);
+    const loaded = (JSON.parse(stderr) as string[]).map((url) => fileURLToPath(url).slice(root.length));
+    const packages = loaded.filter((path) => path.startsWith('node_modules/')).map((path) => path.split('/')[1]);
+    expect(new Set(packages)).toEqual(new Set(['commander']));
+    expect(loaded.filter((path) => path.startsWith('src/')).sort()).toEqual([
+      'src/base/clock.ts',
+      'src/base/errors.ts',
+      'src/cli/context.ts',
+      'src/cli/flag-values.ts',
+      'src/cli/process-context.ts',
+      'src/cli/program.ts',
+      'src/cli/usage-error.ts',
+      'src/cli/version.ts',
+      'src/main.ts',
+    ]);
+  });
+});

@@ -1,0 +1,206 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { LogfleetError } from '../../../src/base/errors.ts';
+import { crdsCommand } from '../../../src/cli/crds.ts';
+import { getCommand } from '../../../src/cli/get.ts';
+import { pauseCommand } from '../../../src/cli/pause.ts';
+import { runProgram } from '../../../src/cli/program.ts';
+import { resumeCommand } from '../../../src/cli/resume.ts';
+import { runCommand } from '../../../src/cli/run.ts';
+import { simulateCommand } from '../../../src/cli/simulate.ts';
+import { UsageError } from '../../../src/cli/usage-error.ts';
+import { validateCommand } from '../../../src/cli/validate.ts';
+import { recordingContext } from './recording-context.ts';
+
+vi.mock('../../../src/cli/run.ts', () => ({ runCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/simulate.ts', () => ({ simulateCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/validate.ts', () => ({ validateCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/get.ts', () => ({ getCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/pause.ts', () => ({ pauseCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/resume.ts', () => ({ resumeCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/crds.ts', () => ({ crdsCommand: vi.fn(async () => 0) }));
+
+const commands = ['run', 'simulate', 'validate', 'get', 'pause', 'resume', 'crds', 'version'] as const;
+
+afterEach(() => {
+  vi.clearAllMocks();
+});
+
+/** Runs a command line as a shell would split it. */
+async function run(line: string, env: Record<string, string> = {}) {
+  const context = { ...recordingContext(), env };
+  const status = await runProgram(line.split(' ').filter(Boolean), context);
+  return { status, stdout: context.stdout.text, stderr: context.stderr.text };
+}
+
+describe('help', () => {
+  test('names every command, and goes to stdout', async () => {
+    const { status, stdout, stderr } = await run('--help');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    for (const command of commands) expect(stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'));
+  });
+
+  test.each(commands)('%s: has an example, which the program takes', async (command) => {
+    const { stdout } = await run(`${command} --help`);
+    const examples = [...stdout.matchAll(/logfleet [^|\n]*/g)]
+      .map(([text]) => text)
+      .filter((text) => !text.startsWith('logfleet <'));
+    const lines = examples.slice(1).map((text) => text.replace(/^logfleet /, '').trim());
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) {
+      expect(line.split(' ')[0]).toBe(command);
+      expect(await run(line)).toMatchObject({ status: 0, stderr: '' });
+    }
+  });
+});
+
+describe('flags', () => {
+  test('run: all of them', async () => {
+    await run(
+      'run --kubeconfig k --context c --namespaces a,b --operator-namespace o --no-leader-election ' +
+        '--health-listen :8080 --log-format json --log-level debug',
+    );
+    expect(runCommand).toHaveBeenCalledWith(
+      [],
+      {
+        kubeconfig: 'k',
+        context: 'c',
+        namespaces: ['a', 'b'],
+        operatorNamespace: 'o',
+        leaderElection: false,
+        healthListen: { host: '0.0.0.0', port: 8080 },
+        logFormat: 'json',
+        logLevel: 'debug',
+      },
+      expect.anything(),
+    );
+  });
+
+  test('what is not given is absent, or its default', async () => {
+    await run('run ./manifests');
+    expect(runCommand).toHaveBeenCalledWith(['./manifests'], { logLevel: 'info' }, expect.anything());
+    await run('simulate');
+    const listen = { host: '127.0.0.1', port: 0 };
+    expect(simulateCommand).toHaveBeenCalledWith({ listen, timeScale: 1 }, expect.anything());
+    await run('get');
+    expect(getCommand).toHaveBeenCalledWith(undefined, undefined, { output: 'table' }, expect.anything());
+  });
+
+  test('reach the other commands', async () => {
+    await run('get cvp production -A -w -o json');
+    const shown = { allNamespaces: true, watch: true, output: 'json' };
+    expect(getCommand).toHaveBeenCalledWith('cvp', 'production', shown, expect.anything());
+    await run('pause cvp/a -n logging');
+    expect(pauseCommand).toHaveBeenCalledWith('cvp/a', { namespace: 'logging' }, expect.anything());
+    await run('resume cvp/a --dir d');
+    expect(resumeCommand).toHaveBeenCalledWith('cvp/a', { dir: 'd' }, expect.anything());
+    await run('validate a.yaml -');
+    expect(validateCommand).toHaveBeenCalledWith(['a.yaml', '-'], {}, expect.anything());
+    await run('crds');
+    expect(crdsCommand).toHaveBeenCalledOnce();
+  });
+
+  test('may stand in the environment, where the command line wins', async () => {
+    const env = {
+      LOGFLEET_LISTEN: '[::1]:9',
+      LOGFLEET_TIME_SCALE: '2.5',
+      LOGFLEET_COLLECTORS: '5',
+      LOGFLEET_JOURNAL: '',
+    };
+    await run('simulate --collectors 7', env);
+    expect(simulateCommand).toHaveBeenCalledWith(
+      { listen: { host: '::1', port: 9 }, timeScale: 2.5, collectors: 7 },
+      expect.anything(),
+    );
+  });
+
+  test.each([
+    ['true', true],
+    ['0', false],
+    ['no', false],
+  ])('a switch in the environment may say %s', async (text, watch) => {
+    await run('run d', { LOGFLEET_WATCH: text });
+    expect(runCommand).toHaveBeenCalledWith(['d'], { logLevel: 'info', watch }, expect.anything());
+  });
+});
+
+describe('wrong usage ends with 2 and says what is wrong', () => {
+  test.each([
+    ['', {}, 'Usage: logfleet'],
+    ['simulat', {}, "logfleet: unknown command 'simulat'\n(Did you mean simulate?)"],
+    ['run --wach', {}, "logfleet run: unknown option '--wach'\n(Did you mean --watch?)"],
+    ['validate', {}, "logfleet validate: missing required argument 'FILE'"],
+    ['crds now', {}, 'logfleet crds: too many arguments'],
+    ['simulate --listen 8443', {}, 'Write HOST:PORT'],
+    ['simulate --listen :99999', {}, 'Write HOST:PORT'],
+    ['simulate --collectors many', {}, 'Write a whole number'],
+    ['simulate --time-scale 0', {}, 'Write a number above 0'],
+    ['simulate --collectors 5 --scenario f', {}, "'--collectors <n>' cannot be used with option '--scenario <file>'"],
+    ['run --namespaces a,,b', {}, 'Write names with commas between them'],
+    ['run --log-level loud', {}, 'Allowed choices are debug, info, warn, error'],
+    ['run --watch', {}, '--watch is for directories'],
+    ['run d --context c', {}, '--context is for a cluster, and d is a directory'],
+    ['run d --no-leader-election', {}, 'is for a cluster, and d is a directory'],
+    ['get --dir d --context c', {}, 'cannot be used with'],
+    [
+      'run',
+      { LOGFLEET_LOG_LEVEL: 'loud' },
+      "the environment variable LOGFLEET_LOG_LEVEL holds 'loud'. Allowed choices",
+    ],
+    [
+      'run d',
+      { LOGFLEET_WATCH: 'perhaps' },
+      "the environment variable LOGFLEET_WATCH holds 'perhaps'. Write true or false.",
+    ],
+  ])('logfleet %s %o', async (line, env, message) => {
+    const { status, stdout, stderr } = await run(line, env as Record<string, string>);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(message);
+    for (const command of [runCommand, simulateCommand, getCommand]) expect(command).not.toHaveBeenCalled();
+  });
+});
+
+describe('the exit status', () => {
+  test('is what the command came to', async () => {
+    vi.mocked(validateCommand).mockResolvedValueOnce(1);
+    expect(await run('validate a.yaml')).toMatchObject({ status: 1 });
+  });
+
+  test.each([
+    [new UsageError('there is no kind cvx: write cvp'), 2, 'logfleet get: there is no kind cvx: write cvp\n'],
+    [
+      new LogfleetError({ code: 'host.refused', message: 'the server refuses', handling: { kind: 'stall' } }),
+      1,
+      'logfleet get: the server refuses\n',
+    ],
+    [new TypeError('x is undefined'), 1, 'this is a bug in logfleet'],
+  ])('of a command that throws: %s', async (error, status, message) => {
+    vi.mocked(getCommand).mockRejectedValueOnce(error);
+    const result = await run('get');
+    expect(result.status).toBe(status);
+    expect(result.stderr).toContain(message);
+  });
+
+  test('is 130 after SIGINT whatever the command says, and its own after SIGTERM', async () => {
+    for (const [signal, status] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 0],
+    ] as const) {
+      const context = recordingContext();
+      vi.mocked(runCommand).mockImplementationOnce(async () => {
+        context.stop(signal);
+        return 0;
+      });
+      expect(await runProgram(['run'], context)).toBe(status);
+    }
+  });
+
+  test('is 130 for a wait that a signal cut short', async () => {
+    const context = recordingContext();
+    vi.mocked(runCommand).mockImplementationOnce(async () => {
+      context.stop('SIGTERM');
+      throw context.signal.reason;
+    });
+    expect(await runProgram(['run'], context)).toBe(130);
+    expect(context.stderr.text).toBe('');
+  });
+});
