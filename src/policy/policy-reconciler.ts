@@ -37,6 +37,7 @@ export class PolicyReconciler implements Reconciler {
   readonly #held = new Map<string, ResourceKey>();
   readonly #collectors: Gauge;
   #term = 0;
+  #draining = false;
 
   constructor(options: PolicyReconcilerOptions) {
     this.#options = options;
@@ -76,6 +77,16 @@ export class PolicyReconciler implements Reconciler {
     }
   }
 
+  /** From now on nothing new is posted. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /** Whether every POST was answered and what became of it is written. */
+  drained(): boolean {
+    return [...this.#runtimes.values()].every((runtime) => runtime.quiet());
+  }
+
   async close(): Promise<void> {
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
@@ -91,13 +102,12 @@ export class PolicyReconciler implements Reconciler {
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.term() === this.#term) return;
-    const first = this.#term === 0;
     this.#term = leadership.term();
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
     this.#claimed.clear();
     this.#fleets.reset();
-    if (!first || this.#term > 0) this.#accounts.takeover(leadership.tookOverByForce());
+    this.#accounts.takeover(leadership.tookOverByForce());
   }
 
   #begin(name: string, policy: CollectorVersionPolicy): PolicyRuntime {
@@ -138,6 +148,7 @@ export class PolicyReconciler implements Reconciler {
   }
 
   #heldBy(key: ResourceKey): string | undefined {
+    if (this.#draining) return 'the next start: logfleet is shutting down';
     for (const { metadata } of this.#source.list()) {
       if (this.#claimed.has(metadata.uid)) continue;
       this.#held.set(nameOf(key), key);

@@ -138,6 +138,11 @@ export class PolicyRuntime {
     return this.#decideAndApply(policy, bound, roster, { began, notOffered, problem });
   }
 
+  /** Whether every POST was answered and what became of it is written. */
+  quiet(): boolean {
+    return this.#posting.flying.size === 0 && this.#posting.outcomes.size === 0;
+  }
+
   /** Stops what is under way. What it has in flight stays known to ownership. */
   close(): void {
     this.#closed = true;
@@ -349,6 +354,7 @@ export class PolicyRuntime {
     const newest = host.resources('CollectorVersionPolicy').get(this.key);
     return (
       !this.#closed &&
+      this.#options.heldBy() === undefined &&
       host.leadership.isLeader() &&
       host.leadership.term() === this.term &&
       newest !== undefined &&

@@ -1,0 +1,193 @@
+/**
+ * A small world in virtual time: the simulated service, an API server in memory, and operators made of the real client, host,
+ * controllers and policies. Tests, simulations and benchmarks set it up, let time pass, and look at what is true afterwards.
+ */
+import { Operator } from '../../src/cli/operator.ts';
+import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
+import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
+import { type Random, seededRandom } from '../../src/base/random.ts';
+import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
+import type { PolicySettings } from '../../src/policy/settings.ts';
+import { connectWith } from '../../src/service/connection.ts';
+import type { JournalEntry } from '../../src/simulator/journal.ts';
+import { InProcessService } from '../../src/simulator/in-process.ts';
+import { ServiceModel } from '../../src/simulator/model.ts';
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import { InProcessTransport } from './in-process-transport.ts';
+import { MemoryApiServer } from './memory-api-server.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+export const policiesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
+export const secretsPath = '/api/v1/namespaces/logging/secrets';
+export const serviceOrigin = 'https://logs.example.com';
+
+export interface WorldOptions {
+  readonly scenario: Scenario;
+  readonly seed?: number;
+  readonly settings?: Partial<PolicySettings>;
+  /** Latency of the service's network, one way; 10 ms unless told. */
+  readonly latencyMs?: number;
+  readonly jitterMs?: number;
+  readonly log?: Logger;
+}
+
+/** One replica of the operator. */
+export interface Replica {
+  readonly name: string;
+  readonly host: KubernetesHost;
+  readonly operator: Operator;
+  /** Ends as if the process were killed: nothing it does afterwards reaches anybody. */
+  kill(): void;
+  stop(): Promise<void>;
+}
+
+export class World {
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  readonly api: MemoryApiServer;
+  readonly service: InProcessService;
+  readonly model: ServiceModel;
+  readonly journal: JournalEntry[] = [];
+  readonly replicas: Replica[] = [];
+  readonly #options: WorldOptions;
+  #names = 0;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.clock = new VirtualClock();
+    this.random = seededRandom(options.seed ?? 1);
+    this.api = new MemoryApiServer({ clock: this.clock, random: this.random });
+    this.model = new ServiceModel(options.scenario, {
+      startMs: this.clock.now(),
+      journal: (entry) => this.journal.push(entry),
+    });
+    this.service = new InProcessService(this.model, this.clock, {
+      latencyMs: options.latencyMs ?? 10,
+      jitterMs: options.jitterMs ?? 0,
+      random: this.random,
+    });
+  }
+
+  /** A Secret that leads to the service. */
+  addSecret(name = 'log-service', members: Readonly<Record<string, string>> = {}): void {
+    const text = {
+      baseURL: `${serviceOrigin}${this.model.basePath}`,
+      accessId: 'simulator',
+      accessKey: 'simulator-key',
+      ...members,
+    };
+    const data = Object.fromEntries(
+      Object.entries(text).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+    );
+    this.api.create(secretsPath, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'logging' }, data });
+  }
+
+  addPolicy(name: string, spec: object): void {
+    this.api.create(policiesPath, {
+      apiVersion: 'logfleet.dev/v1alpha1',
+      kind: 'CollectorVersionPolicy',
+      metadata: { name, namespace: 'logging' },
+      spec: { ...policyDefaults, ...spec },
+    });
+  }
+
+  policy(name: string): CollectorVersionPolicy | undefined {
+    return this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
+  }
+
+  ready(name: string) {
+    return this.policy(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
+  }
+
+  start(options: { readonly leaderElection?: boolean; readonly metrics?: Metrics } = {}): Replica {
+    const name = `replica-${++this.#names}`;
+    const api = this.api.client(name);
+    const log = this.#options.log ?? silentLogger;
+    const metrics = options.metrics ?? noMetrics;
+    const { clock, random } = this;
+    const host = createKubernetesHost({
+      api,
+      namespaces: 'all',
+      operatorNamespace: 'logfleet-system',
+      identity: name,
+      leaderElection: options.leaderElection ?? false,
+      clock,
+      random,
+      log,
+      metrics,
+    });
+    const transports: InProcessTransport[] = [];
+    let alive = true;
+    const operator = new Operator({
+      host,
+      clock,
+      random,
+      log,
+      metrics,
+      ...(this.#options.settings === undefined ? {} : { settings: this.#options.settings }),
+      connect: connectWith({
+        clock,
+        metrics,
+        userAgent: 'logfleet/test',
+        transport: () => {
+          const find = (origin: string) => (alive && origin === serviceOrigin ? this.service : undefined);
+          const transport = new InProcessTransport(find, clock);
+          transports.push(transport);
+          return transport;
+        },
+      }),
+    });
+    const replica: Replica = {
+      name,
+      host,
+      operator,
+      kill: () => {
+        alive = false;
+        api.kill();
+        for (const transport of transports) void transport.close();
+        void operator.kill();
+        this.replicas.splice(this.replicas.indexOf(replica), 1);
+      },
+      stop: async () => {
+        this.replicas.splice(this.replicas.indexOf(replica), 1);
+        await operator.stop();
+        await host.stop();
+      },
+    };
+    this.replicas.push(replica);
+    host.start();
+    operator.start();
+    return replica;
+  }
+
+  /** Lets time pass until `done`, at most so long. Returns whether it came to that. */
+  until(done: () => boolean, atMostMs: number): Promise<boolean> {
+    return this.clock.run(done, this.clock.monotonic() + atMostMs);
+  }
+}
+
+/** What the API server would fill in. */
+export const policyDefaults = {
+  credentialsSecretRef: { name: 'log-service' },
+  allowDowngrade: false,
+  selector: {},
+  priority: 0,
+  mode: 'Enforce',
+  paused: false,
+  resyncInterval: '5m',
+  strategy: { maxInProgress: 1000, order: 'OldestVersionFirst' },
+  retryPolicy: { limit: 2, backoff: { duration: '5m', factor: 2, cap: '1h' } },
+} as const;
+
+/** Most arrivals in any window of one second, and most at once, as the service saw them. */
+export function busiest(journal: readonly JournalEntry[]): { readonly perSecond: number; readonly atOnce: number } {
+  const arrivals = journal.map(({ at }) => at).sort((left, right) => left - right);
+  let perSecond = 0;
+  for (let first = 0, last = 0; last < arrivals.length; last++) {
+    while ((arrivals[last] as number) - (arrivals[first] as number) >= 1_000) first++;
+    perSecond = Math.max(perSecond, last - first + 1);
+  }
+  const atOnce = Math.max(0, ...journal.map(({ inFlight }) => inFlight));
+  return { perSecond, atOnce };
+}
