@@ -1,0 +1,124 @@
+/** What goes over the wire: paths, headers, bodies, and where redirects may lead (4, 5, 7.1). */
+import { describe, expect, test } from 'vitest';
+import type { Operation } from '../../../../src/service/operation.ts';
+import { calls, failureOn, goodBodies, harness, settled } from './harness.ts';
+import type { Step } from './scripted-transport.ts';
+
+const good = (operation: Operation): Step => ({ kind: 'answer', status: 200, body: goodBodies[operation] });
+
+const requests: readonly [Operation, string, string, string | undefined][] = [
+  ['listCollectors', 'GET', '/api/v1/collectors/upgrades/collectors?toVersion=1.2-3&offset=0&limit=100', undefined],
+  ['listBuilds', 'GET', '/api/v1/collectors/upgrades/targets', undefined],
+  ['getTask', 'GET', '/api/v1/collectors/upgrades/77', undefined],
+  ['createTask', 'POST', '/api/v1/collectors/upgrades', '{"collectorId":9007199254740993,"toVersion":"1.2-3"}'],
+];
+
+test.each(requests)('%s is %s %s with credentials', async (operation, method, path, body) => {
+  const { clock, client, transport, budget } = harness([good(operation)]);
+  await settled(clock, calls[operation](client));
+  const [request] = transport.written;
+  expect(request).toMatchObject({ method, path, origin: 'https://service.test' });
+  expect(request?.body).toBe(body);
+  expect(request?.headers).toEqual({
+    accept: 'application/json',
+    authorization: `Basic ${Buffer.from('id:canary-key').toString('base64')}`,
+    'user-agent': 'logfleet/test',
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  });
+  expect(budget.ends).toMatchObject([{ kind: 'answered', status: 200 }]);
+});
+
+test('turns in the budget go by what a request is for (B3)', async () => {
+  const classes = [];
+  for (const operation of Object.keys(calls) as Operation[]) {
+    const { clock, client, budget } = harness([good(operation)]);
+    await settled(clock, calls[operation](client));
+    classes.push([operation, budget.requests[0]?.class]);
+  }
+  expect(Object.fromEntries(classes)).toEqual({
+    listCollectors: 'listing',
+    listBuilds: 'listing',
+    getTask: 'taskStatus',
+    createTask: 'taskCreation',
+  });
+});
+
+test('what beforeSend throws ends a creation as never sent, and gives the slot back (U2)', async () => {
+  const { clock, client, transport, budget } = harness([good('createTask')]);
+  const refusal = new Error('the lease is gone');
+  const call = calls.createTask(client, {
+    beforeSend: () => {
+      throw refusal;
+    },
+  });
+  expect(await settled(clock, call)).toBe(refusal);
+  expect(transport.written).toHaveLength(0);
+  expect(budget).toMatchObject({ started: 0, open: 0, ends: [{ kind: 'released' }] });
+});
+
+describe('redirects', () => {
+  const to = (location: string, status = 301): Step => ({ kind: 'answer', status, headers: { location } });
+
+  test.each([301, 302, 307, 308])('%d keeps method, body and credentials on the same host', async (status) => {
+    const { clock, client, transport } = harness([to('/eu/api/v1/collectors/upgrades', status), good('createTask')]);
+    await settled(clock, calls.createTask(client));
+    const [first, second] = transport.written;
+    expect(second).toMatchObject({
+      method: 'POST',
+      path: '/eu/api/v1/collectors/upgrades',
+      origin: 'https://service.test',
+    });
+    expect(second?.body).toBe(first?.body);
+    expect(second?.headers.authorization).toBe(first?.headers.authorization);
+  });
+
+  test('beforeSend is asked before every write, and each has its slot', async () => {
+    let asked = 0;
+    const { clock, client, budget } = harness([to('/eu/api/v1/collectors/upgrades', 307), good('createTask')]);
+    await settled(clock, calls.createTask(client, { beforeSend: () => asked++ }));
+    expect(asked).toBe(2);
+    expect(budget.started).toBe(2);
+  });
+
+  test('a deployment that has moved for good is remembered, base path and all', async () => {
+    const moved = to('https://other.test/eu/api/v1/collectors/upgrades/targets', 308);
+    const { clock, client, transport } = harness([moved, good('listBuilds'), good('getTask')]);
+    await settled(clock, client.listBuilds());
+    await settled(clock, client.getTask('77'));
+    expect(transport.written.map(({ origin, path }) => origin + path)).toEqual([
+      'https://service.test/api/v1/collectors/upgrades/targets',
+      'https://other.test/eu/api/v1/collectors/upgrades/targets',
+      'https://other.test/eu/api/v1/collectors/upgrades/77',
+    ]);
+  });
+
+  test('a new address that is not to be reached is given up for the old one', async () => {
+    const moved = to('https://other.test/api/v1/collectors/upgrades/targets');
+    const { clock, client, transport } = harness([
+      moved,
+      { kind: 'unwritten', failure: 'refused' },
+      good('listBuilds'),
+    ]);
+    expect(await settled(clock, client.listBuilds())).toMatchObject({ code: 'service.refused' });
+    await settled(clock, client.listBuilds());
+    expect(transport.written.at(-1)?.origin).toBe('https://service.test');
+  });
+
+  test.each([
+    ['another host', 'https://evil.test/api/v1/collectors/upgrades/targets', 'https://evil.test/api'],
+    ['another port', 'https://service.test:8443/api/v1/collectors/upgrades/targets', 'https://service.test:8443/api'],
+    ['plain HTTP', 'http://service.test/api/v1/collectors/upgrades/targets', 'http://service.test/api'],
+  ])('to %s no credentials go; the message names the new address', async (_name, location, address) => {
+    const { error, harness: world } = await failureOn('listBuilds', [to(location)]);
+    expect(error).toMatchObject({ reason: 'RedirectNotAllowed', handling: { kind: 'stall' } });
+    expect(error.message).toContain(`${address},`);
+    expect(error.message).toContain('allowedHosts');
+    expect(world.transport.written).toHaveLength(1);
+  });
+});
+
+test('a slow drip is a time-out', async () => {
+  const { error, harness: world } = await failureOn('listCollectors', [{ kind: 'written' }]);
+  expect(error.code).toBe('service.timeout');
+  expect(world.clock.monotonic()).toBe(30_000);
+});
