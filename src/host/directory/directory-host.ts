@@ -1,0 +1,198 @@
+/**
+ * A directory of manifests as a host: resources are files that people write, status and ledgers are files beside them in
+ * `.logfleet`, and a lock takes the place of an election. Reconcilers cannot tell it from a cluster.
+ *
+ * Puts the parts of this folder together and owns their lifetimes. What commands do beside a running operator (looking, asking) is
+ * in `directory-view.ts` and `requests.ts`.
+ */
+import { realpath, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { KindName, ResourceOf } from '../../api/kinds.ts';
+import type { Clock } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { SecretText } from '../../base/secret-text.ts';
+import type { EventSink, Host, OwnerRef, ResourceSource, SecretReader } from '../host.ts';
+import { ChangeWatch } from './change-watch.ts';
+import { DirectoryContents } from './directory-contents.ts';
+import { DirectoryLeadership } from './directory-leadership.ts';
+import { isAbsent, makeFolder, removeLeftovers } from './durable-file.ts';
+import { EventFile } from './event-file.ts';
+import { LedgerFiles } from './ledger-files.ts';
+import { type Problem, renderProblem } from './problem.ts';
+import { ProcessLock } from './process-lock.ts';
+import { recordFiles } from './resource-records.ts';
+import { SerialTasks } from './serial-tasks.ts';
+import { StateDirectory } from './state-directory.ts';
+
+export interface DirectoryHostOptions {
+  /** Directories of manifests; each keeps its state in its own `.logfleet`. */
+  readonly directories: readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** The members of a Secret that stands for every Secret without a manifest, as `LOGFLEET_BASE_URL` and its like give it. */
+  readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText>;
+}
+
+export interface DirectoryHost extends Host {
+  /** What is wrong with the manifests now; empty when all is well. */
+  problems(): readonly Problem[];
+  /** Calls `listener` when the problems have changed. Returns how to stop. */
+  onProblems(listener: () => void): () => void;
+  /** Looks at the manifests now; resolves once what changed is in the cache. */
+  refresh(): Promise<void>;
+  /** Ends the watch, finishes what is being written, and releases the locks. Call it once the controllers have ended. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the directories; the cache is filled when it resolves. Fails with `host.directory` when one is none, `host.locked` when
+ * another process works there, `host.disk` when its state cannot be written.
+ */
+export async function createDirectoryHost(options: DirectoryHostOptions): Promise<DirectoryHost> {
+  const directories = await distinctDirectories(options.directories);
+  const locks = await acquireAll(directories, options);
+  try {
+    for (const directory of directories) await prepareState(new StateDirectory(directory));
+    const host = new OpenDirectoryHost(directories, locks, options);
+    await host.open();
+    return host;
+  } catch (error) {
+    await releaseAll(locks);
+    throw error;
+  }
+}
+
+class OpenDirectoryHost implements DirectoryHost {
+  readonly ledgers: LedgerFiles;
+  readonly leadership: DirectoryLeadership;
+  readonly secrets: SecretReader;
+  readonly events: EventSink;
+  readonly #locks: readonly ProcessLock[];
+  readonly #contents: DirectoryContents;
+  readonly #watch: ChangeWatch;
+  readonly #eventFiles: ReadonlyMap<string, EventFile>;
+  readonly #ledgerTasks = new SerialTasks();
+  readonly #log: Logger;
+
+  constructor(directories: readonly string[], locks: readonly ProcessLock[], options: DirectoryHostOptions) {
+    const { clock, random, log, secretsFromEnvironment } = options;
+    this.#locks = locks;
+    this.#log = log;
+    this.#contents = new DirectoryContents({ directories, clock, random, records: recordFiles });
+    this.#watch = new ChangeWatch({ clock, onChange: () => this.refresh() });
+    this.#eventFiles = new Map(
+      directories.map((directory) => [directory, new EventFile(new StateDirectory(directory).eventFile, clock, log)]),
+    );
+    this.leadership = new DirectoryLeadership(locks);
+    this.ledgers = new LedgerFiles({ stateOf: (owner) => this.#stateOf(owner), tasks: this.#ledgerTasks });
+    this.secrets = { get: async (key) => this.#contents.secret(key) ?? secretsFromEnvironment };
+    this.events = { publish: (owner, event) => this.#eventFileOf(owner)?.append(owner, event) };
+    this.#contents.onProblems(() => this.#logProblems());
+  }
+
+  async open(): Promise<void> {
+    await this.#contents.open();
+    this.#watch.follow(this.#contents.folders());
+  }
+
+  resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
+    return this.#contents.cache.source(kind);
+  }
+
+  writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
+    return this.#contents.writeStatus(kind, resource);
+  }
+
+  problems(): readonly Problem[] {
+    return this.#contents.problems();
+  }
+
+  onProblems(listener: () => void): () => void {
+    return this.#contents.onProblems(listener);
+  }
+
+  async refresh(): Promise<void> {
+    try {
+      await this.#contents.refresh();
+      this.#watch.follow(this.#contents.folders());
+    } catch (error) {
+      this.#log.warn('the manifests could not be read; they are read again soon', { error });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#watch.close();
+    await this.#contents.close();
+    await this.#ledgerTasks.drained();
+    for (const file of this.#eventFiles.values()) await file.flushed();
+    await releaseAll(this.#locks);
+  }
+
+  #stateOf(owner: OwnerRef): StateDirectory | undefined {
+    const directory = this.#contents.directoryOf(owner);
+    return directory === undefined ? undefined : new StateDirectory(directory);
+  }
+
+  /** An event about a resource that has just gone still has a place: the first directory's. */
+  #eventFileOf(owner: OwnerRef): EventFile | undefined {
+    const directory = this.#contents.directoryOf(owner);
+    return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
+  }
+
+  #logProblems(): void {
+    for (const problem of this.#contents.problems()) this.#log.warn(renderProblem(problem));
+  }
+}
+
+/** Each directory once, whichever way it is written; as it was written first. */
+async function distinctDirectories(directories: readonly string[]): Promise<readonly string[]> {
+  const byPath = new Map<string, string>();
+  for (const directory of directories) {
+    const path = await existingDirectory(directory);
+    if (!byPath.has(path)) byPath.set(path, directory);
+  }
+  return [...byPath.values()];
+}
+
+async function existingDirectory(directory: string): Promise<string> {
+  try {
+    if ((await stat(directory)).isDirectory()) return await realpath(directory);
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+  }
+  throw new LogfleetError({
+    code: 'host.directory',
+    handling: { kind: 'stall' },
+    message: `${directory} is no directory; name one that holds manifests`,
+  });
+}
+
+async function acquireAll(
+  directories: readonly string[],
+  { clock, random }: DirectoryHostOptions,
+): Promise<ProcessLock[]> {
+  const locks: ProcessLock[] = [];
+  try {
+    for (const directory of directories) {
+      locks.push(await ProcessLock.acquire(new StateDirectory(directory), { clock, random }));
+    }
+    return locks;
+  } catch (error) {
+    await releaseAll(locks);
+    throw error;
+  }
+}
+
+async function releaseAll(locks: readonly ProcessLock[]): Promise<void> {
+  for (const lock of locks) await lock.release();
+}
+
+/** State is no manifest: Git is told to leave it out. The folder of requests is there from the start, so that it can be watched. */
+async function prepareState(state: StateDirectory): Promise<void> {
+  for (const folder of state.ownFolders) await removeLeftovers(folder);
+  await makeFolder(state.requestFolder);
+  await writeFile(join(state.folder, '.gitignore'), '*\n');
+}

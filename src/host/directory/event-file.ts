@@ -1,0 +1,65 @@
+/**
+ * Events as lines of JSON, newest last: `{"time":"…Z","type":"Warning","kind":"…","namespace":"…","name":"…","reason":"…","message":"…"}`.
+ *
+ * Bounded: a file of `maxFileBytes` becomes `events.1.ndjson`, in place of the one before; so the newest megabyte is always
+ * there. Nobody waits for an event, and what the disk does not take is dropped.
+ */
+import { appendFile, rename, stat } from 'node:fs/promises';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { EventType, OwnerRef } from '../host.ts';
+
+const maxFileBytes = 1024 * 1024;
+const maxPending = 1_000;
+
+export class EventFile {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+
+  /** Lines that are not written yet; at most `maxPending`. */
+  #pending: string[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor(path: string, clock: Clock, log: Logger) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  append(
+    owner: OwnerRef,
+    event: { readonly type: EventType; readonly reason: string; readonly message: string },
+  ): void {
+    if (this.#pending.length >= maxPending) return;
+    const { kind, namespace, name } = owner;
+    const { type, reason, message } = event;
+    const time = new Date(this.#clock.now()).toISOString();
+    this.#pending.push(`${JSON.stringify({ time, type, kind, namespace, name, reason, message })}\n`);
+    this.#writing ??= this.#write();
+  }
+
+  /** Resolves once what was appended is written, or dropped. */
+  async flushed(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    while (this.#pending.length > 0) {
+      const lines = this.#pending;
+      this.#pending = [];
+      try {
+        await this.#rotate();
+        await appendFile(this.#path, lines.join(''), { mode: 0o600 });
+      } catch (error) {
+        this.#log.warn('events were dropped', { count: lines.length, error });
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  async #rotate(): Promise<void> {
+    const size = (await stat(this.#path).catch(() => undefined))?.size ?? 0;
+    if (size >= maxFileBytes) await rename(this.#path, this.#path.replace(/\.ndjson$/, '.1.ndjson'));
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Ledgers as files, one a shard: `{"version":"3","content":"…"}`. They are read from the disk itself each time.
+ *
+ * Invariants: reads and writes of one owner never overlap, so that a version is compared with what stands there and nothing
+ * comes between; the directory's lock keeps other processes out. Only a resource that exists, by its uid, has a ledger: what one
+ * before it of the same name left is neither seen nor written to.
+ */
+import { basename, join } from 'node:path';
+import { assert } from '../../base/assert.ts';
+import { crossing } from '../../base/boundary.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host.ts';
+import { listFolder, readIfPresent, writeDurably } from './durable-file.ts';
+import type { SerialTasks } from './serial-tasks.ts';
+import type { StateDirectory } from './state-directory.ts';
+
+const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
+
+export interface LedgerFilesOptions {
+  /** The state directory of an owner that exists, or undefined when there is none of its uid. */
+  readonly stateOf: (owner: OwnerRef) => StateDirectory | undefined;
+  readonly tasks: SerialTasks;
+}
+
+export class LedgerFiles implements LedgerStore {
+  readonly #stateOf: LedgerFilesOptions['stateOf'];
+  readonly #tasks: SerialTasks;
+
+  constructor({ stateOf, tasks }: LedgerFilesOptions) {
+    this.#stateOf = stateOf;
+    this.#tasks = tasks;
+  }
+
+  read(owner: OwnerRef): Promise<ReadonlyMap<string, LedgerShard>> {
+    return this.#tasks.run(owner.uid, async () => {
+      const shards = new Map<string, LedgerShard>();
+      const state = this.#stateOf(owner);
+      if (!state) return shards;
+      for (const file of await listFolder(state.ledgerFolder(owner))) {
+        const shard = await readShard(join(state.ledgerFolder(owner), file));
+        if (shard) shards.set(basename(file, '.json'), shard);
+      }
+      return shards;
+    });
+  }
+
+  write(owner: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string> {
+    assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
+    assertFits(owner, shard, content);
+    return this.#tasks.run(owner.uid, () =>
+      crossing('ledger.write', async () => {
+        const state = this.#stateOf(owner);
+        if (!state) throw gone(owner);
+        const path = state.ledgerFile(owner, shard);
+        const current = (await readShard(path))?.version;
+        if (current !== expected) throw conflict(path);
+        const version = String(Number(current ?? 0) + 1);
+        await writeDurably(path, `${JSON.stringify({ version, content })}\n`);
+        return version;
+      }),
+    );
+  }
+}
+
+async function readShard(path: string): Promise<LedgerShard | undefined> {
+  const text = await readIfPresent(path);
+  if (text === undefined) return undefined;
+  try {
+    const { version, content } = JSON.parse(text) as Partial<LedgerShard>;
+    if (typeof content === 'string' && typeof version === 'string' && /^\d{1,15}$/.test(version))
+      return { content, version };
+  } catch {
+    // The message below says all that there is to say.
+  }
+  throw new LogfleetError({
+    code: 'ledger.unreadable',
+    reason: 'LedgerUnreadable',
+    handling: { kind: 'stall' },
+    message: `${path} has been changed by hand and is no ledger any more: restore it, or delete it when no upgrade is in flight`,
+  });
+}
+
+function assertFits(owner: OwnerRef, shard: string, content: string): void {
+  const bytes = Buffer.byteLength(content);
+  if (bytes <= maxShardBytes) return;
+  throw new LogfleetError({
+    code: 'ledger.full',
+    reason: 'LedgerFull',
+    handling: { kind: 'stall' },
+    message:
+      `shard ${shard} of the ledger of ${owner.kind} ${owner.namespace}/${owner.name} would take ${bytes} bytes of at most ` +
+      `${maxShardBytes}: lower maxInProgress, or divide the fleet among several resources.`,
+  });
+}
+
+function conflict(path: string): LogfleetError {
+  return new LogfleetError({
+    code: 'host.conflict',
+    handling: { kind: 'backoff' },
+    message: `${path} is no longer what was read`,
+  });
+}
+
+function gone({ kind, namespace, name, uid }: OwnerRef): LogfleetError {
+  return new LogfleetError({
+    code: 'host.gone',
+    handling: { kind: 'wait' },
+    message: `${kind} ${namespace}/${name} with uid ${uid} no longer exists`,
+  });
+}

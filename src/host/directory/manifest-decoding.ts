@@ -1,0 +1,181 @@
+/**
+ * The text of one manifest file → the resources and Secrets in it, with defaults filled in, and what is wrong with the rest.
+ *
+ * Invariant: bad input takes nothing away. Of a document that is refused its name is kept where it can be read, and a file of
+ * which not even that is known is marked as `unclear`: whoever had resources from it keeps them. Documents of other kinds are none
+ * of our business. What a good document means is left to the reconcilers.
+ */
+import { applyDefaults } from '../../api/defaults.ts';
+import { renderPath } from '../../api/json-path.ts';
+import { apiGroup, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
+import { type ManifestDocument, type Position, parseManifestFile } from '../../api/manifest-file.ts';
+import { type Finding, kindOf, validateResource } from '../../api/validation.ts';
+import { SecretText } from '../../base/secret-text.ts';
+import type { ResourceKey } from '../host.ts';
+import { isRecord } from './plain-data.ts';
+import type { Problem } from './problem.ts';
+import { isResourceName } from './state-directory.ts';
+
+/** The namespace of a manifest that names none, as `kubectl apply` has it. */
+export const defaultNamespace = 'default';
+
+export interface DecodedResource {
+  readonly kind: KindName;
+  readonly key: ResourceKey;
+  /** With the defaults of the schema. */
+  readonly spec: ResourceOf<KindName>['spec'];
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly position: Position;
+}
+
+export interface DecodedSecret {
+  readonly key: ResourceKey;
+  readonly members: ReadonlyMap<string, SecretText>;
+  readonly position: Position;
+}
+
+export interface DecodedFile {
+  readonly resources: readonly DecodedResource[];
+  readonly secrets: readonly DecodedSecret[];
+  /** Resources and Secrets that are there and cannot be used. */
+  readonly refused: readonly { readonly kind: KindName | 'Secret'; readonly key: ResourceKey }[];
+  /** Whether there may be more in the file than could be read. */
+  readonly unclear: boolean;
+  readonly problems: readonly Problem[];
+}
+
+/** The last good spec of a resource, for rules about what may change. */
+export type PreviousOf = (kind: KindName, key: ResourceKey) => object | undefined;
+
+interface Decoding {
+  readonly file: string;
+  readonly resources: DecodedResource[];
+  readonly secrets: DecodedSecret[];
+  readonly refused: { readonly kind: KindName | 'Secret'; readonly key: ResourceKey }[];
+  readonly problems: Problem[];
+}
+
+/** `file` is its name in problems. */
+export function decodeManifest(file: string, text: string, previousOf: PreviousOf): DecodedFile {
+  const parsed = parseManifestFile(text);
+  const problems = parsed.problems.map(
+    ({ position, message }): Problem => ({ severity: 'error', file, ...position, message }),
+  );
+  const decoding: Decoding = { file, resources: [], secrets: [], refused: [], problems };
+  for (const document of parsed.documents) decodeDocument(decoding, document, previousOf);
+  const { resources, secrets, refused } = decoding;
+  return { resources, secrets, refused, problems, unclear: parsed.problems.length > 0 };
+}
+
+function decodeDocument(decoding: Decoding, document: ManifestDocument, previousOf: PreviousOf): void {
+  const { value } = document;
+  if (!isRecord(value)) return;
+  const kind = kindOf(value);
+  if (kind !== undefined) decodeResource(decoding, document, kind, value, previousOf);
+  else if (value.apiVersion === 'v1' && value.kind === 'Secret') decodeSecret(decoding, document, value);
+  else if (typeof value.apiVersion === 'string' && value.apiVersion.split('/')[0] === apiGroup) {
+    const message = `there is no kind ${String(value.kind)}; write ${Object.keys(kinds).join(' or ')}`;
+    report(decoding, document, { severity: 'error', path: ['kind'], part: 'value', message });
+  }
+}
+
+function decodeResource(
+  decoding: Decoding,
+  document: ManifestDocument,
+  kind: KindName,
+  value: Readonly<Record<string, unknown>>,
+  previousOf: PreviousOf,
+): void {
+  const key = keyOf(value);
+  const findings = validateResource(kind, value, key && previousOf(kind, key));
+  for (const finding of findings) report(decoding, document, finding);
+  if (!key) {
+    if (!findings.some(({ severity }) => severity === 'error')) report(decoding, document, nameMissing);
+    return;
+  }
+  if (findings.some(({ severity }) => severity === 'error')) {
+    decoding.refused.push({ kind, key });
+    return;
+  }
+  const { spec, metadata } = applyDefaults(kind, value) as unknown as ResourceOf<KindName>;
+  const annotations = metadata.annotations ?? {};
+  decoding.resources.push({ kind, key, spec, annotations, position: document.locate([]) });
+}
+
+const nameMissing: Finding = {
+  severity: 'error',
+  path: ['metadata', 'name'],
+  part: 'value',
+  message: 'is missing; a directory gives no names by itself, so write one, as in name: production',
+};
+
+function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Readonly<Record<string, unknown>>): void {
+  const key = keyOf(value);
+  if (!key) {
+    report(decoding, document, nameMissing);
+    return;
+  }
+  const members = new Map<string, SecretText>();
+  const findings = [
+    ...decodeMembers(
+      members,
+      'data',
+      value.data,
+      decodeBase64,
+      'write its text in base64, or under stringData as it is',
+    ),
+    ...decodeMembers(
+      members,
+      'stringData',
+      value.stringData,
+      (text) => text,
+      'write a text, in quotes where it looks like a number',
+    ),
+  ];
+  for (const finding of findings) report(decoding, document, finding);
+  if (findings.length > 0) decoding.refused.push({ kind: 'Secret', key });
+  else decoding.secrets.push({ key, members, position: document.locate([]) });
+}
+
+/** Never says what a member holds. */
+function* decodeMembers(
+  members: Map<string, SecretText>,
+  field: 'data' | 'stringData',
+  values: unknown,
+  decode: (text: string) => string | undefined,
+  whatToWrite: string,
+): Generator<Finding> {
+  if (values === undefined || values === null) return;
+  if (!isRecord(values)) {
+    yield { severity: 'error', path: [field], part: 'value', message: 'must be a mapping; write names with texts' };
+    return;
+  }
+  for (const [name, value] of Object.entries(values)) {
+    const text = typeof value === 'string' ? decode(value) : undefined;
+    if (text !== undefined) members.set(name, new SecretText(text));
+    else yield { severity: 'error', path: [field, name], part: 'value', message: `cannot be read; ${whatToWrite}` };
+  }
+}
+
+function decodeBase64(text: string): string | undefined {
+  const bare = text.replaceAll(/\s/g, '');
+  if (bare.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(bare)) return undefined;
+  return Buffer.from(bare, 'base64').toString('utf8');
+}
+
+function keyOf(value: Readonly<Record<string, unknown>>): ResourceKey | undefined {
+  if (!isRecord(value.metadata)) return undefined;
+  const { name, namespace = defaultNamespace } = value.metadata;
+  if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;
+  return isResourceName(name) && isResourceName(namespace) ? { namespace, name } : undefined;
+}
+
+function report(decoding: Decoding, document: ManifestDocument, { severity, path, part, message }: Finding): void {
+  const place = path.length === 0 ? '' : `${renderPath(path)}: `;
+  decoding.problems.push({
+    severity,
+    file: decoding.file,
+    ...document.locate(path, part),
+    message: `${place}${message}`,
+  });
+}

@@ -1,0 +1,73 @@
+/**
+ * Reads all manifest files of a directory: `*.yaml`, `*.yml` and `*.json`, also in folders below it, in the order of their paths.
+ *
+ * Leaves out whatever begins with a dot (our own state, `.git`, the folders behind a mounted ConfigMap) and folders behind
+ * symbolic links, which may lead round in circles; files behind links are read. Knows nothing of what is in a file.
+ */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { isAbsent } from './durable-file.ts';
+
+/** A file that was there, or a folder that was and cannot be listed; `text` is undefined then, and `failure` says why. */
+export interface ScannedFile {
+  /** Relative to the directory. */
+  readonly path: string;
+  readonly text: string | undefined;
+  readonly failure: string | undefined;
+}
+
+export interface Scan {
+  readonly files: readonly ScannedFile[];
+  /** The directory and the folders below it, absolute or as the directory was given: what has to be watched. */
+  readonly folders: readonly string[];
+}
+
+const manifestForm = /\.(?:ya?ml|json)$/i;
+
+/** Fails when the directory itself cannot be listed. */
+export async function scanManifests(directory: string): Promise<Scan> {
+  const folders: string[] = [];
+  const paths: string[] = [];
+  const unlisted: ScannedFile[] = [];
+  const waiting = [directory];
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    const entries = await listEntries(folder, folder === directory);
+    if (!Array.isArray(entries)) {
+      unlisted.push(unreadable(relative(directory, folder), entries.error));
+      continue;
+    }
+    folders.push(folder);
+    for (const entry of entries) {
+      if (entry.name.startsWith('.')) continue;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) waiting.push(path);
+      else if (manifestForm.test(entry.name)) paths.push(path);
+    }
+  }
+  const files = await Promise.all(paths.sort().map((path) => readManifest(path, relative(directory, path))));
+  return { files: [...files.filter((file) => file !== undefined), ...unlisted], folders };
+}
+
+/** A folder may go while we read; the directory itself may not. */
+async function listEntries(folder: string, isRoot: boolean) {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isRoot) throw error;
+    return isAbsent(error) ? [] : { error };
+  }
+}
+
+async function readManifest(absolutePath: string, path: string): Promise<ScannedFile | undefined> {
+  try {
+    if (!(await stat(absolutePath)).isFile()) return undefined;
+    return { path, text: await readFile(absolutePath, 'utf8'), failure: undefined };
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    return unreadable(path, error);
+  }
+}
+
+function unreadable(path: string, error: unknown): ScannedFile {
+  return { path, text: undefined, failure: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,19 @@
+/** What JSON and YAML give, looked at without trust. */
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether two values are the same text as JSON, whatever the order of their members. */
+export function isSameData(left: unknown, right: unknown): boolean {
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length && left.every((item, index) => isSameData(item, right[index]));
+  }
+  if (!isRecord(left) || !isRecord(right)) return left === right;
+  const names = definedNames(left);
+  return names.length === definedNames(right).length && names.every((name) => isSameData(left[name], right[name]));
+}
+
+function definedNames(record: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(record).filter((name) => record[name] !== undefined);
+}

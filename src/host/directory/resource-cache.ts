@@ -1,0 +1,62 @@
+/** The resources of a directory in memory, by kind and key, as the `ResourceSource`s that controllers subscribe to. */
+import type { KindName, ResourceOf } from '../../api/kinds.ts';
+import type { ResourceKey, ResourceSource } from '../host.ts';
+import type { ResourceRecord } from './resource-records.ts';
+
+export class ResourceCache {
+  readonly #records = new Map<string, ResourceRecord>();
+  readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
+  #synced = false;
+
+  get(kind: KindName, key: ResourceKey): ResourceRecord | undefined {
+    return this.#records.get(identify(kind, key));
+  }
+
+  /** By what `identify` gave. */
+  byIdentity(id: string): ResourceRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  all(): readonly ResourceRecord[] {
+    return [...this.#records.values()];
+  }
+
+  /** Puts a record in place of the one before, and tells the listeners. */
+  put(record: ResourceRecord): void {
+    const { kind, metadata } = record.resource;
+    this.#records.set(identify(kind, metadata), record);
+    this.#announce(kind, metadata);
+  }
+
+  remove({ resource: { kind, metadata } }: ResourceRecord): void {
+    this.#records.delete(identify(kind, metadata));
+    this.#announce(kind, metadata);
+  }
+
+  /** From now on the cache holds everything that is there. */
+  markSynced(): void {
+    this.#synced = true;
+  }
+
+  source<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
+    return {
+      synced: () => this.#synced,
+      list: () => this.all().flatMap(({ resource }) => (resource.kind === kind ? [resource as ResourceOf<K>] : [])),
+      get: (key) => this.get(kind, key)?.resource as ResourceOf<K> | undefined,
+      subscribe: (listener) => {
+        const listeners = this.#listeners.get(kind) ?? new Set();
+        this.#listeners.set(kind, listeners.add(listener));
+        return () => listeners.delete(listener);
+      },
+    };
+  }
+
+  #announce(kind: KindName, { namespace, name }: ResourceKey): void {
+    for (const listener of this.#listeners.get(kind) ?? []) listener({ namespace, name });
+  }
+}
+
+/** One text for a kind and a key. */
+export function identify(kind: string, { namespace, name }: ResourceKey): string {
+  return `${kind}/${namespace}/${name}`;
+}

@@ -1,0 +1,109 @@
+/**
+ * What a directory remembers of each resource: its identity (uid, generation, creation), its last good spec, and its status.
+ * A file each, in the form that `kubectl get -o json` has, with the manifest's file beside it:
+ * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`.
+ */
+import { basename, join } from 'node:path';
+import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
+import { listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
+import { isRecord } from './plain-data.ts';
+import type { Problem } from './problem.ts';
+import { isResourceName, StateDirectory } from './state-directory.ts';
+
+export type AnyResource = ResourceOf<KindName>;
+
+export interface ResourceRecord {
+  readonly resource: AnyResource;
+  /** The directory of manifests that it is from, as it was given. */
+  readonly directory: string;
+  /** The file that it was read from last, relative to the directory. */
+  readonly manifest: string;
+}
+
+/** Where records are kept. */
+export interface RecordStore {
+  /** All records of a directory; files that hold none are reported and left alone. */
+  load(
+    directory: string,
+  ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly Problem[] }>;
+  /** Keeps a record of a new identity, and removes what a resource of the same name had before it. */
+  create(record: ResourceRecord): Promise<void>;
+  save(record: ResourceRecord): Promise<void>;
+  /** Removes a record and all that the resource had: its ledgers, and what was asked of it. */
+  remove(record: ResourceRecord): Promise<void>;
+}
+
+export const recordFiles: RecordStore = {
+  async load(directory) {
+    const state = new StateDirectory(directory);
+    const records: ResourceRecord[] = [];
+    const problems: Problem[] = [];
+    for (const kind of Object.keys(kinds) as KindName[]) {
+      for (const { path, namespace, name } of await listStatusFiles(state, kind)) {
+        const text = await readIfPresent(path);
+        if (text === undefined) continue;
+        const record = decodeRecord(directory, text);
+        const { metadata } = record?.resource ?? {};
+        if (record && metadata?.namespace === namespace && metadata.name === name) records.push(record);
+        else problems.push(unreadable(path));
+      }
+    }
+    return { records, problems };
+  },
+
+  async create(record) {
+    const { directory, resource } = record;
+    await removeDurably(new StateDirectory(directory).ledgersFolder(resource.kind, resource.metadata));
+    await recordFiles.save(record);
+  },
+
+  async save({ directory, manifest, resource }) {
+    const path = new StateDirectory(directory).statusFile(resource.kind, resource.metadata);
+    await writeDurably(path, `${JSON.stringify({ manifest, resource }, undefined, 2)}\n`);
+  },
+
+  async remove({ directory, resource: { kind, metadata } }) {
+    const state = new StateDirectory(directory);
+    await removeDurably(state.requestFile(kind, metadata));
+    await removeDurably(state.ledgersFolder(kind, metadata));
+    // Last, so that a process which dies in between finds the record again and removes the rest.
+    await removeDurably(state.statusFile(kind, metadata));
+  },
+};
+
+async function listStatusFiles(state: StateDirectory, kind: KindName) {
+  const files: { readonly path: string; readonly namespace: string; readonly name: string }[] = [];
+  for (const namespace of await listFolder(state.statusFolder(kind))) {
+    const folder = join(state.statusFolder(kind), namespace);
+    for (const file of await listFolder(folder)) {
+      if (file.endsWith('.json')) files.push({ path: join(folder, file), namespace, name: basename(file, '.json') });
+    }
+  }
+  return files;
+}
+
+function decodeRecord(directory: string, text: string): ResourceRecord | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(value) || typeof value.manifest !== 'string' || !isRecord(value.resource)) return undefined;
+  const { kind, metadata, spec } = value.resource;
+  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind) || !isRecord(metadata) || !isRecord(spec))
+    return undefined;
+  const { uid, generation, resourceVersion, creationTimestamp, namespace, name } = metadata;
+  if (typeof namespace !== 'string' || !isResourceName(namespace)) return undefined;
+  if (typeof name !== 'string' || !isResourceName(name)) return undefined;
+  if (typeof uid !== 'string' || typeof creationTimestamp !== 'string' || typeof generation !== 'number')
+    return undefined;
+  if (typeof resourceVersion !== 'string' || !/^\d{1,15}$/.test(resourceVersion)) return undefined;
+  return { directory, manifest: value.manifest, resource: value.resource as unknown as AnyResource };
+}
+
+function unreadable(file: string): Problem {
+  const message =
+    'this is no record of a resource any more, so its identity and status begin anew; restore the file before the next start if you can';
+  return { severity: 'warning', file, line: 1, column: 1, message };
+}

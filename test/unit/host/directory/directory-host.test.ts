@@ -1,0 +1,538 @@
+import { existsSync, readdirSync, symlinkSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { SecretText } from '../../../../src/base/secret-text.ts';
+import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
+import { renderProblem } from '../../../../src/host/directory/problem.ts';
+import { writeRequest } from '../../../../src/host/directory/requests.ts';
+import type { ResourceKey } from '../../../../src/host/host.ts';
+import { find, get, ownerOf, policy, Workplace } from './workplace.ts';
+
+const statusFile = '.logfleet/status/CollectorVersionPolicy/logging/web.json';
+
+function status(targetVersion: string): NonNullable<CollectorVersionPolicy['status']> {
+  return { targetVersion } as NonNullable<CollectorVersionPolicy['status']>;
+}
+
+function version(resource: CollectorVersionPolicy | undefined): string | undefined {
+  return resource?.spec.target.version;
+}
+
+describe('resources', () => {
+  test('are read from all manifests of the directory, with defaults, and with an identity', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    place.write('deep/er/two.yml', `${policy('api')}---\n${policy('db')}`);
+    place.write('json.json', JSON.stringify({ ...JSON.parse('{}'), apiVersion: 'v1', kind: 'ConfigMap' }));
+    place.write('.hidden/web.yaml', policy('hidden'));
+    place.write('notes.txt', policy('notes'));
+    const host = await place.open();
+    const source = host.resources('CollectorVersionPolicy');
+    expect(source.synced()).toBe(true);
+    expect([...source.list()].map(({ metadata }) => metadata.name).sort()).toEqual(['api', 'db', 'web']);
+    expect(host.problems()).toEqual([]);
+    const { metadata, spec } = get(host, 'web');
+    expect(metadata).toEqual({
+      namespace: 'logging',
+      name: 'web',
+      uid: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      generation: 1,
+      resourceVersion: '1',
+      creationTimestamp: '2026-11-01T00:00:00Z',
+      annotations: {},
+    });
+    expect(spec).toMatchObject({ paused: false, mode: 'Enforce' });
+  });
+
+  test('without a namespace are in `default`', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web').replace('  namespace: logging\n', ''));
+    const host = await place.open();
+    expect(host.resources('CollectorVersionPolicy').get({ namespace: 'default', name: 'web' })).toBeDefined();
+  });
+
+  test('keep identity, status and generation over a restart', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const first = await place.open();
+    const written = await first.writeStatus('CollectorVersionPolicy', { ...get(first, 'web'), status: status('1') });
+    await first.close();
+    const second = await place.open();
+    expect(get(second, 'web')).toEqual(written);
+    expect(written.status).toEqual({ targetVersion: '1' });
+  });
+
+  test('a changed spec is a new generation, also when it changed while nobody was looking', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const first = await place.open();
+    const before = get(first, 'web').metadata;
+    place.write('web.yaml', policy('web', '19.501-1'));
+    await first.refresh();
+    expect(get(first, 'web').metadata).toMatchObject({ uid: before.uid, generation: 2, resourceVersion: '2' });
+    await first.close();
+    place.write('web.yaml', policy('web', '19.502-1'));
+    const second = await place.open();
+    expect(get(second, 'web').metadata).toMatchObject({ uid: before.uid, generation: 3 });
+    expect(version(get(second, 'web'))).toBe('19.502-1');
+  });
+
+  test('what says the same in other words is no change', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const before = get(host, 'web');
+    place.write('web.yaml', `# the web servers\n${policy('web')}  paused: false\n`);
+    await host.refresh();
+    expect(get(host, 'web')).toBe(before);
+  });
+
+  test('listeners hear of what came, changed and went', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const heard: ResourceKey[] = [];
+    const stop = host.resources('CollectorVersionPolicy').subscribe((key) => heard.push(key));
+    place.write('api.yaml', policy('api'));
+    await host.refresh();
+    place.write('web.yaml', policy('web', '19.501-1'));
+    await host.refresh();
+    await host.writeStatus('CollectorVersionPolicy', { ...get(host, 'web'), status: status('1') });
+    place.remove('api.yaml');
+    await host.refresh();
+    await place.clock.advance(deletionDelayMs);
+    await host.refresh();
+    expect(heard.map(({ name }) => name)).toEqual(['api', 'web', 'web', 'api']);
+    stop();
+    place.write('db.yaml', policy('db'));
+    await host.refresh();
+    expect(heard.length).toBe(4);
+  });
+
+  test('a change is noticed by itself, at once', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open({ clock: systemClock });
+    const heard = new Promise((resolve) => host.resources('CollectorVersionPolicy').subscribe(resolve));
+    place.write('web.yaml', policy('web', '19.501-1'));
+    await heard;
+    expect(version(get(host, 'web'))).toBe('19.501-1');
+  });
+
+  test('in a folder that is new, too', async () => {
+    const place = new Workplace();
+    const host = await place.open({ clock: systemClock });
+    const heard = () => new Promise((resolve) => host.resources('CollectorVersionPolicy').subscribe(resolve));
+    const first = heard();
+    place.write('new/web.yaml', policy('web'));
+    await first;
+    const second = heard();
+    place.write('new/web.yaml', policy('web', '19.501-1'));
+    await second;
+    expect(version(get(host, 'web'))).toBe('19.501-1');
+  });
+
+  test('the poll notices what no watch has told', async () => {
+    const place = new Workplace();
+    const host = await place.open();
+    const heard = new Promise((resolve) => host.resources('CollectorVersionPolicy').subscribe(resolve));
+    place.write('web.yaml', policy('web'));
+    await place.clock.advance(10_000);
+    await heard;
+    expect(find(host, 'web')).toBeDefined();
+  });
+});
+
+describe('a manifest that goes', () => {
+  test('takes the resource and its state along, and put back it is another one', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const before = get(host, 'web');
+    await host.ledgers.write(ownerOf(before), 'attempts', 'content', undefined);
+    await writeRequest(place.directory, 'CollectorVersionPolicy', before.metadata, { 'logfleet.dev/paused': 'true' });
+    place.remove('web.yaml');
+    await host.refresh();
+    await place.clock.advance(deletionDelayMs);
+    await host.refresh();
+    expect(find(host, 'web')).toBeUndefined();
+    expect(existsSync(place.path(statusFile))).toBe(false);
+    expect(existsSync(place.path('.logfleet/ledgers/CollectorVersionPolicy/logging/web'))).toBe(false);
+    await expect(host.writeStatus('CollectorVersionPolicy', before)).rejects.toMatchObject({ code: 'host.gone' });
+    place.write('web.yaml', policy('web'));
+    await host.refresh();
+    const after = get(host, 'web');
+    expect(after.metadata.uid).not.toBe(before.metadata.uid);
+    expect(after.metadata.annotations).toEqual({});
+    expect(await host.ledgers.read(ownerOf(after))).toEqual(new Map());
+    expect(await host.ledgers.read(ownerOf(before))).toEqual(new Map());
+    const late = host.ledgers.write(ownerOf(before), 'attempts', 'late', undefined);
+    await expect(late).rejects.toMatchObject({ code: 'host.gone' });
+  });
+
+  test('is forgotten when it went while nobody was looking', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    await (await place.open()).close();
+    place.remove('web.yaml');
+    const host = await place.open();
+    expect(find(host, 'web')).toBeUndefined();
+    expect(existsSync(place.path(statusFile))).toBe(false);
+  });
+
+  test('for a moment, as editors do, has not gone', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const { uid } = get(host, 'web').metadata;
+    place.remove('web.yaml');
+    await host.refresh();
+    place.write('web.yaml', policy('web', '19.501-1'));
+    await host.refresh();
+    await place.clock.advance(deletionDelayMs * 2);
+    await host.refresh();
+    expect(get(host, 'web').metadata).toMatchObject({ uid, generation: 2 });
+  });
+
+  test('and comes back in another file, is the same', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const before = get(host, 'web');
+    place.write('moved/web.yaml', place.read('web.yaml'));
+    place.remove('web.yaml');
+    await host.refresh();
+    expect(get(host, 'web')).toEqual(before);
+    expect(host.problems()).toEqual([]);
+    expect(JSON.parse(place.read(statusFile)).manifest).toBe('moved/web.yaml');
+  });
+});
+
+describe('bad input takes nothing away', () => {
+  const bad: [string, string][] = [
+    ['a spec that the schema refuses', policy('web').replace('selector: {}', 'selector: 7')],
+    ['broken YAML', '{{{'],
+    ['an empty spec', policy('web').replace(/spec:.*/s, 'spec: {}\n')],
+  ];
+  test.each(bad)('%s', async (_, text) => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const first = await place.open();
+    const before = await first.writeStatus('CollectorVersionPolicy', { ...get(first, 'web'), status: status('1') });
+    place.write('web.yaml', text);
+    await first.refresh();
+    await place.clock.advance(deletionDelayMs);
+    await first.refresh();
+    expect(get(first, 'web')).toEqual(before);
+    expect(first.problems()[0]).toMatchObject({ severity: 'error', file: place.path('web.yaml') });
+    await first.close();
+    const second = await place.open();
+    expect(get(second, 'web')).toEqual(before);
+    place.write('web.yaml', policy('web', '19.501-1'));
+    await second.refresh();
+    expect(second.problems()).toEqual([]);
+    expect(get(second, 'web').metadata).toMatchObject({ uid: before.metadata.uid, generation: 2 });
+  });
+
+  test('a problem names file, line, column and member, and is told when it comes and goes', async () => {
+    const place = new Workplace();
+    const host = await place.open();
+    let told = 0;
+    host.onProblems(() => {
+      told++;
+    });
+    place.write('bad.yaml', policy('web').replace('selector: {}', 'selector: 7'));
+    await host.refresh();
+    await host.refresh();
+    expect(told).toBe(1);
+    expect(renderProblem(host.problems()[0] as never)).toMatch(/bad\.yaml:9:13: spec\.selector: /);
+    place.remove('bad.yaml');
+    await host.refresh();
+    expect([told, host.problems()]).toEqual([2, []]);
+  });
+
+  test('an unknown kind of ours, and a manifest without a name, are problems; other kinds are not', async () => {
+    const place = new Workplace();
+    place.write('a.yaml', 'apiVersion: logfleet.dev/v1alpha1\nkind: CollectorPolicy\nmetadata: {name: a}\n');
+    place.write('b.yaml', policy('web').replace('  name: web', '  generateName: web-'));
+    place.write('c.yaml', 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n---\njust text\n---\n- 1\n');
+    const host = await place.open();
+    expect(host.problems().map(({ file, line }) => [file, line])).toEqual([
+      [place.path('a.yaml'), 2],
+      [place.path('b.yaml'), 4],
+    ]);
+  });
+
+  test('a good document beside a bad one counts', async () => {
+    const place = new Workplace();
+    place.write('all.yaml', `${policy('web').replace('selector: {}', 'selector: 7')}---\n${policy('api')}`);
+    const host = await place.open();
+    expect(find(host, 'web')).toBeUndefined();
+    expect(find(host, 'api')).toBeDefined();
+  });
+
+  test('what cannot be opened stays as it was', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    place.remove('web.yaml');
+    symlinkSync('web.yaml', place.path('web.yaml'));
+    await host.refresh();
+    await place.clock.advance(deletionDelayMs);
+    await host.refresh();
+    expect(version(find(host, 'web'))).toBe('19.500-1');
+    expect(host.problems()).toMatchObject([{ file: place.path('web.yaml'), line: 1, column: 1 }]);
+  });
+
+  test('a directory that cannot be listed for a while stays as it was', async () => {
+    const outer = new Workplace();
+    outer.write('a/web.yaml', policy('web'));
+    outer.write('b/api.yaml', policy('api'));
+    const host = await outer.open({ directories: [outer.path('a'), outer.path('b')] });
+    outer.remove('a');
+    await host.refresh();
+    await outer.clock.advance(deletionDelayMs);
+    await host.refresh();
+    expect(find(host, 'web')).toBeDefined();
+    expect(host.problems()).toMatchObject([{ file: outer.path('a') }]);
+  });
+
+  test('two resources of one name: the first counts, and the message says where both stand', async () => {
+    const place = new Workplace();
+    place.write('b.yaml', policy('web'));
+    const host = await place.open();
+    place.write('a.yaml', policy('web', '19.501-1'));
+    await host.refresh();
+    expect(version(find(host, 'web'))).toBe('19.500-1');
+    const [problem] = host.problems();
+    expect(problem?.file).toBe(place.path('a.yaml'));
+    expect(problem?.message).toContain(
+      `CollectorVersionPolicy logging/web stands in ${place.path('b.yaml')}:1 already`,
+    );
+  });
+
+  test('names are unique across directories, each of which has its own state', async () => {
+    const place = new Workplace();
+    place.write('a/web.yaml', policy('web'));
+    place.write('b/web.yaml', policy('web'));
+    place.write('b/api.yaml', policy('api'));
+    const host = await place.open({ directories: [place.path('a'), place.path('b')] });
+    expect(host.problems()).toMatchObject([{ file: place.path('b/web.yaml') }]);
+    expect(existsSync(place.path('a', statusFile))).toBe(true);
+    expect(existsSync(place.path('b', statusFile))).toBe(false);
+    expect(existsSync(place.path('b', statusFile.replace('web', 'api')))).toBe(true);
+    const other = ownerOf(get(host, 'api'));
+    await host.ledgers.write(other, 'attempts', 'x', undefined);
+    expect(existsSync(place.path('b/.logfleet/ledgers/CollectorVersionPolicy/logging/api', other.uid))).toBe(true);
+  });
+
+  test('names that lead elsewhere are refused', async () => {
+    const place = new Workplace();
+    place.write('a.yaml', policy('"../../../../evil"'));
+    place.write('b.yaml', policy('web').replace('namespace: logging', 'namespace: ..'));
+    const host = await place.open();
+    expect([...host.resources('CollectorVersionPolicy').list()]).toEqual([]);
+    expect(host.problems().length).toBe(2);
+  });
+
+  test('a directory that is none is named, and none is made', async () => {
+    const place = new Workplace();
+    const missing = place.path('missing');
+    await expect(place.open({ directories: [missing] })).rejects.toMatchObject({
+      code: 'host.directory',
+      message: expect.stringContaining(missing),
+    });
+    expect(existsSync(missing)).toBe(false);
+  });
+
+  test('a directory that is named twice is one', async () => {
+    const place = new Workplace();
+    place.write('m/web.yaml', policy('web'));
+    symlinkSync(place.path('m'), place.path('link'));
+    const host = await place.open({ directories: [place.path('m'), place.path('link'), `${place.path('m')}/`] });
+    expect(host.problems()).toEqual([]);
+  });
+});
+
+describe('status', () => {
+  test('is written under optimistic lock', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const stale = get(host, 'web');
+    const fresh = await host.writeStatus('CollectorVersionPolicy', { ...stale, status: status('1') });
+    expect(fresh.metadata.resourceVersion).not.toBe(stale.metadata.resourceVersion);
+    const late = host.writeStatus('CollectorVersionPolicy', { ...stale, status: status('2') });
+    await expect(late).rejects.toMatchObject({ code: 'host.conflict', handling: { kind: 'backoff' } });
+    expect(get(host, 'web')).toEqual(fresh);
+  });
+
+  test('that is the same is no write', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const first = await host.writeStatus('CollectorVersionPolicy', { ...get(host, 'web'), status: status('1') });
+    expect(await host.writeStatus('CollectorVersionPolicy', { ...first, status: status('1') })).toBe(first);
+  });
+
+  test('leaves the spec alone', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const before = get(host, 'web');
+    const changed = { ...before, spec: { ...before.spec, paused: true }, status: status('1') };
+    expect((await host.writeStatus('CollectorVersionPolicy', changed)).spec).toEqual(before.spec);
+  });
+
+  test('a half-written file of a process that died is tidied up and counts for nothing', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const first = await place.open();
+    const before = await first.writeStatus('CollectorVersionPolicy', { ...get(first, 'web'), status: status('1') });
+    await first.close();
+    const folder = '.logfleet/status/CollectorVersionPolicy/logging';
+    place.write(`${folder}/.web.json.4711.0.tmp`, place.read(statusFile).slice(0, 40));
+    const second = await place.open();
+    expect(get(second, 'web')).toEqual(before);
+    expect(readdirSync(place.path(folder))).toEqual(['web.json']);
+  });
+
+  test('a record that was destroyed by hand is reported, and begins anew', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    await (await place.open()).close();
+    place.write(statusFile, '{');
+    const host = await place.open();
+    expect(find(host, 'web')).toBeDefined();
+    expect(host.problems()).toMatchObject([{ severity: 'warning', file: place.path(statusFile) }]);
+  });
+});
+
+describe('requests', () => {
+  test('lie over the annotations of the manifest, and survive a restart and a change of the manifest', async () => {
+    const place = new Workplace();
+    const key = { namespace: 'logging', name: 'web' };
+    place.write('web.yaml', policy('web', '19.500-1', '  annotations: {team: web, logfleet.dev/paused: "true"}\n'));
+    const first = await place.open();
+    expect(get(first, 'web').metadata.annotations).toEqual({ team: 'web', 'logfleet.dev/paused': 'true' });
+    await writeRequest(place.directory, 'CollectorVersionPolicy', key, { 'logfleet.dev/paused': null });
+    await writeRequest(place.directory, 'CollectorVersionPolicy', key, { 'logfleet.dev/requestedAt': 'now' });
+    await first.refresh();
+    const after = { team: 'web', 'logfleet.dev/requestedAt': 'now' };
+    expect(get(first, 'web').metadata).toMatchObject({ annotations: after, generation: 1 });
+    await first.close();
+    place.write('web.yaml', policy('web', '19.501-1', '  annotations: {team: web, logfleet.dev/paused: "true"}\n'));
+    const second = await place.open();
+    expect(get(second, 'web').metadata).toMatchObject({ annotations: after, generation: 2 });
+  });
+
+  test('are noticed at once', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open({ clock: systemClock });
+    const heard = new Promise((resolve) => host.resources('CollectorVersionPolicy').subscribe(resolve));
+    await writeRequest(place.directory, 'CollectorVersionPolicy', get(host, 'web').metadata, {
+      'logfleet.dev/paused': 'true',
+    });
+    await heard;
+    expect(get(host, 'web').metadata.annotations).toEqual({ 'logfleet.dev/paused': 'true' });
+  });
+
+  test('reach a resource whose manifest is bad', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    place.write('web.yaml', '{{{');
+    await writeRequest(place.directory, 'CollectorVersionPolicy', get(host, 'web').metadata, {
+      'logfleet.dev/paused': 'true',
+    });
+    await host.refresh();
+    expect(get(host, 'web').metadata.annotations).toEqual({ 'logfleet.dev/paused': 'true' });
+  });
+
+  test.each([
+    '{',
+    '7',
+    '{"kind":"constructor","namespace":"a","name":"b","annotations":{}}',
+    '{"kind":"CollectorVersionPolicy"}',
+  ])('a file that is none is a problem: %s', async (text) => {
+    const place = new Workplace();
+    place.write('.logfleet/requests/x.json', text);
+    const host = await place.open();
+    expect(host.problems()).toMatchObject([{ file: place.path('.logfleet/requests/x.json') }]);
+  });
+});
+
+describe('secrets', () => {
+  const key = { namespace: 'logging', name: 'log-service' };
+  const secret = (members: string) =>
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: log-service, namespace: logging}\n${members}\n`;
+
+  async function reveal(host: Awaited<ReturnType<Workplace['open']>>) {
+    const members = await host.secrets.get(key);
+    return members && Object.fromEntries([...members].map(([name, text]) => [name, text.reveal()]));
+  }
+
+  test('are read from manifests: base64 under data, text under stringData', async () => {
+    const place = new Workplace();
+    place.write('secret.yaml', secret('data: {accessId: bXktaWQ=, accessKey: b2xk}\nstringData: {accessKey: new}'));
+    const host = await place.open();
+    expect(await reveal(host)).toEqual({ accessId: 'my-id', accessKey: 'new' });
+  });
+
+  test('without a manifest come from the environment, for every name', async () => {
+    const place = new Workplace();
+    const host = await place.open({ secretsFromEnvironment: new Map([['accessId', new SecretText('env')]]) });
+    expect(await reveal(host)).toEqual({ accessId: 'env' });
+    place.write('secret.yaml', secret('stringData: {accessId: file}'));
+    await host.refresh();
+    expect(await reveal(host)).toEqual({ accessId: 'file' });
+  });
+
+  test('that are nowhere are undefined', async () => {
+    expect(await reveal(await new Workplace().open())).toBeUndefined();
+  });
+
+  test('that become bad stay as they were, and no message shows what they hold', async () => {
+    const place = new Workplace();
+    place.write('secret.yaml', secret('stringData: {accessKey: good}'));
+    const host = await place.open();
+    place.write('secret.yaml', secret('data: {accessKey: canary-4711!}\nstringData: {accessId: 4711}'));
+    await host.refresh();
+    expect(await reveal(host)).toEqual({ accessKey: 'good' });
+    expect(host.problems().map(({ line }) => line)).toEqual([4, 5]);
+    expect(JSON.stringify(host.problems())).not.toContain('4711');
+    place.remove('secret.yaml');
+    await host.refresh();
+    expect(await reveal(host)).toBeUndefined();
+  });
+});
+
+describe('events', () => {
+  test('are appended as lines of JSON, and flushed at the end', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const owner = ownerOf(get(host, 'web'));
+    host.events.publish(owner, { type: 'Normal', reason: 'RolloutStarted', message: 'one' });
+    host.events.publish(owner, { type: 'Warning', reason: 'CollectorsFailed', message: 'two\nlines' });
+    await host.close();
+    const lines = place.read('.logfleet/events.ndjson').trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { time: '2026-11-01T00:00:00.000Z', type: 'Normal', name: 'web', reason: 'RolloutStarted', message: 'one' },
+      { type: 'Warning', message: 'two\nlines' },
+    ]);
+  });
+
+  test('are bounded on the disk', async () => {
+    const place = new Workplace();
+    place.write('.logfleet/events.ndjson', `${'x'.repeat(1024 * 1024)}\n`);
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    host.events.publish(ownerOf(get(host, 'web')), { type: 'Normal', reason: 'A', message: 'new' });
+    await host.close();
+    expect(place.read('.logfleet/events.ndjson').split('\n').length).toBe(2);
+    expect(place.read('.logfleet/events.1.ndjson')).toContain('xxx');
+  });
+});

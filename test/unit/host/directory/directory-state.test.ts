@@ -1,0 +1,295 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { seededRandom, systemRandom } from '../../../../src/base/random.ts';
+import { DirectoryView } from '../../../../src/host/directory/directory-view.ts';
+import {
+  listFolder,
+  readIfPresent,
+  removeLeftovers,
+  writeDurably,
+} from '../../../../src/host/directory/durable-file.ts';
+import { isSameData } from '../../../../src/host/directory/plain-data.ts';
+import { writeRequest } from '../../../../src/host/directory/requests.ts';
+import { SerialTasks } from '../../../../src/host/directory/serial-tasks.ts';
+import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
+import { createUid } from '../../../../src/host/directory/uid.ts';
+import { maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
+import { settle } from '../../../support/virtual-clock.ts';
+import { find, get, ownerOf, policy, Workplace } from './workplace.ts';
+
+describe('a ledger', () => {
+  async function open() {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    return { place, host, owner: ownerOf(get(host, 'web')) };
+  }
+
+  test('keeps what was written, over a restart', async () => {
+    const { place, host, owner } = await open();
+    expect(await host.ledgers.read(owner)).toEqual(new Map());
+    const first = await host.ledgers.write(owner, 'attempts', 'one', undefined);
+    const version = await host.ledgers.write(owner, 'attempts', 'two "quoted"\n', first);
+    await host.ledgers.write(owner, 'rollout', 'three', undefined);
+    await host.close();
+    const second = await place.open();
+    expect(await second.ledgers.read(owner)).toEqual(
+      new Map([
+        ['attempts', { content: 'two "quoted"\n', version }],
+        ['rollout', { content: 'three', version: '1' }],
+      ]),
+    );
+  });
+
+  test('is written under optimistic lock', async () => {
+    const { host, owner } = await open();
+    const first = await host.ledgers.write(owner, 'attempts', 'one', undefined);
+    await host.ledgers.write(owner, 'attempts', 'two', first);
+    for (const expected of [undefined, first, '7']) {
+      const late = host.ledgers.write(owner, 'attempts', 'late', expected);
+      await expect(late).rejects.toMatchObject({ code: 'host.conflict', handling: { kind: 'backoff' } });
+    }
+    const absent = host.ledgers.write(owner, 'absent', 'late', '1');
+    await expect(absent).rejects.toMatchObject({ code: 'host.conflict' });
+    expect((await host.ledgers.read(owner)).get('attempts')?.content).toBe('two');
+  });
+
+  test('of several writers at once on one version, one wins', async () => {
+    const { host, owner } = await open();
+    const writes = ['a', 'b', 'c'].map((content) => host.ledgers.write(owner, 'attempts', content, undefined));
+    const results = await Promise.allSettled(writes);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect((await host.ledgers.read(owner)).get('attempts')?.content).toBe('a');
+  });
+
+  test('takes its limit in bytes and not one more', async () => {
+    const { host, owner } = await open();
+    const version = await host.ledgers.write(owner, 'attempts', 'ä'.repeat(maxShardBytes / 2), undefined);
+    const beyond = async () => host.ledgers.write(owner, 'attempts', `${'ä'.repeat(maxShardBytes / 2)}x`, version);
+    await expect(beyond()).rejects.toMatchObject({ code: 'ledger.full', handling: { kind: 'stall' } });
+  });
+
+  test('that was destroyed by hand stalls and is not taken for an empty one', async () => {
+    const { place, host, owner } = await open();
+    await host.ledgers.write(owner, 'attempts', 'one', undefined);
+    place.write(`.logfleet/ledgers/CollectorVersionPolicy/logging/web/${owner.uid}/attempts.json`, '{"version":"1"}');
+    await expect(host.ledgers.read(owner)).rejects.toMatchObject({ code: 'ledger.unreadable' });
+    await expect(host.ledgers.write(owner, 'attempts', 'x', undefined)).rejects.toMatchObject({
+      code: 'ledger.unreadable',
+    });
+  });
+
+  test('a half-written file is no shard', async () => {
+    const { place, host, owner } = await open();
+    await host.ledgers.write(owner, 'attempts', 'one', undefined);
+    const folder = `.logfleet/ledgers/CollectorVersionPolicy/logging/web/${owner.uid}`;
+    place.write(`${folder}/.attempts.json.4711.0.tmp`, '{"version":"2","con');
+    expect([...(await host.ledgers.read(owner)).keys()]).toEqual(['attempts']);
+    await host.close();
+    await place.open();
+    expect(readdirSync(place.path(folder))).toEqual(['attempts.json']);
+  });
+
+  test('leads nowhere else by its names', async () => {
+    const { host, owner } = await open();
+    const write = async (to: OwnerRef, shard: string) => host.ledgers.write(to, shard, 'x', undefined);
+    await expect(write(owner, '../../x')).rejects.toMatchObject({ code: 'bug.assertion' });
+    await expect(write({ ...owner, uid: '../x' }, 'x')).rejects.toMatchObject({ code: 'host.gone' });
+  });
+});
+
+describe('paths of state', () => {
+  const state = new StateDirectory('/manifests');
+  const key = { namespace: 'logging', name: 'web' };
+
+  test.each(['..', '.', '', 'a/b', '.hidden', 'UPPER', 'a_b', 'a\u0000', `${'x'.repeat(254)}`])(
+    'a name %j has none',
+    (name) => {
+      expect(() => state.statusFile('CollectorVersionPolicy', { ...key, name })).toThrow(/is no name/);
+      expect(() => state.requestFile('CollectorVersionPolicy', { ...key, namespace: name })).toThrow(/is no name/);
+      expect(() => state.ledgersFolder('CollectorVersionPolicy', { ...key, name })).toThrow(/is no name/);
+    },
+  );
+
+  test('differ for different resources', () => {
+    const one = state.requestFile('CollectorVersionPolicy', { namespace: 'a', name: 'b.c' });
+    const other = state.requestFile('CollectorVersionPolicy', { namespace: 'a.b', name: 'c' });
+    expect(one).not.toBe(other);
+    expect(() => state.ledgerFolder({ kind: 'CollectorVersionPolicy', ...key, uid: '..' })).toThrow(/is no uid/);
+  });
+});
+
+describe('durable files', () => {
+  test('replace what was there, make their folders and leave nothing beside', async () => {
+    const place = new Workplace();
+    await writeDurably(place.path('a/b/file'), 'one');
+    await writeDurably(place.path('a/b/file'), 'two');
+    expect(readdirSync(place.path('a/b'))).toEqual(['file']);
+    expect(await readIfPresent(place.path('a/b/file'))).toBe('two');
+    expect(await readIfPresent(place.path('a/c/file'))).toBeUndefined();
+  });
+
+  test('a write that fails leaves what was there, and says where', async () => {
+    const place = new Workplace();
+    place.write('file', 'one');
+    mkdirSync(place.path('folder/inner'), { recursive: true });
+    await expect(writeDurably(place.path('file/below'), 'x')).rejects.toMatchObject({ code: 'host.disk' });
+    await expect(writeDurably(place.path('folder'), 'x')).rejects.toMatchObject({
+      code: 'host.disk',
+      handling: { kind: 'backoff' },
+      message: expect.stringContaining(place.path('folder')),
+    });
+    expect(readdirSync(place.directory).sort()).toEqual(['file', 'folder']);
+    expect(place.read('file')).toBe('one');
+  });
+
+  test('readers meet the old text or the new one, and never a piece', async () => {
+    const place = new Workplace();
+    const texts = ['a'.repeat(200_000), 'b'.repeat(200_000)];
+    await writeDurably(place.path('file'), texts[0] as string);
+    let writing = true;
+    const writer = (async () => {
+      for (let round = 1; round <= 20; round++) await writeDurably(place.path('file'), texts[round % 2] as string);
+      writing = false;
+    })();
+    while (writing) {
+      expect(texts).toContain(readFileSync(place.path('file'), 'utf8'));
+      await settle();
+    }
+    await writer;
+  });
+
+  test('leftovers are removed at every depth, and only they', async () => {
+    const place = new Workplace();
+    for (const file of ['.x.json.1.2.tmp', 'a/.y.tmp', 'a/y.json', 'a/z.tmp', 'a/.hidden']) place.write(file, '');
+    await removeLeftovers(place.directory);
+    await removeLeftovers(place.path('absent'));
+    expect(existsSync(place.path('.x.json.1.2.tmp'))).toBe(false);
+    expect(readdirSync(place.path('a')).sort()).toEqual(['.hidden', 'y.json', 'z.tmp']);
+    expect(await listFolder(place.path('a'))).toEqual(['y.json', 'z.tmp']);
+  });
+});
+
+describe('a view', () => {
+  const openView = (place: Workplace) =>
+    DirectoryView.open({ directories: [place.directory], clock: place.clock, random: place.random });
+
+  test('shows manifests that no operator has seen, and writes nothing', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    place.write('bad.yaml', '{{{');
+    const view = await openView(place);
+    expect(get(view, 'web').status).toBeUndefined();
+    expect(view.problems()[0]?.file).toBe(place.path('bad.yaml'));
+    expect(existsSync(place.path('.logfleet'))).toBe(false);
+  });
+
+  test('shows what the operator beside it has written', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const view = await openView(place);
+    expect(get(view, 'web')).toEqual(get(host, 'web'));
+    const status = { targetVersion: '1' } as never;
+    const written = await host.writeStatus('CollectorVersionPolicy', { ...get(host, 'web'), status });
+    await view.refresh();
+    expect(get(view, 'web')).toEqual(written);
+    place.remove('web.yaml');
+    await view.refresh();
+    expect(find(view, 'web')).toBeUndefined();
+    expect(existsSync(place.path('.logfleet/status/CollectorVersionPolicy/logging/web.json'))).toBe(true);
+  });
+
+  test('follows until it is told to stop, and tells changes only', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const view = await openView(place);
+    const stop = new AbortController();
+    const shown: (string | undefined)[] = [];
+    let onShown = () => {};
+    const showing = () =>
+      new Promise<void>((resolve) => {
+        onShown = resolve;
+      });
+    const first = showing();
+    const following = view.follow(
+      'CollectorVersionPolicy',
+      ([resource]) => {
+        shown.push(resource?.status?.targetVersion);
+        onShown();
+      },
+      stop.signal,
+    );
+    await first;
+    const second = showing();
+    const status = { targetVersion: '1' } as never;
+    await host.writeStatus('CollectorVersionPolicy', { ...get(host, 'web'), status });
+    let isShown = false;
+    void second.then(() => {
+      isShown = true;
+    });
+    while (!isShown) await place.clock.advance(500);
+    stop.abort();
+    await following;
+    expect(shown).toEqual([undefined, '1']);
+  });
+
+  test('sees requests before the operator does', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const key = { namespace: 'logging', name: 'web' };
+    await writeRequest(place.directory, 'CollectorVersionPolicy', key, { 'logfleet.dev/paused': 'true' });
+    expect(get(await openView(place), 'web').metadata.annotations).toEqual({ 'logfleet.dev/paused': 'true' });
+  });
+});
+
+test('serial tasks of one key never overlap, those of two do, and a failure stops nobody', async () => {
+  const tasks = new SerialTasks();
+  const order: string[] = [];
+  const task = (name: string) => async () => {
+    order.push(`${name} begins`);
+    await settle();
+    order.push(`${name} ends`);
+    if (name === 'a1') throw new Error('on purpose');
+    return name;
+  };
+  const runs = [tasks.run('a', task('a1')), tasks.run('a', task('a2')), tasks.run('b', task('b1'))];
+  const results = await Promise.allSettled(runs);
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+  expect(order.filter((step) => step.startsWith('a'))).toEqual(['a1 begins', 'a1 ends', 'a2 begins', 'a2 ends']);
+  expect(order.indexOf('b1 begins')).toBeLessThan(order.indexOf('a1 ends'));
+  await tasks.drained();
+});
+
+test('uids have the form of version 4 and differ', () => {
+  const form = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+  fc.assert(fc.property(fc.nat(), (seed) => form.test(createUid(seededRandom(seed)))));
+  expect(createUid(systemRandom)).not.toBe(createUid(systemRandom));
+});
+
+test('the same data is what is the same text, whatever the order of members', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
+      expect(isSameData(left, structuredClone(left))).toBe(true);
+      const sameText = JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
+      expect(isSameData(left, right)).toBe(sameText);
+    }),
+  );
+  expect(isSameData({ a: 1, b: undefined }, { a: 1 })).toBe(true);
+  expect(isSameData({ a: 1, b: 2 }, { b: 2, a: 1 })).toBe(true);
+  expect(isSameData([1, 2], [2, 1])).toBe(false);
+  expect(isSameData({ a: undefined }, { b: undefined })).toBe(true);
+  expect(isSameData([], {})).toBe(false);
+});
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return Object.is(value, -0) ? 0 : value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([name, member]) => [name, sorted(member)]),
+  );
+}

@@ -1,0 +1,189 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, utimesSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { heartbeatMs, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
+import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
+import { settle, type VirtualClock } from '../../../support/virtual-clock.ts';
+import { Workplace } from './workplace.ts';
+
+const lockFile = '.logfleet/lock';
+
+function start(directory: string): ChildProcess {
+  const script = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
+  const child = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+/** What a process says first. */
+async function firstLine(child: ChildProcess): Promise<string> {
+  child.stdout?.setEncoding('utf8');
+  const [line] = (await once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data')) as [string];
+  return line.trim();
+}
+
+function acquire(place: Workplace, scope?: string): Promise<ProcessLock> {
+  const { clock, random, directory } = place;
+  return ProcessLock.acquire(new StateDirectory(directory), { clock, random, ...(scope !== undefined && { scope }) });
+}
+
+/** Moves a virtual clock in small steps, with time for the disk in between, until `promise` is settled. */
+async function advanceUntilSettled(clock: VirtualClock, promise: Promise<unknown>, between = () => {}): Promise<void> {
+  let settled = false;
+  const onSettled = () => {
+    settled = true;
+  };
+  promise.then(onSettled, onSettled);
+  while (!settled) {
+    if (clock.next() === undefined) await settle();
+    else await clock.advance(500);
+    between();
+  }
+}
+
+describe('another process', () => {
+  test('that is alive keeps us out; the message names it', async () => {
+    const place = new Workplace();
+    const child = start(place.directory);
+    expect(await firstLine(child)).toBe(`open ${child.pid} false`);
+    await expect(place.open()).rejects.toMatchObject({
+      code: 'host.locked',
+      handling: { kind: 'stall' },
+      message: expect.stringMatching(new RegExp(`process ${child.pid} on .*${lockFile.replace('.', '\\.')}`)),
+    });
+  });
+
+  test('is kept out by us', async () => {
+    const place = new Workplace();
+    await place.open();
+    expect(await firstLine(start(place.directory))).toBe('host.locked');
+  });
+
+  test('that was killed is succeeded at once, and it shows that it was', async () => {
+    const place = new Workplace();
+    const child = start(place.directory);
+    await firstLine(child);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(existsSync(place.path(lockFile))).toBe(true);
+    const host = await place.open();
+    expect([host.leadership.isLeader(), host.leadership.tookOverByForce(), host.leadership.term()]).toEqual([
+      true,
+      true,
+      1,
+    ]);
+  });
+
+  test('that ended in peace leaves no lock', async () => {
+    const place = new Workplace();
+    const child = start(place.directory);
+    await firstLine(child);
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    expect(existsSync(place.path(lockFile))).toBe(false);
+    expect((await place.open()).leadership.tookOverByForce()).toBe(false);
+  });
+
+  test('of several that find a dead one, one wins', async () => {
+    const place = new Workplace();
+    const dead = start(place.directory);
+    await firstLine(dead);
+    dead.kill('SIGKILL');
+    await once(dead, 'exit');
+    const lines = await Promise.all([1, 2, 3].map(() => firstLine(start(place.directory))));
+    expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(['host.locked', 'host.locked', 'open']);
+    expect(readdirSync(place.path('.logfleet')).filter((name) => name.includes('.tmp'))).toEqual([]);
+  });
+});
+
+describe('a lock', () => {
+  test('keeps out a second holder in the same process, until it is released', async () => {
+    const place = new Workplace();
+    const lock = await acquire(place);
+    await expect(acquire(place)).rejects.toMatchObject({ code: 'host.locked' });
+    await lock.release();
+    await (await acquire(place)).release();
+    expect(existsSync(place.path(lockFile))).toBe(false);
+  });
+
+  test('whose pid went to another process is taken over', async () => {
+    const place = new Workplace();
+    const lock = await acquire(place);
+    const holder = JSON.parse(place.read(lockFile));
+    await lock.release();
+    place.write(lockFile, JSON.stringify({ ...holder, processStart: '1' }));
+    expect((await acquire(place)).tookOver).toBe(true);
+  });
+
+  test('from where we cannot look is taken over once it has been silent before our eyes', async () => {
+    const place = new Workplace();
+    const other = await acquire(place, 'another machine');
+    const startMs = place.clock.monotonic();
+    const text = place.read(lockFile);
+    await other.release();
+    place.write(lockFile, text);
+    const acquiring = acquire(place);
+    await advanceUntilSettled(place.clock, acquiring);
+    expect((await acquiring).tookOver).toBe(true);
+    expect(place.clock.monotonic() - startMs).toBeGreaterThanOrEqual(silenceMs);
+  });
+
+  test.each(['', '{', '7', '{"pid":0}', '{"pid":1}'])(
+    'that cannot be read is taken over likewise: %j',
+    async (text) => {
+      const place = new Workplace();
+      place.write(lockFile, text);
+      const acquiring = acquire(place);
+      await advanceUntilSettled(place.clock, acquiring);
+      expect((await acquiring).held()).toBe(true);
+    },
+  );
+
+  test('from where we cannot look keeps us out while it moves', async () => {
+    const place = new Workplace();
+    await acquire(place, 'another machine');
+    let beat = 1_000;
+    const acquiring = acquire(place);
+    await advanceUntilSettled(place.clock, acquiring, () => utimesSync(place.path(lockFile), beat, beat++));
+    await expect(acquiring).rejects.toMatchObject({ code: 'host.locked' });
+  });
+
+  test('that was taken away is lost, and its new holder keeps it', async () => {
+    const place = new Workplace();
+    const lock = await acquire(place);
+    const told = new Promise<void>((resolve) => lock.subscribe(resolve));
+    const thief = JSON.stringify({ ...JSON.parse(place.read(lockFile)), token: 'thief' });
+    place.write(lockFile, thief);
+    expect(lock.held()).toBe(true);
+    await place.clock.advance(heartbeatMs);
+    await told;
+    expect(lock.held()).toBe(false);
+    await lock.release();
+    expect(place.read(lockFile)).toBe(thief);
+  });
+
+  test('counts no longer as held once it could not be looked at for a while, and is held again once it could', async () => {
+    const place = new Workplace();
+    const host = await place.open();
+    const { leadership } = host;
+    const told = new Promise<void>((resolve) => leadership.subscribe(resolve));
+    // The machine sleeps: time passes, and no timer fires.
+    const asleep = place.clock.monotonic.bind(place.clock);
+    place.clock.monotonic = () => asleep() + silenceMs;
+    expect(leadership.isLeader()).toBe(false);
+    await place.clock.advance(heartbeatMs);
+    await told;
+    expect([leadership.isLeader(), leadership.term(), leadership.tookOverByForce()]).toEqual([true, 2, false]);
+  });
+
+  test('moves its time of change, so that others see it alive', async () => {
+    const place = new Workplace();
+    const lock = await acquire(place, 'another machine');
+    const acquiring = acquire(place);
+    await advanceUntilSettled(place.clock, acquiring);
+    await expect(acquiring).rejects.toMatchObject({ code: 'host.locked' });
+    expect(lock.held()).toBe(true);
+  });
+});
