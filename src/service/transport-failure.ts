@@ -39,19 +39,22 @@ const failureByCode: ReadonlyMap<string, TransportFailure> = new Map<string, Tra
   ['UND_ERR_DESTROYED', 'closed'],
   ['UND_ERR_CLOSED', 'closed'],
   ['UND_ERR_HEADERS_OVERFLOW', 'answerMalformed'],
+  // undici leaves the code of a parser's error out; its name is all there is.
+  ['HTTPParserError', 'answerMalformed'],
 ]);
 
+/** The code of an error, or its name where it has none. */
 function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' ? code : '';
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  if (typeof code === 'string') return code;
+  return typeof name === 'string' ? name : '';
 }
 
-/** A code that nobody listed: OpenSSL's and the HTTP parser's come in families, anything else is a lost connection. */
+/** A code that nobody listed: OpenSSL's come in families, anything else is a lost connection. */
 function failureOf(code: string): TransportFailure {
   const known = failureByCode.get(code);
   if (known) return known;
   if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return 'tlsFailed';
-  if (code.startsWith('HPE_')) return 'answerMalformed';
   return 'connectionLost';
 }
 
@@ -59,6 +62,5 @@ function failureOf(code: string): TransportFailure {
 export function asTransportError(error: unknown, what: string): TransportError {
   if (error instanceof TransportError) return error;
   const code = codeOf(error);
-  const detail = code || (error instanceof Error ? error.message : 'unknown error');
-  return new TransportError(failureOf(code), `${what}: ${detail}`, error);
+  return new TransportError(failureOf(code), `${what}: ${code || 'unknown error'}`, error);
 }

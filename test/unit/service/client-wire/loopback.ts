@@ -1,0 +1,88 @@
+/** Real sockets on loopback: an HTTPS server that a test scripts, and a proxy that knows CONNECT. */
+import { once } from 'node:events';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
+import { generate } from 'selfsigned';
+
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Signed by itself, so that it is its own authority. */
+export async function selfSigned(
+  names: readonly string[],
+  validity?: { readonly from: Date; readonly to: Date },
+): Promise<Certificate> {
+  const altNames = names.map((name) =>
+    /^[\d.]+$/.test(name) ? { type: 7 as const, ip: name } : { type: 2 as const, value: name },
+  );
+  const pems = await generate([{ name: 'commonName', value: names[0] ?? 'test' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    ...(validity ? { notBeforeDate: validity.from, notAfterDate: validity.to } : {}),
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      { name: 'subjectAltName', altNames },
+    ],
+  });
+  return { cert: pems.cert, key: pems.private };
+}
+
+export interface Loopback extends AsyncDisposable {
+  readonly port: number;
+  /** Sockets accepted so far. */
+  readonly sockets: readonly Socket[];
+}
+
+async function listen(server: Server): Promise<Loopback> {
+  const sockets: Socket[] = [];
+  server.on('connection', (socket: Socket) => {
+    sockets.push(socket);
+    socket.on('error', () => {});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    sockets,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+}
+
+export function httpsServer(
+  certificate: Certificate,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<Loopback> {
+  return listen(createServer({ cert: certificate.cert, key: certificate.key }, handle));
+}
+
+export interface Proxy extends Loopback {
+  /** What was asked for, and with which credentials. */
+  readonly tunnels: { readonly target: string; readonly authorization: string | undefined }[];
+}
+
+/** Leads every tunnel to `targetPort` on loopback, whatever name was asked for; or answers with `refusal`. */
+export async function connectProxy(targetPort: number, refusal?: number): Promise<Proxy> {
+  const tunnels: { target: string; authorization: string | undefined }[] = [];
+  const server = createHttpServer((_request, response) => response.writeHead(400).end());
+  server.on('connect', (request, socket) => {
+    tunnels.push({ target: request.url ?? '', authorization: request.headers['proxy-authorization'] });
+    socket.on('error', () => {});
+    if (refusal !== undefined) {
+      socket.end(`HTTP/1.1 ${refusal} No\r\n\r\n`);
+      return;
+    }
+    const upstream = connect(targetPort, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      upstream.pipe(socket).pipe(upstream);
+    });
+    upstream.on('error', () => socket.destroy());
+  });
+  return Object.assign(await listen(server), { tunnels });
+}

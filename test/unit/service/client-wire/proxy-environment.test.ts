@@ -1,0 +1,39 @@
+/** Which proxy leads where, as a table. */
+import { expect, test } from 'vitest';
+import { proxyFor } from '../../../../src/service/undici/proxy-environment.ts';
+
+const HTTPS_PROXY = 'http://proxy:3128';
+
+test.each([
+  ['https://api.example.com', '', true],
+  ['https://api.example.com', '*', false],
+  ['https://api.example.com', 'other.org, example.com', false],
+  ['https://api.example.com', '.example.com', false],
+  ['https://example.com', '.example.com', false],
+  ['https://example.com', '*.example.com', true],
+  ['https://api.example.com', '*.example.com', false],
+  ['https://notexample.com', 'example.com', true],
+  ['https://API.Example.com', 'api.EXAMPLE.com', false],
+  ['https://api.example.com', 'api.example.com:443', false],
+  ['https://api.example.com:8443', 'api.example.com:443', true],
+  ['https://10.1.2.3', '10.0.0.0/8', false],
+  ['https://11.1.2.3', '10.0.0.0/8', true],
+  ['https://api.example.com', '10.0.0.0/8', true],
+  ['https://10.1.2.3', '10.0.0.0/99', true],
+  ['https://[2001:db8::1]', '2001:db8::/32', false],
+  ['https://[2001:db8::1]:8443', '[2001:db8::1]:8443', false],
+  ['https://127.0.0.1:8443', '', false],
+  ['https://localhost', '', false],
+  ['https://[::1]', '', false],
+])('%s with NO_PROXY=%s: through the proxy %s', (origin, NO_PROXY, through) => {
+  expect(proxyFor(new URL(origin), { HTTPS_PROXY, NO_PROXY })?.origin).toBe(through ? HTTPS_PROXY : undefined);
+});
+
+test('small letters come first, and a scheme may be left out', () => {
+  const environment = { HTTPS_PROXY: 'http://capital:1', https_proxy: 'small:3128' };
+  expect(proxyFor(new URL('https://a.test'), environment)?.href).toBe('http://small:3128/');
+});
+
+test('without a proxy the way is straight', () => {
+  expect(proxyFor(new URL('https://a.test'), { NO_PROXY: 'b.test' })).toBeUndefined();
+});

@@ -1,0 +1,290 @@
+/** The transport over real TLS on loopback: when a request counts as written, who is trusted, and what breaks how. */
+
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Socket } from 'node:net';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.ts';
+import type { TransportRequest } from '../../../../src/service/transport.ts';
+import type { Environment } from '../../../../src/service/undici/proxy-environment.ts';
+import { UndiciTransport } from '../../../../src/service/undici/undici-transport.ts';
+import { type Certificate, connectProxy, httpsServer, type Loopback, selfSigned } from './loopback.ts';
+
+let certificate: Certificate;
+
+beforeAll(async () => {
+  certificate = await selfSigned(['127.0.0.1', 'service.test']);
+});
+
+function transportWith(options: { readonly ca?: string | undefined; readonly environment?: Environment } = {}) {
+  const transport = new UndiciTransport({
+    clock: systemClock,
+    environment: options.environment ?? {},
+    caCertificates: 'ca' in options ? options.ca : certificate.cert,
+  });
+  return Object.assign(transport, { [Symbol.asyncDispose]: () => transport.close() });
+}
+
+const originOf = ({ port }: Loopback, host = '127.0.0.1') => `https://${host}:${port}`;
+const unlimited = new AbortController().signal;
+
+function request(origin: string, more: Partial<TransportRequest> = {}): TransportRequest {
+  return {
+    method: 'GET',
+    origin,
+    path: '/api/v1/x?limit=5',
+    headers: { accept: 'application/json' },
+    signal: unlimited,
+    beforeWrite: () => {},
+    maxBodyBytes: 1_000,
+    ...more,
+  };
+}
+
+const ok = (_request: IncomingMessage, response: ServerResponse) =>
+  response.writeHead(200, { 'X-Seen': 'yes' }).end('{"a":1}');
+
+test('a whole answer comes back, with its headers in lower case', async () => {
+  await using server = await httpsServer(certificate, ok);
+  await using transport = transportWith();
+  const response = await transport.send(request(originOf(server)));
+  expect(response.status).toBe(200);
+  expect(response.headers.get('x-seen')).toBe('yes');
+  expect(Buffer.from(response.body).toString()).toBe('{"a":1}');
+});
+
+test('method, path, headers and body arrive as they were given', async () => {
+  const seen: unknown[] = [];
+  await using server = await httpsServer(certificate, async (incoming, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    seen.push([incoming.method, incoming.url, incoming.headers['content-type'], Buffer.concat(chunks).toString()]);
+    response.end();
+  });
+  await using transport = transportWith();
+  const headers = { 'content-type': 'application/json' };
+  await transport.send(request(originOf(server), { method: 'POST', path: '/p', headers, body: '{"id":"ü"}' }));
+  expect(seen).toEqual([['POST', '/p', 'application/json', '{"id":"ü"}']]);
+});
+
+describe('the write', () => {
+  test('comes on a connection that stands, right after beforeWrite (B1)', async () => {
+    let secured = 0;
+    await using server = await httpsServer(certificate, ok);
+    await using transport = transportWith();
+    const origin = originOf(server);
+    await transport.ready(origin, 4, unlimited);
+    secured = server.sockets.length;
+    const standing: number[] = [];
+    const send = () => transport.send(request(origin, { beforeWrite: () => standing.push(server.sockets.length) }));
+    await Promise.all([send(), send(), send(), send()]);
+    expect(secured).toBe(4);
+    expect(standing).toEqual([4, 4, 4, 4]);
+  });
+
+  test('does not happen when beforeWrite throws, and the connection stays good', async () => {
+    let requests = 0;
+    await using server = await httpsServer(certificate, (incoming, response) => {
+      requests += 1;
+      ok(incoming, response);
+    });
+    await using transport = transportWith();
+    const refusal = new Error('no longer wanted');
+    const beforeWrite = () => {
+      throw refusal;
+    };
+    await expect(transport.send(request(originOf(server), { beforeWrite }))).rejects.toBe(refusal);
+    await transport.send(request(originOf(server)));
+    expect(requests).toBe(1);
+    expect(server.sockets).toHaveLength(1);
+  });
+
+  test('goes to a new connection when the old one ended, and is counted once', async () => {
+    await using server = await httpsServer(certificate, ok);
+    await using transport = transportWith();
+    const origin = originOf(server);
+    await transport.send(request(origin));
+    const [first] = server.sockets;
+    // Ended from here, it closes once the other side has seen the end.
+    first?.end();
+    await once(first as Socket, 'close');
+    let writes = 0;
+    await transport.send(request(origin, { method: 'POST', beforeWrite: () => writes++ }));
+    expect(writes).toBe(1);
+    expect(server.sockets).toHaveLength(2);
+  });
+
+  test('connections are used again, and never more than ten stand', async () => {
+    const waiting: ServerResponse[] = [];
+    await using server = await httpsServer(certificate, (_incoming, response) => {
+      waiting.push(response);
+      if (waiting.length >= 10) for (const one of waiting) one.end();
+    });
+    await using transport = transportWith();
+    const origin = originOf(server);
+    await Promise.all(Array.from({ length: 25 }, () => transport.send(request(origin))));
+    expect(server.sockets).toHaveLength(10);
+  });
+});
+
+describe('what breaks', () => {
+  const failures: readonly [string, (incoming: IncomingMessage, response: ServerResponse) => void, string][] = [
+    ['a reset before the answer', (incoming) => incoming.socket.destroy(), 'connectionLost'],
+    [
+      'a body that is cut off',
+      (incoming, response) => {
+        response.writeHead(200, { 'content-length': '100' }).write('{"a"');
+        response.flushHeaders();
+        setImmediate(() => incoming.socket.destroy());
+      },
+      'connectionLost',
+    ],
+    ['more bytes than are read', (_incoming, response) => response.end('x'.repeat(2_000)), 'answerTooLarge'],
+    ['an answer that is no HTTP', (incoming) => incoming.socket.end('nonsense\r\n\r\n'), 'answerMalformed'],
+  ];
+
+  test.each(failures)('%s', async (_name, handle, failure) => {
+    await using server = await httpsServer(certificate, handle);
+    await using transport = transportWith();
+    let writes = 0;
+    const sending = transport.send(request(originOf(server), { method: 'POST', beforeWrite: () => writes++ }));
+    await expect(sending).rejects.toMatchObject({ failure });
+    expect(writes).toBe(1);
+  });
+
+  test('an aborted request has its socket destroyed, and the next one a connection of its own', async () => {
+    const arrived = Promise.withResolvers<Socket>();
+    let silent = true;
+    await using server = await httpsServer(certificate, (incoming, response) => {
+      if (!silent) return ok(incoming, response);
+      silent = false;
+      arrived.resolve(incoming.socket);
+      return undefined;
+    });
+    await using transport = transportWith();
+    const controller = new AbortController();
+    const sending = transport.send(request(originOf(server), { signal: controller.signal }));
+    const socket = await arrived.promise;
+    const closed = once(socket, 'close');
+    controller.abort(new Error('enough'));
+    await expect(sending).rejects.toThrow('enough');
+    await closed;
+    await expect(transport.send(request(originOf(server)))).resolves.toMatchObject({ status: 200 });
+  });
+
+  test('closing destroys what is under way; draining waits for it', async () => {
+    const arrived: (() => void)[] = [];
+    await using server = await httpsServer(certificate, (incoming, response) => {
+      if (incoming.url === '/late') arrived.push(() => ok(incoming, response));
+      for (const answer of arrived.splice(0)) if (incoming.method === 'POST') answer();
+    });
+    await using transport = transportWith();
+    const origin = originOf(server);
+    const late = transport.send(request(origin, { path: '/late', method: 'POST' }));
+    await transport.ready(origin, 1, unlimited);
+    const drained = transport.drain();
+    await expect(late).resolves.toMatchObject({ status: 200 });
+    await drained;
+    await expect(transport.send(request(origin))).rejects.toMatchObject({ failure: 'closed' });
+  });
+
+  test('a host that does not exist, and one where nobody listens', async () => {
+    const free = createServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const { port } = free.address() as { port: number };
+    free.close();
+    await once(free, 'close');
+    await using transport = transportWith();
+    await expect(transport.ready(`https://127.0.0.1:${port}`, 1, unlimited)).rejects.toMatchObject({
+      failure: 'refused',
+    });
+    await expect(transport.ready('https://nowhere.invalid', 1, unlimited)).rejects.toMatchObject({
+      failure: 'nameNotFound',
+    });
+  });
+
+  test('a server without TLS', async () => {
+    const plain = createServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    plain.listen(0, '127.0.0.1');
+    await once(plain, 'listening');
+    await using transport = transportWith();
+    const { port } = plain.address() as { port: number };
+    await expect(transport.ready(`https://127.0.0.1:${port}`, 1, unlimited)).rejects.toMatchObject({
+      failure: 'tlsFailed',
+    });
+    plain.close();
+  });
+});
+
+describe('trust', () => {
+  test('a certificate by an authority that nobody named', async () => {
+    await using server = await httpsServer(certificate, ok);
+    await using transport = transportWith({ ca: undefined });
+    await expect(transport.ready(originOf(server), 1, unlimited)).rejects.toMatchObject({
+      failure: 'certificateUnknown',
+    });
+  });
+
+  test('a certificate for another name', async () => {
+    const other = await selfSigned(['elsewhere.test']);
+    await using server = await httpsServer(other, ok);
+    await using transport = transportWith({ ca: other.cert });
+    await expect(transport.ready(originOf(server), 1, unlimited)).rejects.toMatchObject({
+      failure: 'certificateForAnother',
+    });
+  });
+
+  test('a certificate that has expired', async () => {
+    const old = await selfSigned(['127.0.0.1'], { from: new Date('2020-01-01'), to: new Date('2021-01-01') });
+    await using server = await httpsServer(old, ok);
+    await using transport = transportWith({ ca: old.cert });
+    await expect(transport.ready(originOf(server), 1, unlimited)).rejects.toMatchObject({
+      failure: 'certificateExpired',
+    });
+  });
+});
+
+describe('a proxy', () => {
+  test('leads to the service by name, which is not looked up here', async () => {
+    await using server = await httpsServer(certificate, ok);
+    await using proxy = await connectProxy(server.port);
+    await using transport = transportWith({ environment: { HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${proxy.port}` } });
+    const response = await transport.send(request('https://service.test'));
+    expect(response.status).toBe(200);
+    expect(proxy.tunnels).toEqual([
+      { target: 'service.test:443', authorization: `Basic ${Buffer.from('me:p@ss').toString('base64')}` },
+    ]);
+  });
+
+  test('never sees what goes through its tunnel, and cannot pose as the service', async () => {
+    const impostor = await selfSigned(['evil.test']);
+    await using server = await httpsServer(impostor, ok);
+    await using proxy = await connectProxy(server.port);
+    await using transport = transportWith({ environment: { https_proxy: `127.0.0.1:${proxy.port}` } });
+    await expect(transport.send(request('https://service.test'))).rejects.toMatchObject({
+      failure: 'certificateUnknown',
+    });
+  });
+
+  test('that refuses is named, with what it wants', async () => {
+    await using proxy = await connectProxy(9, 407);
+    await using transport = transportWith({ environment: { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` } });
+    const sending = transport.send(request('https://service.test'));
+    await expect(sending).rejects.toMatchObject({ failure: 'proxyFailed', message: expect.stringContaining('407') });
+  });
+
+  test('that is not there is named as such', async () => {
+    const gone = await connectProxy(9);
+    await gone[Symbol.asyncDispose]();
+    await using transport = transportWith({ environment: { HTTPS_PROXY: `http://127.0.0.1:${gone.port}` } });
+    await expect(transport.send(request('https://service.test'))).rejects.toMatchObject({ failure: 'proxyFailed' });
+  });
+
+  test('is passed by for what NO_PROXY names', async () => {
+    await using server = await httpsServer(certificate, ok);
+    await using transport = transportWith({
+      environment: { HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: 'service.test' },
+    });
+    await expect(transport.send(request(originOf(server)))).resolves.toMatchObject({ status: 200 });
+  });
+});
