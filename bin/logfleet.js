@@ -7,7 +7,7 @@
  * to it, and ends as it ends.
  */
 import { spawn } from 'child_process';
-import { accessSync, constants } from 'fs';
+import { accessSync, constants, existsSync } from 'fs';
 import { constants as osConstants } from 'os';
 import { fileURLToPath } from 'url';
 
@@ -15,19 +15,23 @@ const neededMajor = 24;
 const root = new URL('../', import.meta.url);
 const main = new URL('src/main.ts', root);
 
-if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
+const checkout = fileURLToPath(root);
+if (!existsSync(new URL('node_modules/commander/package.json', root))) {
+  refuse(`its packages are not installed: run "npm ci" in ${checkout}`);
+} else if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   import(main.href);
 } else {
   const node = ownNode();
-  if (node) {
-    startWith(node);
-  } else {
-    const checkout = fileURLToPath(root);
-    process.stderr.write(
-      `logfleet: this is Node ${process.versions.node}, and logfleet needs Node ${neededMajor} or newer: run "npm ci" in ${checkout}, which installs one there.\n`,
+  if (node) startWith(node);
+  else
+    refuse(
+      `this is Node ${process.versions.node}, and it needs ${neededMajor}: run "npm ci" in ${checkout}, which installs one there`,
     );
-    process.exitCode = 1;
-  }
+}
+
+function refuse(reason) {
+  process.stderr.write(`logfleet: ${reason}\n`);
+  process.exitCode = 1;
 }
 
 /** The checkout's own Node, also where npm was told to run no install scripts but has the platform's package. */
@@ -51,10 +55,7 @@ function isExecutable(file) {
 function startWith(node) {
   const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']) process.on(signal, () => child.kill(signal));
-  child.on('error', (error) => {
-    process.stderr.write(`logfleet: ${node} does not start: ${error.message}\n`);
-    process.exitCode = 1;
-  });
+  child.on('error', (error) => refuse(`${node} does not start: ${error.message}`));
   child.on('exit', (code, signal) => {
     process.exitCode = signal ? 128 + osConstants.signals[signal] : code;
   });
