@@ -228,11 +228,15 @@ function isSame(left: Holder | 'unreadable' | 'absent', right: Holder | 'unreada
   return left.token === right.token;
 }
 
-/** Field 22 of Linux' `/proc/<pid>/stat`, counted behind the name in parentheses; empty on other systems. */
+/**
+ * Field 22 of Linux' `/proc/<pid>/stat`, counted behind the name in parentheses; empty on other systems. A process that has ended
+ * and that its parent has not asked about yet (state Z) has no start any more.
+ */
 async function readProcessStart(pid: number): Promise<string> {
   try {
     const line = await readFile(`/proc/${pid}/stat`, 'utf8');
-    return line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+    const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? 'ended' : (fields[19] ?? '');
   } catch {
     return '';
   }

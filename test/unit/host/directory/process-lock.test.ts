@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { heartbeatMs, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
@@ -74,6 +74,19 @@ describe('another process', () => {
       true,
       1,
     ]);
+  });
+
+  test('that was killed and whose parent has not noticed is succeeded, too', async () => {
+    const place = new Workplace();
+    // The shell starts the holder and turns into `sleep`, which never asks what became of it.
+    const script = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
+    const command = `"${process.execPath}" "${script}" "${place.directory}" & exec sleep 600`;
+    const parent = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const pid = Number((await firstLine(parent)).split(' ')[1]);
+    process.kill(pid, 'SIGKILL');
+    while (readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.startsWith('Z') === false) await settle();
+    expect((await place.open()).leadership.tookOverByForce()).toBe(true);
   });
 
   test('that ended in peace leaves no lock', async () => {
