@@ -1,0 +1,238 @@
+/** Accounts: what makes two Secrets one, when a Secret is read again, and what is wrong with one (api: the Secret). */
+import { describe, expect, test } from 'vitest';
+import { type Account, Accounts } from '../../../src/account/accounts.ts';
+import type { LogfleetError } from '../../../src/base/errors.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { noMetrics } from '../../../src/base/metrics.ts';
+import { SecretText } from '../../../src/base/secret-text.ts';
+import type { ResourceKey } from '../../../src/host/host.ts';
+import type { ConnectionSettings } from '../../../src/service/connection.ts';
+import type { UpgradeService } from '../../../src/service/upgrade-service.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const key: ResourceKey = { namespace: 'logging', name: 'log-service' };
+const good = { baseURL: 'https://api.example.com/api', accessId: 'id', accessKey: 'canary-key' };
+
+class World {
+  readonly clock = new VirtualClock();
+  readonly secrets = new Map<string, Record<string, string>>();
+  readonly connected: ConnectionSettings[] = [];
+  readonly drained: ConnectionSettings[] = [];
+  readonly closed: ConnectionSettings[] = [];
+  reads = 0;
+  readonly accounts = new Accounts({
+    clock: this.clock,
+    log: silentLogger,
+    metrics: noMetrics,
+    secrets: {
+      get: async ({ namespace, name }) => {
+        this.reads += 1;
+        const members = this.secrets.get(`${namespace}/${name}`);
+        return members && new Map(Object.entries(members).map(([member, text]) => [member, new SecretText(text)]));
+      },
+    },
+    connect: (settings) => {
+      this.connected.push(settings);
+      return {
+        service: {} as UpgradeService,
+        drain: async () => void this.drained.push(settings),
+        close: async () => void this.closed.push(settings),
+      };
+    },
+  });
+
+  constructor(members?: Record<string, string>) {
+    if (members) this.write(members);
+  }
+
+  write(members: Record<string, string>, at = key): void {
+    this.secrets.set(`${at.namespace}/${at.name}`, members);
+  }
+
+  resolve(at = key): Promise<Account> {
+    return this.accounts.resolve(at);
+  }
+
+  async failure(): Promise<LogfleetError> {
+    return this.resolve().then(
+      () => {
+        throw new Error('resolved');
+      },
+      (error: unknown) => error as LogfleetError,
+    );
+  }
+}
+
+describe('identity', () => {
+  test('a service is its address, an account that and the access id; spellings do not matter', async () => {
+    const { serviceId, id } = await new World({ ...good, baseURL: ' https://API.example.com:443/api/\n' }).resolve();
+    expect(serviceId).toBe('https://api.example.com/api');
+    expect(id).toBe('https://api.example.com/api id');
+  });
+
+  test('Secrets that say the same are one account, across namespaces', async () => {
+    const world = new World(good);
+    const other = { namespace: 'audit', name: 'other' };
+    world.write({ ...good, accessKey: 'canary-key\n' }, other);
+    expect(await world.resolve(other)).toBe(await world.resolve());
+    expect(world.connected).toHaveLength(1);
+  });
+
+  test('the members of the Secret reach the client', async () => {
+    const world = new World({ ...good, allowedHosts: 'eu.example.com, https://us.example.com:8443/api' });
+    await world.resolve();
+    const [settings] = world.connected;
+    expect(settings).toMatchObject({
+      address: { origin: 'https://api.example.com', basePath: '/api' },
+      accessId: 'id',
+      allowedHosts: ['eu.example.com', 'us.example.com:8443'],
+      caCertificates: undefined,
+    });
+    expect(settings?.accessKey.reveal()).toBe('canary-key');
+  });
+});
+
+describe('reading', () => {
+  test('a Secret is read again when it is older than 60 s, and the account stays while it says the same', async () => {
+    const world = new World(good);
+    const account = await world.resolve();
+    await world.clock.advance(59_999);
+    await world.resolve();
+    expect(world.reads).toBe(1);
+    await world.clock.advance(1);
+    expect(await world.resolve()).toBe(account);
+    expect(world.reads).toBe(2);
+  });
+
+  test('callers at once share one read', async () => {
+    const world = new World(good);
+    await Promise.all([world.resolve(), world.resolve(), world.resolve()]);
+    expect(world.reads).toBe(1);
+  });
+
+  test('a changed Secret makes a new account; the old one ends what it has under way', async () => {
+    const world = new World(good);
+    const account = await world.resolve();
+    world.write({ ...good, accessKey: 'another' });
+    await world.clock.advance(60_000);
+    expect(await world.resolve()).not.toBe(account);
+    expect(world.drained).toEqual([world.connected[0]]);
+    expect(world.closed).toEqual([]);
+  });
+
+  test('a failure to read is not the end of what is known', async () => {
+    const world = new World(good);
+    const account = await world.resolve();
+    world.secrets.get = () => {
+      throw new Error('the API server is away');
+    };
+    await world.clock.advance(60_000);
+    await expect(world.resolve()).rejects.toThrow('the API server is away');
+    world.secrets.get = (name) => Map.prototype.get.call(world.secrets, name);
+    expect(await world.resolve()).toBe(account);
+  });
+
+  test('what was wrong heals at the next look', async () => {
+    const world = new World();
+    expect((await world.failure()).reason).toBe('SecretNotFound');
+    world.write(good);
+    await expect(world.resolve()).resolves.toBeDefined();
+  });
+
+  test('an account that nobody asks for is let go of', async () => {
+    const world = new World(good);
+    await world.resolve();
+    const other = { namespace: 'audit', name: 'other' };
+    world.write({ ...good, accessId: 'id2' }, other);
+    await world.clock.advance(3_600_000);
+    await world.resolve(other);
+    expect(world.drained).toEqual([world.connected[0]]);
+  });
+
+  test('closing destroys every connection', async () => {
+    const world = new World(good);
+    await world.resolve();
+    await world.accounts.close();
+    expect(world.closed).toHaveLength(1);
+  });
+});
+
+describe('a refused key', () => {
+  test('is read again at once, and not shown to the service again before 29 s have passed', async () => {
+    const world = new World(good);
+    const account = await world.resolve();
+    world.accounts.unauthorized(key, account);
+    expect(await world.failure()).toMatchObject({ reason: 'Unauthorized', handling: { kind: 'stall' } });
+    expect(world.reads).toBe(2);
+    await world.clock.advance(28_999);
+    expect((await world.failure()).reason).toBe('Unauthorized');
+    await world.clock.advance(1);
+    expect(await world.resolve()).toBe(account);
+  });
+
+  test('heals as soon as the Secret has another', async () => {
+    const world = new World(good);
+    world.accounts.unauthorized(key, await world.resolve());
+    world.write({ ...good, accessKey: 'mended' });
+    await expect(world.resolve()).resolves.toBeDefined();
+  });
+
+  test('late news about the key before changes nothing', async () => {
+    const world = new World(good);
+    const before = await world.resolve();
+    world.write({ ...good, accessKey: 'mended' });
+    await world.clock.advance(60_000);
+    const after = await world.resolve();
+    world.accounts.unauthorized(key, before);
+    expect(await world.resolve()).toBe(after);
+  });
+});
+
+describe('a Secret with something wrong', () => {
+  const pem = '-----BEGIN CERTIFICATE-----\nbm90IG9uZQ==\n-----END CERTIFICATE-----';
+  const cases: readonly [string, Record<string, string>, string, string][] = [
+    ['nothing in it', {}, 'SecretIncomplete', 'lacks baseURL, accessId and accessKey'],
+    ['half of it', { baseURL: good.baseURL, accessId: ' \n', accessKey: 'k' }, 'SecretIncomplete', 'lacks accessId'],
+    ['plain HTTP', { ...good, baseURL: 'http://api.example.com/api' }, 'AddressInvalid', 'https://'],
+    ['no host', { ...good, baseURL: 'api' }, 'AddressInvalid', 'write an address like'],
+    ['another scheme', { ...good, baseURL: 'ftp://api.example.com' }, 'AddressInvalid', 'does not start with https://'],
+    [
+      'a version in the address',
+      { ...good, baseURL: 'https://a.example.com/api/v1' },
+      'AddressInvalid',
+      'leave out /v1',
+    ],
+    [
+      'a key in the address',
+      { ...good, baseURL: 'https://id:canary-key@a.example.com/api' },
+      'AddressInvalid',
+      'accessKey',
+    ],
+    ['a query in the address', { ...good, baseURL: 'https://a.example.com/api?x=1' }, 'AddressInvalid', 'query'],
+    ['a colon in the id', { ...good, accessId: 'id:canary-key' }, 'SecretInvalid', 'accessId'],
+    ['a key of two lines', { ...good, accessKey: 'canary-key\nagain' }, 'SecretInvalid', 'accessKey'],
+    ['text as certificate', { ...good, 'ca.crt': 'trust me' }, 'SecretInvalid', 'ca.crt'],
+    ['no certificate in PEM', { ...good, 'ca.crt': pem }, 'SecretInvalid', 'ca.crt'],
+    ['a path as host', { ...good, allowedHosts: 'a.example.com, :::' }, 'SecretInvalid', 'allowedHosts'],
+    ['HTTP as host', { ...good, allowedHosts: 'http://a.example.com' }, 'SecretInvalid', 'allowedHosts'],
+    ['no rate', { ...good, requestsPerSecond: '0' }, 'SecretInvalid', 'requestsPerSecond'],
+    ['words as rate', { ...good, requestsPerSecond: 'two' }, 'SecretInvalid', 'requestsPerSecond'],
+    ['half a request', { ...good, maxConcurrentRequests: '1.5' }, 'SecretInvalid', 'maxConcurrentRequests'],
+  ];
+
+  test.each(cases)('%s', async (_name, members, reason, says) => {
+    const world = new World(members);
+    const error = await world.failure();
+    expect(error).toMatchObject({ reason, handling: { kind: 'stall' } });
+    expect(error.message).toContain('logging/log-service');
+    expect(error.message).toContain(says);
+    expect(error.message).not.toContain('canary-key');
+    expect(world.connected).toHaveLength(0);
+  });
+
+  test('none at all', async () => {
+    const error = await new World().failure();
+    expect(error.reason).toBe('SecretNotFound');
+    expect(error.message).toContain('create it with baseURL, accessId and accessKey');
+  });
+});

@@ -1,0 +1,98 @@
+/** Who shares which budget, and how much of it: rate by user, concurrency by key, the smaller share wins (B6, B7, chapter 8). */
+import { expect, test } from 'vitest';
+import { Budgets, type Spender } from '../../../src/account/budgets.ts';
+import { noMetrics } from '../../../src/base/metrics.ts';
+import type { KeyBudget } from '../../../src/service/request-budget.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const spender = (more: Partial<Spender> = {}): Spender => ({
+  serviceId: 'https://a.test/api',
+  accessId: 'id',
+  user: 'id',
+  requestsPerSecond: undefined,
+  maxConcurrentRequests: undefined,
+  ...more,
+});
+
+function world() {
+  const clock = new VirtualClock();
+  return { clock, budgets: new Budgets({ clock, metrics: noMetrics }) };
+}
+
+/** How many requests start within `durationMs` when there is no end of them; each is answered at once. */
+async function startsWithin(clock: VirtualClock, keys: readonly KeyBudget[], durationMs: number): Promise<number> {
+  let starts = 0;
+  for (const key of keys) {
+    for (let index = 0; index < 50; index++) {
+      void key.acquire({ class: 'listing' }).then((slot) => {
+        starts += 1;
+        slot.started();
+        slot.finished({ kind: 'answered', status: 200 });
+      });
+    }
+  }
+  await clock.advance(durationMs);
+  return starts;
+}
+
+test('keys of one user share its rate', async () => {
+  const { clock, budgets } = world();
+  const spenders = [spender({ accessId: 'a', user: 'u' }), spender({ accessId: 'b', user: 'u' })];
+  const keys = spenders.map((one) => budgets.of(one));
+  budgets.share(spenders);
+  expect(await startsWithin(clock, keys, 900)).toBe(4);
+});
+
+test('other users and other services have budgets of their own', async () => {
+  const { clock, budgets } = world();
+  const spenders = [
+    spender({ user: 'u' }),
+    spender({ user: 'v' }),
+    spender({ user: 'u', serviceId: 'https://b.test/api' }),
+  ];
+  const keys = spenders.map((one) => budgets.of(one));
+  budgets.share(spenders);
+  expect(await startsWithin(clock, keys, 900)).toBe(12);
+});
+
+test('of two shares of the rate the smaller holds, until who named it is gone', async () => {
+  const { clock, budgets } = world();
+  const greedy = spender({ accessId: 'a', user: 'u' });
+  const modest = spender({ accessId: 'b', user: 'u', requestsPerSecond: 1 });
+  const key = budgets.of(greedy);
+  budgets.of(modest);
+  budgets.share([greedy, modest]);
+  expect(await startsWithin(clock, [key], 900)).toBe(1);
+  const later = world();
+  const keyLater = later.budgets.of(greedy);
+  later.budgets.of(modest);
+  later.budgets.share([greedy, modest]);
+  later.budgets.share([greedy]);
+  expect(await startsWithin(later.clock, [keyLater], 900)).toBe(4);
+});
+
+test('of two shares of a key the smaller holds', async () => {
+  const { clock, budgets } = world();
+  const spenders = [spender({ maxConcurrentRequests: 2 }), spender()];
+  const [key] = spenders.map((one) => budgets.of(one));
+  budgets.share(spenders);
+  let open = 0;
+  for (let index = 0; index < 8; index++) {
+    void key?.acquire({ class: 'listing' }).then((slot) => {
+      open += 1;
+      slot.started();
+    });
+  }
+  await clock.advance(900);
+  expect(open).toBe(2);
+});
+
+test('a key first used right after a takeover waits as the others do; one used later does not (B6)', async () => {
+  const early = world();
+  early.budgets.takeover(false);
+  expect(await startsWithin(early.clock, [early.budgets.of(spender())], 900)).toBe(0);
+  const late = world();
+  late.budgets.takeover(false);
+  await late.clock.advance(1_000);
+  expect(await startsWithin(late.clock, [late.budgets.of(spender())], 900)).toBe(4);
+});
