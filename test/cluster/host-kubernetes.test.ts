@@ -1,0 +1,364 @@
+/**
+ * The Kubernetes host against a real API server, with the rights that `manifests/` gives it and no others.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import type { OwnerRef } from '../../src/host/host.ts';
+import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
+import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
+import { connectToCluster } from '../../src/host/kubernetes/cluster-connection.ts';
+import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
+import { callApi, controlPlane, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
+
+const kind = 'CollectorVersionPolicy';
+const plural = 'collectorversionpolicies';
+const manifests = join(import.meta.dirname, '../../manifests');
+
+/** Answers by `METHOD resource outcome`. */
+class Outcomes implements Metrics {
+  readonly seen = new Set<string>();
+  readonly gauge = noMetrics.gauge;
+  readonly histogram = noMetrics.histogram;
+
+  counter(): { add(labels: Readonly<Record<string, string>>): void } {
+    return {
+      add: ({ method, resource, outcome }) => {
+        if (method !== undefined) this.seen.add(`${method} ${resource} ${outcome}`);
+      },
+    };
+  }
+
+  get refusals(): string[] {
+    return [...this.seen].filter((line) => line.endsWith(' 403'));
+  }
+}
+
+/** What a base installs, in a namespace of its own, under names of its own where they are not in a namespace. */
+async function render(base: string, namespace: string): Promise<string> {
+  const directory = join(controlPlane().directory, `${namespace}-${base}`);
+  mkdirSync(directory, { recursive: true });
+  const lines = [
+    'kind: Kustomization',
+    `namespace: ${namespace}`,
+    `nameSuffix: -${namespace}`,
+    `resources: ["${relative(directory, join(manifests, base))}"]`,
+  ];
+  writeFileSync(join(directory, 'kustomization.yaml'), lines.join('\n'));
+  const { status, stdout, stderr } = await kubectl(['kustomize', directory]);
+  if (status !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+interface Installation {
+  readonly namespace: string;
+  readonly kubeconfig: string;
+}
+
+async function install(base: string): Promise<Installation> {
+  const namespace = await createNamespace('host');
+  const args = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
+  const { status, stderr } = await kubectl(args, { input: await render(base, namespace) });
+  if (status !== 0) throw new Error(stderr);
+  const { kubeconfig } = await userFor(namespace, `logfleet-${namespace}`);
+  return { namespace, kubeconfig };
+}
+
+const running: KubernetesHost[] = [];
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((host) => host.stop()));
+  vi.unstubAllEnvs();
+});
+
+interface Operator {
+  readonly host: KubernetesHost;
+  readonly outcomes: Outcomes;
+}
+
+async function operate(
+  installation: Installation,
+  namespaces: 'all' | readonly string[],
+  identity = 'operator-0',
+): Promise<Operator> {
+  const { api } = await connectToCluster({ kubeconfig: installation.kubeconfig });
+  const outcomes = new Outcomes();
+  const host = createKubernetesHost({
+    api,
+    namespaces,
+    operatorNamespace: installation.namespace,
+    identity,
+    leaderElection: true,
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLogger,
+    metrics: outcomes,
+  });
+  running.push(host);
+  host.start();
+  return { host, outcomes };
+}
+
+async function createPolicy(namespace: string, name = 'production'): Promise<OwnerRef> {
+  const { status, body } = await callApi('POST', resourcePath(kind, namespace), {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind,
+    metadata: { name },
+    spec: { credentialsSecretRef: { name: 'log-service' }, target: { version: '19.500-1' }, selector: {} },
+  });
+  expect(status).toBe(201);
+  return { kind, namespace, name, uid: body.metadata.uid };
+}
+
+async function cached(host: KubernetesHost, key: OwnerRef): Promise<CollectorVersionPolicy> {
+  return vi.waitUntil(() => host.resources(kind).get(key), { timeout: 20_000, interval: 5 });
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  await vi.waitUntil(condition, { timeout: 40_000, interval: 5 });
+}
+
+function withTarget(policy: CollectorVersionPolicy, targetVersion: string): CollectorVersionPolicy {
+  return { ...policy, status: { ...policy.status, targetVersion } as NonNullable<CollectorVersionPolicy['status']> };
+}
+
+/** Everything that the operator does to the API server, once. Ends early when something is refused. */
+async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Promise<void> {
+  const allowed = async (condition: () => boolean) => {
+    await until(() => condition() || outcomes.refusals.length > 0);
+    if (outcomes.refusals.length > 0) throw new Error(outcomes.refusals.join());
+  };
+  await allowed(() => host.leadership.isLeader() && host.ready() && outcomes.seen.has(`WATCH ${plural} 200`));
+  await host.writeStatus(kind, withTarget(await cached(host, owner), '19.500-1'));
+  const version = await host.ledgers.write(owner, 'head', 'one', undefined);
+  await host.ledgers.write(owner, 'head', 'two', version);
+  await host.secrets.get({ namespace: owner.namespace, name: 'log-service' });
+  for (const answer of ['POST events 201', 'PATCH events 200']) {
+    host.events.publish(owner, { type: 'Normal', reason: 'RolloutStarted', message: 'to 19.500-1' });
+    await allowed(() => outcomes.seen.has(answer));
+  }
+}
+
+describe.each([['namespaced'], ['cluster-wide']])('under the RBAC of %s', (base) => {
+  async function setting(): Promise<Operator & { readonly installation: Installation; readonly owner: OwnerRef }> {
+    const installation = await install(base);
+    const owner = await createPolicy(installation.namespace);
+    const operator = await operate(installation, base === 'namespaced' ? [installation.namespace] : 'all');
+    return { ...operator, installation, owner };
+  }
+
+  test('everything that the operator does is allowed', async () => {
+    const at = await setting();
+    await doEverything(at, at.owner);
+    expect(at.outcomes.refusals).toEqual([]);
+  });
+
+  test('changes of resources are heard, and a policy made again is another', async () => {
+    const { host, owner } = await setting();
+    const first = await cached(host, owner);
+    expect(Object.keys(first.metadata)).not.toContain('managedFields');
+    const path = resourcePath(kind, owner.namespace, owner.name);
+    const patch = { contentType: 'application/merge-patch+json' };
+    await callApi('PATCH', path, { spec: { target: { version: '19.501-1' } } }, patch);
+    await until(() => host.resources(kind).get(owner)?.spec.target.version === '19.501-1');
+    expect(host.resources(kind).get(owner)?.metadata.generation).toBe(2);
+    await callApi('DELETE', path);
+    const again = await createPolicy(owner.namespace);
+    await until(() => host.resources(kind).get(owner)?.metadata.uid === again.uid);
+    expect(again.uid).not.toBe(owner.uid);
+  });
+
+  test('status is written under optimistic lock, and the spec is left alone', async () => {
+    const { host, owner } = await setting();
+    const policy = await cached(host, owner);
+    const changed = { ...withTarget(policy, '19.500-1'), spec: { ...policy.spec, paused: true } };
+    const written = await host.writeStatus(kind, changed);
+    expect(written.status?.targetVersion).toBe('19.500-1');
+    expect(written.spec).toEqual(policy.spec);
+    expect(written.metadata.generation).toBe(1);
+    expect(host.resources(kind).get(owner)).toEqual(written);
+    await expect(host.writeStatus(kind, withTarget(policy, '19.501-1'))).rejects.toMatchObject({
+      code: 'host.conflict',
+    });
+    const { body } = await callApi('GET', resourcePath(kind, owner.namespace, owner.name));
+    const manager = body.metadata.managedFields.find(
+      (entry: { subresource?: string }) => entry.subresource === 'status',
+    );
+    expect(manager.manager).toBe('logfleet');
+    await callApi('DELETE', resourcePath(kind, owner.namespace, owner.name));
+    await expect(host.writeStatus(kind, withTarget(written, '19.501-1'))).rejects.toMatchObject({ code: 'host.gone' });
+  });
+
+  test('ledgers are kept, 512 KiB a shard, and conflicts are told', async () => {
+    const { host, owner } = await setting();
+    expect((await host.ledgers.read(owner)).size).toBe(0);
+    const large = 'ü'.repeat(256 * 1024);
+    const version = await host.ledgers.write(owner, 'head', large, undefined);
+    const next = await host.ledgers.write(owner, 'head', 'small', version);
+    await host.ledgers.write(owner, 'log-0', large, undefined);
+    const ledger = await host.ledgers.read(owner);
+    expect(ledger.get('head')).toEqual({ content: 'small', version: next });
+    expect(ledger.get('log-0')?.content).toBe(large);
+    await expect(host.ledgers.write(owner, 'head', 'late', version)).rejects.toMatchObject({ code: 'host.conflict' });
+    await expect(host.ledgers.write(owner, 'head', 'late', undefined)).rejects.toMatchObject({ code: 'host.conflict' });
+  });
+
+  test('kubectl describe shows events, with their count', async () => {
+    const { host, owner, outcomes } = await setting();
+    for (let time = 0; time < 2; time++) {
+      host.events.publish(owner, { type: 'Warning', reason: 'TargetMissing', message: 'the service offers 19.501-1' });
+      await until(() => outcomes.seen.has(time === 0 ? 'POST events 201' : 'PATCH events 200'));
+    }
+    const { stdout } = await kubectl(['-n', owner.namespace, 'describe', 'cvp', owner.name]);
+    expect(stdout).toMatch(/Warning\s+TargetMissing\s+.*\(x2 over .*the service offers 19\.501-1/);
+  });
+
+  test('Secrets are read by name, and one that is not there is none', async () => {
+    const { host, owner } = await setting();
+    const key = { namespace: owner.namespace, name: 'log-service' };
+    expect(await host.secrets.get(key)).toBeUndefined();
+    await callApi('POST', `/api/v1/namespaces/${key.namespace}/secrets`, {
+      metadata: { name: key.name },
+      stringData: { accessId: 'id', accessKey: 'key' },
+    });
+    expect((await host.secrets.get(key))?.get('accessKey')?.reveal()).toBe('key');
+  });
+
+  test('of two replicas one leads, and hands over when it stops', async () => {
+    const { host, installation } = await setting();
+    await until(() => host.leadership.isLeader());
+    const namespaces = base === 'namespaced' ? [installation.namespace] : ('all' as const);
+    const { host: second } = await operate(installation, namespaces, 'operator-1');
+    await until(() => second.ready());
+    expect(second.leadership.isLeader()).toBe(false);
+    await host.stop();
+    expect(host.leadership.isLeader()).toBe(false);
+    await until(() => second.leadership.isLeader());
+    expect(second.leadership.tookOverByForce()).toBe(false);
+  });
+});
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+interface Role {
+  readonly metadata: { readonly name: string };
+  readonly rules: readonly Rule[];
+}
+
+/** Replaces the rules of a role, and waits until the authorizer has heard that `verb` of `rule` is refused. */
+async function withdraw(namespace: string, role: Role, rule: Rule, verb: string): Promise<void> {
+  const rules = role.rules
+    .map((other) => (other === rule ? { ...rule, verbs: rule.verbs.filter((kept) => kept !== verb) } : other))
+    .filter(({ verbs }) => verbs.length > 0);
+  await setRules(namespace, role, rules);
+  const [resource = '', subresource] = rule.resources[0]?.split('/') ?? [];
+  const attributes = {
+    namespace,
+    verb,
+    group: rule.apiGroups[0],
+    resource,
+    subresource,
+    name: rule.resourceNames?.[0],
+  };
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    spec: { user: `system:serviceaccount:${namespace}:logfleet-${namespace}`, resourceAttributes: attributes },
+  };
+  await expect
+    .poll(
+      async () =>
+        (await callApi('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review)).body.status.allowed,
+    )
+    .toBe(false);
+}
+
+async function setRules(namespace: string, role: Role, rules: readonly Rule[]): Promise<void> {
+  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles/${role.metadata.name}`;
+  const answer = await callApi('PATCH', path, { rules }, { contentType: 'application/merge-patch+json' });
+  expect(answer.status).toBe(200);
+}
+
+/** Whether an operator that begins from nothing meets a refusal before it has done everything. */
+async function isRefused(installation: Installation, owner: OwnerRef): Promise<boolean> {
+  const { namespace } = installation;
+  // What an operator before it made would spare it the making.
+  await callApi('DELETE', `/api/v1/namespaces/${namespace}/configmaps`);
+  await callApi('DELETE', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`);
+  const { host, outcomes } = await operate(installation, [namespace]);
+  await doEverything({ host, outcomes }, owner).catch(() => undefined);
+  // The lease is given back here, by an update.
+  await host.stop();
+  return outcomes.refusals.length > 0;
+}
+
+test('no verb of a Role is one too many', async () => {
+  const installation = await install('namespaced');
+  const { namespace } = installation;
+  const owner = await createPolicy(namespace);
+  const { body } = await callApi('GET', `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`);
+  const unneeded: string[] = [];
+  for (const role of body.items as Role[]) {
+    for (const rule of role.rules) {
+      for (const verb of rule.verbs) {
+        await withdraw(namespace, role, rule, verb);
+        if (!(await isRefused(installation, owner))) unneeded.push(`${verb} ${rule.resources.join()}`);
+      }
+    }
+    await setRules(namespace, role, role.rules);
+  }
+  expect(unneeded).toEqual([]);
+});
+
+test('a version that the server has forgotten is told as such', async () => {
+  const { api } = await connectToCluster({ kubeconfig: controlPlane().adminKubeconfig });
+  const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
+  const query = { watch: 'true', resourceVersion: '1', timeoutSeconds: '5' };
+  const watch = client.watch({
+    path: resourcePath(kind, undefined),
+    query,
+    signal: new AbortController().signal,
+    deadlineMs: 10_000,
+  });
+  let outcome: unknown;
+  try {
+    for await (const line of watch) {
+      outcome = line;
+      break;
+    }
+  } catch (error) {
+    outcome = error;
+  }
+  expect([
+    expect.objectContaining({ code: 'host.expired' }),
+    expect.objectContaining({ type: 'ERROR' }),
+  ]).toContainEqual(outcome);
+  await api.close();
+});
+
+test('proxies from the environment are for others', async () => {
+  for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'ALL_PROXY']) vi.stubEnv(name, 'http://127.0.0.1:1');
+  const { api } = await connectToCluster({ kubeconfig: controlPlane().adminKubeconfig });
+  const answer = await api.request({ method: 'GET', path: '/version', signal: new AbortController().signal });
+  expect(answer.status).toBe(200);
+  await api.close();
+});
+
+test('a kubeconfig or a context that is none says so', async () => {
+  await expect(connectToCluster({ kubeconfig: '/nowhere' })).rejects.toMatchObject({ code: 'host.misconfigured' });
+  const { adminKubeconfig } = controlPlane();
+  await expect(connectToCluster({ kubeconfig: adminKubeconfig, context: 'nowhere' })).rejects.toMatchObject({
+    code: 'host.misconfigured',
+    message: expect.stringContaining('"nowhere"'),
+  });
+});
