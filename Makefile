@@ -12,7 +12,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{ printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(installed) ## watch a fleet of 120 simulated collectors go to the version that a manifest names
-	@node demo/main.ts
+	@npm run --silent demo
 
 test: $(installed) ## lint, check types and generated files, and run every test
 	@node scripts/test.ts
@@ -31,7 +31,7 @@ verify: $(installed) ## fail if a generated file is not what `make generate` mak
 	@node scripts/verify.ts
 
 bench: $(installed) ## measure; `make bench BENCH=rollout` measures one thing
-	@node bench/main.ts $(BENCH)
+	@npm run --silent bench -- $(BENCH)
 
 tools: $(installed) ## get etcd, kube-apiserver and kubectl for the tests, into a cache outside the checkout
 	@node scripts/tools.ts

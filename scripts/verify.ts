@@ -4,11 +4,11 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 /** Everything that `make generate` writes. */
-const generated = ['src/api/generated', 'docs/reference.md'];
+const generated = ['src/api/generated', 'docs/reference.md', 'manifests/crds'];
 
 const before = contents();
 execFileSync(process.execPath, ['scripts/generate.ts'], { cwd: root, stdio: 'inherit' });
@@ -24,14 +24,14 @@ if (process.env['CI'] && uncommitted !== '') {
   process.exitCode = 1;
 }
 
-/** Each generated file and what is in it. */
+/** Each generated file, from the root, and what is in it. */
 function contents(): Map<string, string> {
-  const files = generated.flatMap((path) =>
-    path.endsWith('.md')
-      ? [path]
-      : readdirSync(join(root, path), { recursive: true, withFileTypes: true })
-          .filter((entry) => entry.isFile())
-          .map((entry) => join(entry.parentPath, entry.name)),
-  );
-  return new Map(files.map((file) => [file, readFileSync(join(root, file.replace(`${root}/`, '')), 'utf8')]));
+  return new Map(generated.flatMap(filesOf).map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+}
+
+function filesOf(path: string): string[] {
+  if (path.endsWith('.md')) return [path];
+  return readdirSync(join(root, path), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }

@@ -23,7 +23,7 @@ import { startStep } from './progress.ts';
 
 const lockPollMs = 500;
 
-export function cacheRoot(): string {
+function cacheRoot(): string {
   return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'logfleet');
 }
 

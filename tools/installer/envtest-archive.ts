@@ -11,7 +11,7 @@ import { EnvHttpProxyAgent, fetch } from 'undici';
 import { parse } from 'yaml';
 import { startStep } from './progress.ts';
 
-const indexURL = 'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';
+const releaseIndexURL = 'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';
 
 /** Somebody without the internet is not to wait long to learn so. */
 const connectTimeoutMs = 5_000;
@@ -51,7 +51,12 @@ export function chooseArchive(index: ReleaseIndex, wanted: string, platform: str
 }
 
 /** Puts `programs` of the archive into `directory`. Throws, with a sentence that says why, when they cannot be had this way. */
-export async function downloadArchive(wanted: string, programs: readonly string[], directory: string): Promise<void> {
+export async function downloadArchive(
+  wanted: string,
+  programs: readonly string[],
+  directory: string,
+  indexURL = releaseIndexURL,
+): Promise<void> {
   const step = startStep(`downloading Kubernetes ${wanted} for tests (etcd, kube-apiserver, kubectl)`);
   try {
     const index: ReleaseIndex = parse(Buffer.from(await get(indexURL, indexTimeoutMs)).toString());

@@ -1,0 +1,179 @@
+/** How etcd, kube-apiserver and kubectl get onto a machine. What comes of it is what the cluster tests run on. */
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { cached } from '../../../tools/installer/cache.ts';
+import { chooseArchive, downloadArchive, goPlatform } from '../../../tools/installer/envtest-archive.ts';
+import { requiredVersion } from '../../../tools/installer/versions.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'logfleet-installer-'));
+  vi.stubEnv('XDG_CACHE_HOME', directory);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(directory, { recursive: true });
+});
+
+describe('the versions', () => {
+  test('are those of tools/go.mod', () => {
+    expect(requiredVersion('k8s.io/kubernetes')).toMatch(/^v1\.\d+\.\d+$/);
+    expect(() => requiredVersion('k8s.io/no-such-module')).toThrow('requires no version of k8s.io/no-such-module');
+  });
+});
+
+describe('the cache', () => {
+  const parent = () => join(directory, 'logfleet/programs');
+  const fill = (text: string) => async (folder: string) => writeFileSync(join(folder, 'program'), text);
+
+  test('fills a folder once, and leaves nothing else', async () => {
+    const first = await cached('programs', 'v1', fill('first'));
+    expect(await cached('programs', 'v1', fill('second'))).toBe(first);
+    expect(readFileSync(join(first, 'program'), 'utf8')).toBe('first');
+    expect(readdirSync(parent())).toEqual(['v1']);
+  });
+
+  test('keeps nothing of a filling that failed', async () => {
+    const failing = async (folder: string) => {
+      writeFileSync(join(folder, 'half'), '');
+      throw new Error('no network');
+    };
+    await expect(cached('programs', 'v1', failing)).rejects.toThrow('no network');
+    expect(readdirSync(parent())).toEqual([]);
+    await cached('programs', 'v1', fill('whole'));
+    expect(readdirSync(join(parent(), 'v1'))).toEqual(['program']);
+  });
+
+  test('takes over from a process that died while it filled', async () => {
+    const dead = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+    await once(dead, 'exit');
+    mkdirSync(join(parent(), 'v1.partial-abc'), { recursive: true });
+    writeFileSync(join(parent(), 'v1.lock'), String(dead.pid));
+    await cached('programs', 'v1', fill('whole'));
+    expect(readdirSync(parent())).toEqual(['v1']);
+  });
+
+  test('is filled by one of two that come at once', async () => {
+    let fillings = 0;
+    const counted = async (folder: string) => {
+      fillings++;
+      await fill('one')(folder);
+    };
+    await Promise.all([cached('programs', 'v1', counted), cached('programs', 'v1', counted)]);
+    expect(fillings).toBe(1);
+  });
+});
+
+describe('the choice of an archive', () => {
+  const file = (version: string) => ({
+    [`envtest-${version}-linux-amd64.tar.gz`]: { hash: 'aa', selfLink: `https://example.com/${version}` },
+  });
+  const releases = { ...at('v1.36.0'), ...at('v1.36.10'), ...at('v1.36.9'), ...at('v1.37.0'), ...at('v1.36.11-rc.0') };
+
+  function at(version: string) {
+    return { [version]: file(version) };
+  }
+
+  test.each([
+    ['v1.36.9', 'v1.36.9'],
+    ['v1.36.3', 'v1.36.10'],
+    ['v1.38.0', undefined],
+  ])('for %s is %s', (wanted, chosen) => {
+    expect(chooseArchive({ releases }, wanted, 'linux-amd64')?.version).toBe(chosen);
+  });
+
+  test('for another platform is none', () => {
+    expect(chooseArchive({ releases }, 'v1.36.9', 'darwin-arm64')).toBeUndefined();
+  });
+});
+
+describe('the download', () => {
+  let server: Server;
+  let hash: string;
+  let archive: Buffer;
+
+  beforeEach(async () => {
+    const content = join(directory, 'content/controller-tools/envtest');
+    mkdirSync(content, { recursive: true });
+    for (const name of ['etcd', 'kubectl']) writeFileSync(join(content, name), `program ${name}`);
+    execFileSync('tar', ['-czf', join(directory, 'a.tar.gz'), '-C', join(directory, 'content'), 'controller-tools']);
+    archive = readFileSync(join(directory, 'a.tar.gz'));
+    hash = createHash('sha512').update(archive).digest('hex');
+    server = createServer((request, response) => {
+      const selfLink = `${address()}/archive`;
+      const index = { releases: { 'v1.36.3': { [`envtest-v1.36.3-${goPlatform()}.tar.gz`]: { hash, selfLink } } } };
+      response.end(request.url === '/archive' ? archive : JSON.stringify(index));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterEach(() => server.close());
+
+  const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const target = () => {
+    const folder = join(directory, 'target');
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  };
+
+  test('unpacks the programs, and notes their version', async () => {
+    await downloadArchive('v1.36.3', ['etcd', 'kubectl'], target(), address());
+    expect(readdirSync(target()).sort()).toEqual(['VERSION', 'etcd', 'kubectl']);
+    expect(readFileSync(join(target(), 'etcd'), 'utf8')).toBe('program etcd');
+  });
+
+  test('refuses an archive whose checksum is not the one of the index', async () => {
+    hash = hash.replace(/^../, '00');
+    await expect(downloadArchive('v1.36.3', ['etcd'], target(), address())).rejects.toThrow('the checksum of http');
+    expect(readdirSync(target())).toEqual([]);
+  });
+
+  test('says whom it could not reach', async () => {
+    const gone = address();
+    server.close();
+    await expect(downloadArchive('v1.36.3', ['etcd'], target(), gone)).rejects.toThrow(/^127\.0\.0\.1:\d+: /);
+  });
+});
+
+describe('make tools', () => {
+  const tools = (env: NodeJS.ProcessEnv): Promise<{ status: number | null; stdout: string; stderr: string }> =>
+    new Promise((resolve) => {
+      const child = execFile(process.execPath, [join(root, 'scripts/tools.ts')], { env }, (_, stdout, stderr) => {
+        resolve({ status: child.exitCode, stdout, stderr });
+      });
+    });
+
+  test('takes the programs that KUBEBUILDER_ASSETS names', async () => {
+    for (const name of ['etcd', 'kube-apiserver', 'kubectl']) writeFileSync(join(directory, name), '');
+    const { status, stdout } = await tools({ KUBEBUILDER_ASSETS: directory });
+    expect(status).toBe(0);
+    expect(stdout.trim().split('\n').map(dirname)).toEqual([directory, directory, directory]);
+  });
+
+  test('says which of them are not there', async () => {
+    writeFileSync(join(directory, 'etcd'), '');
+    const { status, stderr } = await tools({ KUBEBUILDER_ASSETS: directory });
+    expect(status).toBe(1);
+    expect(stderr).toContain('kube-apiserver and kubectl cannot be found');
+  });
+
+  test('says what to do where there is neither a download nor Go', async () => {
+    const { status, stderr } = await tools({
+      XDG_CACHE_HOME: directory,
+      PATH: join(directory, 'no-programs'),
+      HTTPS_PROXY: 'http://127.0.0.1:9',
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain('Either give this machine access to github.com, or install Go');
+    expect(stderr).not.toContain('    at ');
+  });
+});
