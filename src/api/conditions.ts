@@ -37,8 +37,14 @@ export const reasons = {
   progressing: 'Progressing',
   /** The service does not answer at all: name resolution, connection, or time-out. */
   serviceUnreachable: 'ServiceUnreachable',
-  /** The service answers with 5xx, or with what is no answer. */
+  /** The service answers with 5xx. */
   serviceUnavailable: 'ServiceUnavailable',
+  /** The service answers, and not as its specification says: cut off, a proxy's page, members of the wrong type. */
+  answerInvalid: 'AnswerInvalid',
+  /** The service refuses a request of logfleet's as wrong in itself (400 or 415 without an error that the specification names). */
+  requestRefused: 'RequestRefused',
+  /** Too many requests to the service wait for their turn already. */
+  requestBudgetFull: 'RequestBudgetFull',
   /** The service answers with 429 although the request budget is kept: others use the same user. */
   rateLimited: 'RateLimited',
   /** A failure that logfleet has no better word for; it tries again. */
@@ -53,10 +59,12 @@ export const reasons = {
   collectorsFailed: 'CollectorsFailed',
   /** The service does not offer the target; the message names the builds that there are. */
   versionNotOffered: 'VersionNotOffered',
+  /** Something else stands where the ledger belongs. */
+  ledgerForeign: 'LedgerForeign',
+  /** The ledger is not what logfleet wrote. */
+  ledgerUnreadable: 'LedgerUnreadable',
   /** The ledger of attempts is full, so that nothing more can be admitted (protocol U1). */
   ledgerFull: 'LedgerFull',
-  /** The manifest is not valid, which a directory can hold and an API server cannot. */
-  invalidSpec: 'InvalidSpec',
   /** There is no Secret of the name in `credentialsSecretRef`. */
   secretNotFound: 'SecretNotFound',
   /** The Secret lacks a key that is needed. */

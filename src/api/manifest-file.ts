@@ -17,6 +17,7 @@ import {
   type Node,
   parseAllDocuments,
   type Tags,
+  visit,
 } from 'yaml';
 import type { JsonPath } from './json-path.ts';
 
@@ -53,6 +54,7 @@ export const maxManifestLength = 3 * 1024 * 1024;
 /** How many nodes aliases may unfold to, as a multiple of the anchors. */
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
+const nestedTooDeeply = 'the file is nested too deeply; write a flatter one';
 
 export function parseManifestFile(text: string): ManifestFile {
   if (text.length > maxManifestLength) {
@@ -74,8 +76,8 @@ export function parseManifestFile(text: string): ManifestFile {
       if (value !== null && value !== undefined) documents.push(...unfoldList(documentOf(parsed, value, lines)));
     } catch (error) {
       // The only thing that is left to fail here: aliases that unfold to too much, or that name no anchor.
-      const message = `${(error as Error).message}; write out what the aliases stand for`;
-      problems.push({ position: positionAt(lines, parsed.range?.[0] ?? 0), message });
+      const message = `${lowerFirst((error as Error).message)}; write out what the aliases stand for`;
+      problems.push({ position: positionAt(lines, danglingAlias(parsed) ?? parsed.range?.[0] ?? 0), message });
     }
   }
   return { documents, problems };
@@ -94,7 +96,7 @@ function parseText(text: string, lines: LineCounter, problems: TextProblem[]): D
     return 'empty' in parsed ? [] : parsed;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    problems.push({ position: start, message: 'the file is nested too deeply; write a flatter one' });
+    problems.push({ position: start, message: nestedTooDeeply });
     return [];
   }
 }
@@ -116,12 +118,28 @@ function textProblem(code: string, message: string, position: Position): TextPro
       return { position, message: 'this member is already there further up; write it once' };
     case 'TAB_AS_INDENT':
       return { position, message: 'a tab as indentation; write spaces' };
+    case 'RESOURCE_EXHAUSTION':
+      return { position, message: nestedTooDeeply };
     default:
-      return {
-        position,
-        message: `${message.replace(/^./, (first) => first.toLowerCase())}; write valid YAML or JSON`,
-      };
+      return { position, message: `${lowerFirst(message)}; write valid YAML or JSON` };
   }
+}
+
+function lowerFirst(text: string): string {
+  return text.replace(/^./, (first) => first.toLowerCase());
+}
+
+/** Where the first alias stands that names no anchor. */
+function danglingAlias(parsed: Document.Parsed): number | undefined {
+  let offset: number | undefined;
+  visit(parsed, {
+    Alias(_, alias) {
+      if (alias.resolve(parsed) !== undefined) return undefined;
+      offset = alias.range?.[0];
+      return visit.BREAK;
+    },
+  });
+  return offset;
 }
 
 function documentOf(parsed: Document.Parsed, value: unknown, lines: LineCounter): ManifestDocument {

@@ -154,7 +154,7 @@ function howToType(schema: StructuralSchema | undefined, value: unknown): string
   const isScalar = typeof value !== 'object';
   switch (schema?.type) {
     case 'string':
-      return isScalar ? `write it in quotes, as in "${value}"` : 'write one text';
+      return howToText(schema, value);
     case 'boolean':
       return 'write true or false without quotes';
     case 'integer':
@@ -166,6 +166,12 @@ function howToType(schema: StructuralSchema | undefined, value: unknown): string
     default:
       return 'write a number as in 10, or a percentage as in 5%';
   }
+}
+
+function howToText({ example, default: fallback }: StructuralSchema, value: unknown): string {
+  const model = example ?? fallback;
+  if (model !== undefined) return `write a text, as in ${flowText(model)}`;
+  return typeof value === 'object' ? 'write one text' : `write it in quotes, as in "${value}"`;
 }
 
 function pathOf(pointer: string): JsonPath {

@@ -1,8 +1,9 @@
 /**
  * A Secret manifest that a resource names as its credentials: whether it has the keys that are needed, in a form that can be used.
  *
- * Invariant: no finding repeats a value. Whether the service takes the credentials, only the service can say.
+ * Invariant: no finding repeats a value, but for hosts. Whether the service takes the credentials, only the service can say.
  */
+import { X509Certificate } from 'node:crypto';
 import { nearest } from './did-you-mean.ts';
 import type { Finding } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
@@ -66,20 +67,56 @@ function* checkEntry(key: string, { path, text }: Entry): Generator<Finding> {
     const meant = nearest(key, knownKeys);
     const message = `logfleet reads no such key; ${meant ? `did you mean ${meant}?` : `it reads ${knownKeys.join(', ')}`}`;
     yield { severity: 'warning', path, part: 'key', message };
-  } else if (text === undefined) {
     return;
-  } else if (text.trim() === '') {
-    yield error('is empty; write a value, or leave the key out if it is not needed');
-  } else if (key === 'baseURL') {
-    yield* checkAddress(text.trim(), error);
-  } else if (key === 'ca.crt' && !text.includes('-----BEGIN CERTIFICATE-----')) {
+  }
+  const value = text?.trim();
+  if (value === undefined) return;
+  // What need not be there may as well be empty.
+  if (value === '') {
+    if (neededKeys.some((needed) => needed === key)) yield error('is empty; write its value');
+  } else if (key === 'baseURL') yield* checkAddress(value, error);
+  else if (key === 'ca.crt') yield* checkCertificates(value, error);
+  else if (key === 'allowedHosts') yield* checkHosts(value, error);
+  else if (key === 'requestsPerSecond' || key === 'maxConcurrentRequests') yield* checkShare(key, value, path);
+}
+
+function* checkShare(key: keyof typeof limits, text: string, path: JsonPath): Generator<Finding> {
+  const value = Number(text);
+  const isWhole = key === 'requestsPerSecond' || Number.isInteger(value);
+  if (!(value > 0 && isWhole)) {
+    const message = `is no share of what the service allows; write a number above 0, up to ${limits[key]}`;
+    yield { severity: 'error', path, part: 'value', message };
+  } else if (value > limits[key]) {
+    const message = `is more than the service allows, which counts; write up to ${limits[key]}, or leave it out`;
+    yield { severity: 'warning', path, part: 'value', message };
+  }
+}
+
+const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+function* checkCertificates(text: string, error: (message: string) => Finding): Generator<Finding> {
+  const certificates = text.match(certificateForm) ?? [];
+  if (certificates.length === 0) {
     yield error('holds no certificate; write PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----');
-  } else if (key === 'requestsPerSecond' || key === 'maxConcurrentRequests') {
-    const value = Number(text);
-    const isWhole = key === 'requestsPerSecond' || Number.isInteger(value);
-    if (!(value > 0 && value <= limits[key] && isWhole)) {
-      yield error(`is no share of what the service allows; write a number above 0, up to ${limits[key]}`);
-    }
+  } else if (!certificates.every(isCertificate)) {
+    yield error('holds a certificate that cannot be read; write it again as it came from the authority');
+  }
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    new X509Certificate(pem);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function* checkHosts(text: string, error: (message: string) => Finding): Generator<Finding> {
+  for (const host of text.split(/[\s,]+/)) {
+    const address = URL.parse(host.includes('://') ? host : `https://${host}`);
+    if (host === '' || (address?.protocol === 'https:' && address.host !== '')) continue;
+    yield error(`${JSON.stringify(host)} is no host; write hosts with commas between, as in api.example.com:8443`);
   }
 }
 

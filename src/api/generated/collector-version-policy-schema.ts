@@ -60,6 +60,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
           "properties": {
             "version": {
               "type": "string",
+              "example": "19.500-1",
               "maxLength": 32,
               "x-kubernetes-validations": [
                 {

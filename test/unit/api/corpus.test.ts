@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
+import { type StructuralSchema, schemaOf } from '../../../src/api/structural-schema.ts';
 import { readCorpus } from '../../corpus/corpus.ts';
 
 const render = (file: string, text: string) =>
@@ -30,4 +31,21 @@ describe('bad manifests of the corpus', () => {
     const messages = readCorpus('bad').flatMap(({ file, text }) => render(file, text));
     expect(messages.filter((message) => !/write|did you mean|leave/.test(message))).toEqual([]);
   });
+
+  test('every field of a spec is refused in one of them', () => {
+    const refused = readCorpus('bad').flatMap(({ file, text }) =>
+      checkManifests([{ name: file, text }]).findings.map(({ path }) => path.replaceAll(/\[\d+\]/g, '')),
+    );
+    const { spec } = schemaOf('CollectorVersionPolicy').properties ?? {};
+    // `exclude` holds selectors, as `selector` is one.
+    const fields = fieldsOf(spec ?? {}, 'spec').filter((path) => !path.startsWith('spec.exclude.'));
+    expect(fields.length).toBeGreaterThan(20);
+    expect(fields.filter((path) => !refused.includes(path))).toEqual([]);
+  });
 });
+
+function fieldsOf(schema: StructuralSchema, path: string): string[] {
+  if (schema.items) return [path, ...fieldsOf(schema.items, path).slice(1)];
+  const members = Object.entries(schema.properties ?? {});
+  return [path, ...members.flatMap(([name, member]) => fieldsOf(member, `${path}.${name}`))];
+}

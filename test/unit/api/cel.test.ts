@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { evaluateRules } from '../../../src/api/cel.ts';
+import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
+
+const rule = (text: string, extra: object = {}) => ({
+  'x-kubernetes-validations': [{ rule: text, message: text, ...extra }],
+});
+const object = (properties: Record<string, StructuralSchema>, extra: object = {}): StructuralSchema => ({
+  type: 'object',
+  properties,
+  ...extra,
+});
+
+describe('rules', () => {
+  test('find integers as integers, and whatever else as it is', () => {
+    const schema = object(
+      { count: { type: 'integer' }, share: { 'x-kubernetes-int-or-string': true }, ratio: { type: 'number' } },
+      rule('self.count == 3 && type(self.share) == int && self.ratio == 1.5'),
+    );
+    expect(evaluateRules(schema, { count: 3, share: 4, ratio: 1.5 })).toEqual([]);
+    expect(evaluateRules(schema, { count: 3, share: '4%', ratio: 1.5 })).toHaveLength(1);
+  });
+
+  test('are evaluated for every item and every member of a map', () => {
+    const text: StructuralSchema = { type: 'string', ...rule('self != "bad"') };
+    const schema = object({
+      list: { type: 'array', items: text },
+      map: { type: 'object', additionalProperties: text },
+    });
+    const value = { list: ['good', 'bad'], map: { a: 'bad', b: 'good' } };
+    expect(evaluateRules(schema, value).map(({ path }) => path)).toEqual([
+      ['list', 1],
+      ['map', 'a'],
+    ]);
+  });
+
+  test('blame the member that fieldPath names', () => {
+    const schema = object({ inner: object({ end: { type: 'integer' } }, rule('self.end > 0', { fieldPath: '.end' })) });
+    expect(evaluateRules(schema, { inner: { end: 0 } })[0]?.path).toEqual(['inner', 'end']);
+  });
+
+  test('that end in an error are not kept', () => {
+    const schema: StructuralSchema = { type: 'string', ...rule('duration(self) > duration("1s")') };
+    expect(evaluateRules(schema, 'soon')).toHaveLength(1);
+    expect(evaluateRules(schema, '2s')).toEqual([]);
+  });
+
+  test('are not evaluated where there is no value, nor where it is not worth it', () => {
+    const schema = object({ text: { type: 'string', ...rule('false') } });
+    expect(evaluateRules(schema, {})).toEqual([]);
+    expect(evaluateRules(schema, { text: 'x' })).toHaveLength(1);
+    expect(evaluateRules(schema, { text: 'x' }, undefined, (path) => path[0] === 'text')).toEqual([]);
+  });
+});
+
+describe('rules about a change', () => {
+  const schema = object({ query: { type: 'string', ...rule('self == oldSelf') } });
+
+  test('are passed over when a resource is made', () => {
+    expect(evaluateRules(schema, { query: 'new' })).toEqual([]);
+  });
+
+  test('are passed over where there was no value before', () => {
+    expect(evaluateRules(schema, { query: 'new' }, {})).toEqual([]);
+  });
+
+  test('hold for a change', () => {
+    expect(evaluateRules(schema, { query: 'same' }, { query: 'same' })).toEqual([]);
+    expect(evaluateRules(schema, { query: 'new' }, { query: 'old' }).map(({ path }) => path)).toEqual([['query']]);
+  });
+});

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { maxManifestLength, parseManifestFile } from '../../../src/api/manifest-file.ts';
+
+const valuesOf = (text: string) => parseManifestFile(text).documents.map(({ value }) => value);
+const at = (line: number, column: number) => ({ line, column });
+
+describe('documents', () => {
+  test.each([
+    ['one', 'a: 1', [{ a: 1 }]],
+    ['several', 'a: 1\n---\nb: 2\n', [{ a: 1 }, { b: 2 }]],
+    ['none', '', []],
+    ['comments only', '# nothing\n---\n# here\n', []],
+    ['JSON', '{"a": [1, "x", null]}', [{ a: [1, 'x', null] }]],
+    ['a List as its items', 'kind: List\nitems: [{a: 1}, {a: 2}]', [{ a: 1 }, { a: 2 }]],
+    ['a list of one kind', 'kind: ThingList\nitems: [{a: 1}]', [{ a: 1 }]],
+    ['what is called a list and has no items', 'kind: AllowList', [{ kind: 'AllowList' }]],
+    ['anchors and merged keys', 'a: &a {x: 1}\nb: {<<: *a, z: 2}', [{ a: { x: 1 }, b: { x: 1, z: 2 } }]],
+  ])('%s', (_, text, expected) => {
+    expect(parseManifestFile(text).problems).toEqual([]);
+    expect(valuesOf(text)).toEqual(expected);
+  });
+
+  test.each([
+    ['yes', true],
+    ['Off', false],
+    ['"yes"', 'yes'],
+    ['19.500-1', '19.500-1'],
+    ['2026-12-20', '2026-12-20'],
+    ['12:30', '12:30'],
+    ['0x1f', 31],
+    ['~', null],
+  ])('%s is read as Kubernetes reads it', (text, expected) => {
+    expect(valuesOf(`a: ${text}`)).toEqual([{ a: expected }]);
+  });
+});
+
+describe('positions', () => {
+  const [document] = parseManifestFile('# head\nspec:\n  list: [a, {b: "c"}]\n  flow: {x: 1}\n').documents;
+
+  test.each([
+    ['the document', [], 'value', at(2, 1)],
+    ['a value', ['spec', 'flow', 'x'], 'value', at(4, 13)],
+    ['a name', ['spec', 'flow', 'x'], 'key', at(4, 10)],
+    ['an item', ['spec', 'list', 1], 'value', at(3, 13)],
+    ['a value in an item', ['spec', 'list', 1, 'b'], 'value', at(3, 17)],
+    ['what is not there: its surroundings', ['spec', 'flow', 'y', 'z'], 'value', at(4, 9)],
+    ['an item that is not there: its list', ['spec', 'list', 7], 'value', at(3, 9)],
+  ] as const)('of %s', (_, path, part, expected) => {
+    expect(document?.locate(path, part)).toEqual(expected);
+  });
+
+  test('in an item of a List and behind an alias', () => {
+    const { documents } = parseManifestFile('kind: List\nitems:\n  - a: &x {b: 1}\n    c: *x\n');
+    expect(documents[0]?.locate(['c', 'b'])).toEqual(at(3, 15));
+  });
+});
+
+describe('what cannot be read', () => {
+  const bomb = ['a: &a [x, x, x, x, x, x, x, x, x]'];
+  for (const [inner, outer] of ['ab', 'bc', 'cd', 'de', 'ef'])
+    bomb.push(`${outer}: &${outer} [${`*${inner}, `.repeat(9)}]`);
+
+  test.each([
+    ['a member that is there twice', 'a: 1\nb: 2\na: 3', at(3, 1), /write it once/],
+    ['a tab', 'a:\n\tb: 1', at(2, 1), /write spaces/],
+    ['an open bracket', 'a: [1, 2', at(1, 9), /write valid YAML or JSON/],
+    ['an alias without an anchor', 'a: *b', at(1, 4), /write/],
+    ['aliases that unfold to too much', bomb.join('\n'), at(1, 1), /write out what the aliases stand for/],
+    ['too deep a nesting', '['.repeat(100_000), expect.anything(), /nested too deeply/],
+    ['too much', 'x'.repeat(maxManifestLength + 1), at(1, 1), /write several files/],
+  ])('%s', (_, text, position, message) => {
+    const { documents, problems } = parseManifestFile(text);
+    expect(documents).toEqual([]);
+    expect(problems[0]).toEqual({ position, message: expect.stringMatching(message) });
+  });
+
+  test('takes away its own document only', () => {
+    const { documents, problems } = parseManifestFile('a: 1\n---\nb: 1\nb: 2\n---\nc: 3\n');
+    expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { c: 3 }]);
+    expect(problems.map(({ position }) => position)).toEqual([at(4, 1)]);
+  });
+
+  test('never throws, whatever the text', () => {
+    const piece = fc.constantFrom(
+      'a',
+      ': ',
+      '- ',
+      '\n',
+      '  ',
+      '[',
+      '{',
+      '}',
+      '&x ',
+      '*x',
+      '!!set ',
+      '"',
+      '---\n',
+      '%YAML 1.1\n',
+      '<<',
+      '? ',
+      '|',
+      '\t',
+      '0',
+      '\u{1F600}',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        const text = pieces.join('');
+        for (const document of parseManifestFile(text).documents) {
+          const { line, column } = document.locate(['a', 0, 'b'], 'key');
+          expect(line).toBeGreaterThan(0);
+          expect(column).toBeGreaterThan(0);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

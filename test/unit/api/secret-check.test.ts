@@ -1,0 +1,112 @@
+import { generate } from 'selfsigned';
+import { describe, expect, test } from 'vitest';
+import { renderPath } from '../../../src/api/json-path.ts';
+import { checkCredentialsSecret } from '../../../src/api/secret-check.ts';
+
+const { cert } = await generate([{ name: 'commonName', value: 'test' }], { algorithm: 'sha256' });
+const whole = { baseURL: 'https://api.example.com/api', accessId: 'suABC', accessKey: 'canary-key' };
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+const say = (secret: object) =>
+  checkCredentialsSecret(secret).map(({ severity, path, message }) => `${severity} ${renderPath(path)}: ${message}`);
+
+describe('a whole Secret', () => {
+  test.each([
+    ['as text', { stringData: whole }],
+    [
+      'in base64',
+      { data: Object.fromEntries(Object.entries(whole).map(([key, value]) => [key, base64(`${value}\n`)])) },
+    ],
+    ['in both, the text winning', { data: { baseURL: base64('http://old') }, stringData: whole }],
+    [
+      'with all that it may have',
+      {
+        stringData: {
+          ...whole,
+          'ca.crt': cert,
+          allowedHosts: 'api.eu.example.com, api.us.example.com:8443',
+          user: 'robot',
+          requestsPerSecond: '0.5',
+          maxConcurrentRequests: '10',
+        },
+      },
+    ],
+    ['with optional keys left empty', { stringData: { ...whole, user: '', 'ca.crt': '\n' } }],
+  ])('%s has nothing against it', (_, secret) => {
+    expect(say(secret)).toEqual([]);
+  });
+});
+
+describe('a Secret that is not as it must be', () => {
+  test.each<[string, object, ...string[]]>([
+    [
+      'an empty one',
+      {},
+      'error data.baseURL: is missing',
+      'error data.accessId: is missing',
+      'error data.accessKey: is missing',
+    ],
+    [
+      'a misspelt key',
+      { ...whole, accesskey: 'x' },
+      'warning stringData.accesskey: logfleet reads no such key; did you mean accessKey?',
+    ],
+    [
+      'a key of others',
+      { ...whole, kubeconfig: 'x' },
+      'warning stringData.kubeconfig: logfleet reads no such key; it reads baseURL',
+    ],
+    [
+      'plain HTTP',
+      { ...whole, baseURL: 'http://api.example.com/api' },
+      'error stringData.baseURL: is no https:// address',
+    ],
+    ['no address', { ...whole, baseURL: 'api.example.com' }, 'error stringData.baseURL: is no https:// address'],
+    [
+      'credentials in the address',
+      { ...whole, baseURL: 'https://a:canary-key@h/api' },
+      'error stringData.baseURL: carries credentials',
+    ],
+    [
+      'a query in the address',
+      { ...whole, baseURL: 'https://h/api?x=1' },
+      'error stringData.baseURL: goes on after its path',
+    ],
+    ['an empty key', { ...whole, accessKey: ' ' }, 'error stringData.accessKey: is empty'],
+    ['a number for a text', { ...whole, accessId: 7 }, 'error stringData.accessId: must be a text'],
+    ['no certificate', { ...whole, 'ca.crt': 'canary-key' }, 'error stringData[ca.crt]: holds no certificate'],
+    [
+      'a broken certificate',
+      { ...whole, 'ca.crt': '-----BEGIN CERTIFICATE-----\ncanary-key\n-----END CERTIFICATE-----' },
+      'error stringData[ca.crt]: holds a certificate that cannot be read',
+    ],
+    [
+      'no host',
+      { ...whole, allowedHosts: 'a.example.com http://b' },
+      'error stringData.allowedHosts: "http://b" is no host',
+    ],
+    ['no share', { ...whole, requestsPerSecond: '0' }, 'error stringData.requestsPerSecond: is no share'],
+    [
+      'half a request',
+      { ...whole, maxConcurrentRequests: '1.5' },
+      'error stringData.maxConcurrentRequests: is no share',
+    ],
+    [
+      'too large a share',
+      { ...whole, requestsPerSecond: '5' },
+      'warning stringData.requestsPerSecond: is more than the service allows',
+    ],
+  ])('%s', (_, members: object, ...expected: string[]) => {
+    const said = say(Object.keys(members).length === 0 ? {} : { stringData: members });
+    expect(said).toEqual(expected.map((text) => expect.stringContaining(text)));
+    expect(said.join()).not.toContain('canary-key');
+  });
+
+  test('what is not base64', () => {
+    const data = {
+      ...Object.fromEntries(Object.keys(whole).map((key) => [key, base64('https://h')])),
+      accessKey: 'canary-key!',
+    };
+    expect(say({ data })).toEqual([expect.stringContaining('error data.accessKey: is not base64')]);
+  });
+});

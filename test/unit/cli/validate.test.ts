@@ -1,0 +1,164 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { runProgram } from '../../../src/cli/program.ts';
+import { recordingContext } from './recording-context.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const policy = (name: string, version = '19.500-1') => `apiVersion: logfleet.dev/v1alpha1
+kind: CollectorVersionPolicy
+metadata: {name: ${name}}
+spec:
+  credentialsSecretRef: {name: log-service}
+  target: {version: ${version}}
+  selector: {}
+`;
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'logfleet-validate-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+function write(name: string, text: string): void {
+  mkdirSync(join(directory, name, '..'), { recursive: true });
+  writeFileSync(join(directory, name), text);
+}
+
+/** Runs the command in the directory, with `stdin` for `-`. */
+async function validate(args: readonly string[], stdin = '') {
+  const context = { ...recordingContext(), cwd: directory, readStdin: async () => stdin };
+  const status = await runProgram(['validate', ...args], context);
+  return { status, findings: context.stdout.text.split('\n').slice(0, -1), summary: context.stderr.text.trimEnd() };
+}
+
+describe('logfleet validate', () => {
+  test('finds nothing against good manifests, also in JSON, deep down and in several documents', async () => {
+    write('a.yaml', `${policy('a')}---\n${policy('b')}`);
+    write('deep/er/c.yml', policy('c'));
+    write('d.json', JSON.stringify({ kind: 'List', apiVersion: 'v1', items: [] }));
+    write('notes.txt', 'not: [yaml');
+    expect(await validate(['.'])).toEqual({
+      status: 0,
+      findings: [],
+      summary: '3 resources in 3 files, all valid',
+    });
+  });
+
+  test('names file, line, column and path, file by file, and ends with 2', async () => {
+    write('b.yaml', policy('b', '19.x'));
+    write('a.yaml', `${policy('a')}  priority: high\n  paused: 1\n`);
+    const { status, findings, summary } = await validate(['b.yaml', 'a.yaml']);
+    expect(status).toBe(2);
+    expect(findings).toEqual([
+      expect.stringMatching(/^b\.yaml:6:21: spec\.target\.version: "19\.x": write the version as MAJOR\.MINOR-BUILD/),
+      expect.stringMatching(/^a\.yaml:8:13: spec\.priority: must be a whole number/),
+      expect.stringMatching(/^a\.yaml:9:11: spec\.paused: must be true or false/),
+    ]);
+    expect(summary).toBe('2 resources in 2 files, 3 errors');
+  });
+
+  test('is content with warnings', async () => {
+    write('a.yaml', policy('a', '19.0500-1'));
+    const { status, findings, summary } = await validate(['a.yaml']);
+    expect(status).toBe(0);
+    expect(findings).toEqual([expect.stringMatching(/^a\.yaml:6:21: spec\.target\.version: warning: /)]);
+    expect(summary).toBe('1 resource in 1 file, all valid, 1 warning');
+  });
+
+  test('reads standard input', async () => {
+    const { status, findings } = await validate(['-'], policy('a', 'x'));
+    expect(status).toBe(2);
+    expect(findings).toEqual([expect.stringMatching(/^<stdin>:6:21: /)]);
+  });
+
+  test('passes over other kinds, and what is hidden', async () => {
+    write(
+      'a.yaml',
+      `${policy('a')}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: 1}\n---\njust text\n`,
+    );
+    write('.logfleet/status.yaml', 'kind: [');
+    expect(await validate([directory])).toMatchObject({
+      status: 0,
+      summary: '1 resource in 1 file, all valid, 2 documents of other kinds passed over',
+    });
+  });
+
+  test('says so when there is nothing of ours', async () => {
+    write('a.yaml', 'apiVersion: v1\nkind: ConfigMap\n');
+    expect(await validate(['a.yaml'])).toMatchObject({
+      status: 0,
+      summary: '0 resources in 1 file, nothing to check, 1 document of other kinds passed over',
+    });
+  });
+
+  test.each([
+    [
+      'a kind without its group',
+      'apiVersion: v1\nkind: CollectorVersionPolicy\n',
+      'apiVersion: CollectorVersionPolicy is a kind of',
+    ],
+    ['a group without a kind', 'apiVersion: logfleet.dev/v1alpha1\n', 'kind: logfleet.dev has no kind ""'],
+  ])('refuses %s', async (_, text, expected) => {
+    const { status, findings } = await validate(['-'], text);
+    expect(status).toBe(2);
+    expect(findings).toEqual([expect.stringContaining(expected)]);
+  });
+
+  test('finds the same resource in two files, but not of two namespaces', async () => {
+    write('a.yaml', policy('a'));
+    write('b.yaml', policy('a'));
+    write('c.yaml', policy('a, namespace: other'));
+    const { findings } = await validate(['.']);
+    expect(findings).toEqual([
+      'b.yaml:3:18: metadata.name: a is already in a.yaml, line 1; write another name, or delete one of the two',
+    ]);
+  });
+
+  test('looks at a Secret that a policy names, and at no other', async () => {
+    const secret = (name: string) =>
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: ${name}}\nstringData: {baseURL: "http://x"}\n`;
+    write('a.yaml', policy('a'));
+    write('secrets.yaml', `${secret('log-service')}---\n${secret('other')}`);
+    const { findings, summary } = await validate(['.']);
+    expect(findings.map((finding) => finding.split(': ')[1])).toEqual([
+      'stringData.accessId',
+      'stringData.accessKey',
+      'stringData.baseURL',
+    ]);
+    expect(summary).toBe('1 resource in 2 files, 3 errors, 1 document of other kinds passed over');
+  });
+
+  test('warns of a Secret in another namespace', async () => {
+    write('a.yaml', policy('a, namespace: logging'));
+    write('secret.yaml', 'apiVersion: v1\nkind: Secret\nmetadata: {name: log-service, namespace: vault}\n');
+    const { status, findings } = await validate(['.']);
+    expect(status).toBe(0);
+    expect(findings).toEqual([expect.stringMatching(/^a\.yaml:5:32: .*warning: .*write it in namespace logging$/)]);
+  });
+
+  test.each([
+    ['a file that is not there', 'nothing.yaml', 'there is no file or directory nothing.yaml'],
+    ['a directory without manifests', '.', 'there is no *.yaml, *.yml or *.json in .'],
+  ])('calls %s wrong usage', async (_, argument, expected) => {
+    const { status, summary } = await validate([argument]);
+    expect(status).toBe(2);
+    expect(summary).toContain(expected);
+  });
+
+  test('has nothing against the samples and examples of the project', async () => {
+    const { status, findings } = await validate([join(root, 'manifests/samples'), join(root, 'examples')]);
+    expect({ status, findings }).toEqual({ status: 0, findings: [] });
+  });
+});
+
+test('logfleet crds prints every CRD', async () => {
+  const context = recordingContext();
+  expect(await runProgram(['crds'], context)).toBe(0);
+  const documents = parseAllDocuments(context.stdout.text);
+  if ('empty' in documents) throw new Error('crds printed nothing');
+  expect(documents.map((document) => document.toJS().metadata.name)).toEqual(['collectorversionpolicies.logfleet.dev']);
+  expect(context.stdout.text).toBe(readFileSync(join(root, 'crds/collector-version-policy.yaml'), 'utf8'));
+});
