@@ -2,11 +2,16 @@
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import type { CrdVersion, CustomResourceDefinition } from './crd-definition.ts';
 
+/** CEL rules of CRDs are generally available from here on, with the `fieldPath` that ours use. */
+const oldestKubernetes = '1.29';
+
 export function renderReference(definitions: readonly CustomResourceDefinition[]): string {
   return `${[
     '# Reference',
     '',
     'Generated from `crds/` by `make generate`. Edit the descriptions there instead.',
+    '',
+    `Kubernetes ${oldestKubernetes} is the oldest that takes the CRDs: their rules in CEL are checked by every API server from there on.`,
     '',
     ...definitions.flatMap(renderKind),
   ]
