@@ -1,0 +1,130 @@
+/** From a Secret to the simulator's server and back over real TLS, and what a person is told when the Secret is wrong. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Accounts } from '../../../../src/account/accounts.ts';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { silentLogger } from '../../../../src/base/log.ts';
+import { noMetrics } from '../../../../src/base/metrics.ts';
+import { SecretText } from '../../../../src/base/secret-text.ts';
+import { connectOverTls } from '../../../../src/service/undici/connect.ts';
+import type { JournalEntry } from '../../../../src/simulator/journal.ts';
+import { ServiceModel } from '../../../../src/simulator/model.ts';
+import type { FaultScenario } from '../../../../src/simulator/scenario.ts';
+import { type SimulatorServer, startServer } from '../../../../src/simulator/server.ts';
+import { type Certificate, connectProxy, selfSigned } from './loopback.ts';
+
+const key = { namespace: 'logging', name: 'log-service' };
+
+let certificate: Certificate;
+let server: SimulatorServer;
+let model: ServiceModel;
+const journal: JournalEntry[] = [];
+
+beforeAll(async () => {
+  certificate = await selfSigned(['127.0.0.1', 'service.test']);
+  model = new ServiceModel(
+    {
+      users: { ops: { keys: { id: 'key' } } },
+      builds: ['19.500-1'],
+      groups: { web: { count: 1_200, version: '19.253-26' } },
+      // A call of each test, from the same user; the client's own limits are tested elsewhere.
+      limits: { requestsPerSecond: 0 },
+    },
+    { startMs: systemClock.now(), journal: (entry) => journal.push(entry) },
+  );
+  const { cert, key: tlsKey } = certificate;
+  server = await startServer({ model, clock: systemClock, host: '127.0.0.1', port: 0, cert, key: tlsKey });
+});
+
+afterAll(() => server.close());
+
+function accountsFor(members: Record<string, string>, environment: Record<string, string> = {}) {
+  const secret = { baseURL: server.baseURL, accessId: 'id', accessKey: 'key', 'ca.crt': certificate.cert, ...members };
+  const accounts = new Accounts({
+    clock: systemClock,
+    log: silentLogger,
+    metrics: noMetrics,
+    connect: connectOverTls({ clock: systemClock, metrics: noMetrics, userAgent: 'logfleet/test', environment }),
+    secrets: { get: async () => new Map(Object.entries(secret).map(([name, text]) => [name, new SecretText(text)])) },
+  });
+  return Object.assign(accounts, { [Symbol.asyncDispose]: () => accounts.close() });
+}
+
+test('a large listing and an upgrade', async () => {
+  await using accounts = accountsFor({});
+  const { service } = await accounts.resolve(key);
+  const { value: collectors } = await service.listCollectors({ toVersion: '19.500-1', offset: 0, limit: 1_000 });
+  expect(collectors).toHaveLength(1_000);
+  const collectorId = collectors[0]?.id ?? '';
+  const { value: created } = await service.createTask({ collectorId, toVersion: '19.500-1' });
+  const { value: task } = await service.getTask(created.taskId);
+  expect(task).toMatchObject({ id: created.taskId, collectorId, toVersion: '19.500-1' });
+});
+
+test('through a proxy from the environment, by a name that only the proxy knows', async () => {
+  const { port } = new URL(server.baseURL);
+  await using proxy = await connectProxy(Number(port));
+  const environment = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+  await using accounts = accountsFor({ baseURL: 'https://service.test/api' }, environment);
+  const { service } = await accounts.resolve(key);
+  await expect(service.listBuilds()).resolves.toMatchObject({ value: [{ version: '19.500-1', latest: true }] });
+  expect(proxy.tunnels.map(({ target }) => target)).toEqual(['service.test:443']);
+});
+
+describe('faults on the wire', () => {
+  const faults: readonly [FaultScenario, string][] = [
+    [{ kind: 'reset', effect: true }, 'connectionLost'],
+    [{ kind: 'truncate' }, 'connectionLost'],
+    [{ kind: 'html' }, 'answerInvalid'],
+    [{ kind: 'empty' }, 'answerInvalid'],
+    [{ kind: 'wrongTypes' }, 'answerInvalid'],
+    [{ kind: 'status', status: 503 }, 'unavailable'],
+  ];
+
+  test.each(faults)('%o leaves a creation unknown, and sends it once', async (fault, outcome) => {
+    await using accounts = accountsFor({});
+    const { service } = await accounts.resolve(key);
+    const { value: collectors } = await service.listCollectors({ toVersion: '19.500-1', offset: 0, limit: 200 });
+    const before = journal.length;
+    model.patch({ faults: { wire: { ...fault, operations: ['createTask'] } } }, server.nowMs());
+    const collectorId = collectors.at(-1 - faults.findIndex(([known]) => known === fault))?.id ?? '';
+    const call = service.createTask({ collectorId, toVersion: '19.500-1' });
+    await expect(call).rejects.toMatchObject({ code: `service.${outcome}`, effect: 'unknown' });
+    model.patch({ faults: null }, server.nowMs());
+    await service.listBuilds();
+    expect(journal.slice(before).filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+});
+
+describe('a Secret that is wrong in a way that shows on the wire', () => {
+  const cases: readonly [string, () => Record<string, string>, string, string, string][] = [
+    ['a wrong key', () => ({ accessKey: 'canary' }), 'Unauthorized', 'stall', 'accessKey'],
+    ['no CA', () => ({ 'ca.crt': '' }), 'CertificateNotTrusted', 'stall', 'ca.crt'],
+    [
+      'a name that nobody has',
+      () => ({ baseURL: 'https://nowhere.invalid/api' }),
+      'ServiceUnreachable',
+      'backoff',
+      'baseURL',
+    ],
+    [
+      'a port where nobody listens',
+      () => ({ baseURL: 'https://127.0.0.1:1/api' }),
+      'ServiceUnreachable',
+      'backoff',
+      'baseURL',
+    ],
+    ['a wrong path', () => ({ baseURL: `${new URL(server.baseURL).origin}/nope` }), 'AddressInvalid', 'stall', '/api'],
+  ];
+
+  test.each(cases)('%s', async (_name, members, reason, handling, says) => {
+    await using accounts = accountsFor(members());
+    const { service } = await accounts.resolve(key);
+    const call = service.listBuilds();
+    await expect(call).rejects.toMatchObject({
+      reason,
+      handling: { kind: handling },
+      message: expect.stringContaining(says),
+    });
+    await expect(call).rejects.not.toMatchObject({ message: expect.stringContaining('canary') });
+  });
+});
