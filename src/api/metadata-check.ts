@@ -2,6 +2,7 @@
  * `apiVersion` and `metadata` of a resource, which CRD schemas leave to the API server: names, labels, annotations. Beyond that,
  * annotations of logfleet's own that it would not act on.
  */
+import { annotations as ownAnnotationNames } from './annotations.ts';
 import { nearest } from './did-you-mean.ts';
 import type { Finding } from './finding.ts';
 import { apiGroup, apiVersionName } from './kinds.ts';
@@ -27,7 +28,7 @@ const metadataFields = [
   'managedFields',
   'selfLink',
 ];
-const ownAnnotations = [`${apiGroup}/paused`, `${apiGroup}/requestedAt`];
+const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -100,7 +101,7 @@ function* checkOwnAnnotations(annotations: unknown): Generator<Finding> {
       const meant = nearest(name, ownAnnotations) ?? ownAnnotations.join(' or ');
       const message = `logfleet knows no such annotation; did you mean ${meant}?`;
       yield { severity: 'warning', path, part: 'key', message };
-    } else if (name === `${apiGroup}/paused` && typeof value === 'string' && !['true', 'false'].includes(value)) {
+    } else if (name === ownAnnotationNames.paused && typeof value === 'string' && !['true', 'false'].includes(value)) {
       const message = `only "true" pauses, and this is ${JSON.stringify(value)}; write "true", or delete the annotation`;
       yield { severity: 'warning', path, part: 'value', message };
     }
