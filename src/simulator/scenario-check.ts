@@ -51,10 +51,7 @@ function problemOf(error: ErrorObject): ScenarioProblem {
     case 'required':
       return { path: [...path, error.params.missingProperty], text: 'is missing; write it' };
     default:
-      return {
-        path,
-        text: `${shown(error.data)} ${error.message ?? 'is wrong'}; write ${parent?.description ?? 'another value'}`,
-      };
+      return { path, text: `${shown(error.data)} does not fit; write ${parent?.description ?? 'another value'}` };
   }
 }
 

@@ -1,0 +1,171 @@
+/** The service on a virtual clock: ways, delays, faults and callers that give up. */
+import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../../../src/base/random.ts';
+import {
+  type InProcessAnswer,
+  type InProcessRequest,
+  InProcessService,
+  type Network,
+} from '../../../src/simulator/in-process.ts';
+import type { JournalEntry } from '../../../src/simulator/journal.ts';
+import { ServiceModel } from '../../../src/simulator/model.ts';
+import type { FaultScenario, Scenario } from '../../../src/simulator/scenario.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { first, root, target, threeCollectors } from './simulated-service.ts';
+
+type Outcome = { readonly atMs: number } & ({ readonly answer: InProcessAnswer } | { readonly error: unknown });
+
+class Bench {
+  readonly clock = new VirtualClock();
+  readonly journal: JournalEntry[] = [];
+  readonly service: InProcessService;
+
+  constructor(scenario: Scenario = {}, network: Network = { latencyMs: 10 }) {
+    const model = new ServiceModel(
+      { ...threeCollectors, ...scenario },
+      { startMs: this.clock.now(), journal: (entry) => this.journal.push(entry) },
+    );
+    this.service = new InProcessService(model, this.clock, network);
+  }
+
+  /** Sends at once; the outcome fills in as the clock moves. */
+  send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: Outcome | undefined } {
+    const sent: { outcome: Outcome | undefined } = { outcome: undefined };
+    this.service
+      .request({
+        method: 'GET',
+        path: `${root}/targets`,
+        headers: { Authorization: `Basic ${Buffer.from('simulator:simulator-key').toString('base64')}` },
+        ...request,
+        ...(signal ? { signal } : {}),
+      })
+      .then(
+        (answer) => {
+          sent.outcome = { answer, atMs: this.clock.monotonic() };
+        },
+        (error) => {
+          sent.outcome = { error, atMs: this.clock.monotonic() };
+        },
+      );
+    return sent;
+  }
+
+  /** Times of the journal since the start, in ms. */
+  spans(): [number, number, number][] {
+    const startMs = this.service.model.startMs;
+    return this.journal.map(({ at, end, status }) => [at - startMs, end - startMs, status]);
+  }
+}
+
+const fault = (kind: FaultScenario['kind'], rest: Partial<FaultScenario> = {}): Scenario => ({
+  faults: { a: { kind, ...rest } },
+});
+
+test('an answer takes both ways, and the service is busy in between', async () => {
+  const bench = new Bench({ latency: '30ms' });
+  const sent = bench.send();
+  await bench.clock.advance(1_000);
+  expect(sent.outcome).toMatchObject({ atMs: 50, answer: { status: 200 } });
+  expect(bench.spans()).toEqual([[10, 40, 200]]);
+});
+
+describe('faults', () => {
+  test('a reset rejects as sockets do', async () => {
+    const bench = new Bench(fault('reset', { delay: '5s' }));
+    const sent = bench.send();
+    await bench.clock.advance(60_000);
+    expect(sent.outcome).toMatchObject({ atMs: 5_020, error: { code: 'ECONNRESET' } });
+    expect(bench.spans()).toEqual([[10, 5_010, 0]]);
+  });
+
+  test('a body that is cut off rejects, too', async () => {
+    const bench = new Bench(fault('truncate'));
+    const sent = bench.send();
+    await bench.clock.advance(60_000);
+    expect(sent.outcome).toMatchObject({ error: { code: 'ECONNRESET' } });
+  });
+
+  test('a drip takes its time', async () => {
+    const bench = new Bench(fault('drip', { bytesPerSecond: 10 }));
+    const sent = bench.send();
+    await bench.clock.advance(60_000);
+    const { atMs, answer } = sent.outcome as { atMs: number; answer: InProcessAnswer };
+    expect(atMs).toBe(20 + answer.body.length * 100);
+  });
+
+  test('a stall lasts until the caller gives up, and holds its place until the service knows', async () => {
+    const bench = new Bench(fault('stall'));
+    const giveUp = new AbortController();
+    const sent = bench.send(giveUp.signal);
+    await bench.clock.advance(60_000);
+    expect(sent.outcome).toBeUndefined();
+    giveUp.abort(new Error('too late'));
+    await bench.clock.advance(1_000);
+    expect(sent.outcome).toMatchObject({ atMs: 60_000, error: { message: 'too late' } });
+    expect(bench.spans()).toEqual([[10, 60_010, 0]]);
+  });
+});
+
+describe('giving up', () => {
+  test('before sending sends nothing', async () => {
+    const bench = new Bench();
+    const sent = bench.send(AbortSignal.abort('never'));
+    await bench.clock.advance(1_000);
+    expect(sent.outcome).toMatchObject({ error: 'never' });
+    expect(bench.journal).toEqual([]);
+  });
+
+  test('on the way does not call the request back: it takes effect', async () => {
+    const bench = new Bench();
+    const giveUp = new AbortController();
+    bench.send(giveUp.signal, {
+      method: 'POST',
+      path: root,
+      headers: {
+        'Content-Type': 'application/json',
+        Authorization: `Basic ${Buffer.from('simulator:simulator-key').toString('base64')}`,
+      },
+      body: JSON.stringify({ collectorId: first, toVersion: target }),
+    });
+    await bench.clock.advance(5);
+    giveUp.abort('changed my mind');
+    await bench.clock.advance(1_000);
+    expect(bench.service.model.counters().tasksAccepted).toBe(1);
+    expect(bench.spans()).toEqual([[10, 10, 0]]);
+  });
+
+  test('while the service is busy keeps the place until it is not', async () => {
+    const bench = new Bench({ latency: '1s' });
+    const giveUp = new AbortController();
+    bench.send(giveUp.signal);
+    await bench.clock.advance(100);
+    giveUp.abort('enough');
+    await bench.clock.advance(5_000);
+    expect(bench.spans()).toEqual([[10, 1_010, 0]]);
+  });
+
+  test('a stalled request before it arrived', async () => {
+    const bench = new Bench(fault('stall'));
+    const giveUp = new AbortController();
+    bench.send(giveUp.signal);
+    giveUp.abort('at once');
+    await bench.clock.advance(1_000);
+    expect(bench.spans()).toEqual([[10, 10, 0]]);
+  });
+});
+
+test('jitter is drawn from the generator, and each run is the same', async () => {
+  const run = async () => {
+    const bench = new Bench(
+      { limits: { requestsPerSecond: 0 } },
+      { latencyMs: 10, jitterMs: 50, random: seededRandom(7) },
+    );
+    for (let count = 0; count < 5; count++) bench.send();
+    await bench.clock.advance(1_000);
+    return bench.spans();
+  };
+  const spans = await run();
+  expect(new Set(spans.map(([at]) => at)).size).toBe(5);
+  for (const [at] of spans) expect(at >= 10 && at <= 60).toBe(true);
+  expect(await run()).toEqual(spans);
+});

@@ -1,0 +1,178 @@
+/** Scenario files: what is let through, and how each mistake is told with its place. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { mergePatch } from '../../../src/simulator/merge-patch.ts';
+import { mixedFleet } from '../../../src/simulator/mixed-fleet.ts';
+import { checkScenario } from '../../../src/simulator/scenario-check.ts';
+import { ScenarioError } from '../../../src/simulator/scenario-error.ts';
+import { parseScenario } from '../../../src/simulator/scenario-file.ts';
+import { SimulatedService } from './simulated-service.ts';
+
+function problems(text: string): string[] {
+  try {
+    parseScenario(text, 's.yaml');
+    return [];
+  } catch (error) {
+    if (error instanceof ScenarioError) return error.message.split('\n');
+    throw error;
+  }
+}
+
+describe('mistakes are told with file, line, column, path and what to write', () => {
+  const cases: readonly [string, string, string][] = [
+    ['an unknown member', 'seed: 1\nseeed: 2', 's.yaml:2:8: seeed: is not known here; write one of seed, timeScale, '],
+    [
+      'an unknown member further down',
+      'groups:\n  web: {count: 1, version: 1.2-3, colour: red}',
+      's.yaml:2:43: groups.web.colour: is not known here',
+    ],
+    ['no map', '- 1', 's.yaml:1:1: the scenario: [1] does not fit; write a map with members among seed, '],
+    ['a wrong type', 'seed: many', 's.yaml:1:7: seed: "many" does not fit; write a whole number'],
+    [
+      'no duration',
+      'upgrade: {duration: 3 minutes}',
+      's.yaml:1:21: upgrade.duration: "3 minutes" does not fit; write a duration, as in 3m, or two',
+    ],
+    [
+      'a bare number for a duration',
+      'list: {lag: 5}',
+      's.yaml:1:13: list.lag: 5 does not fit; write a duration, as in 90s, 3m or 1h30m',
+    ],
+    ['one value of few', 'list: {order: random}', 'write one of id, name, version, shuffled'],
+    ['something missing', 'groups:\n  web: {version: 1.2-3}', 's.yaml:2:8: groups.web.count: is missing; write it'],
+    [
+      'a share above 1',
+      'faults: {a: {kind: reset, probability: 2}}',
+      's.yaml:1:40: faults.a.probability: 2 does not fit; write a number from 0 to 1',
+    ],
+    ['a status without one', 'faults: {a: {kind: status}}', 'faults.a.status: is missing; write it'],
+    ['a redirect to nowhere', 'faults: {a: {kind: redirect}}', 'faults.a.to: is missing; write it'],
+    ['a lag of nothing', 'faults: {a: {kind: lag}}', 'faults.a.lag: is missing; write it'],
+    [
+      'a rounded id',
+      'ids: {firstCollector: 9007199254740993}',
+      's.yaml:1:23: ids.firstCollector: is past 2^53 and was rounded; write it in quotes',
+    ],
+    [
+      'a group without a version',
+      'groups:\n  web: {count: 1}',
+      's.yaml:2:8: groups.web: has no version; write version: 19.400-1, or collectorType: Hosted',
+    ],
+    [
+      'a collector of no group without a version',
+      'collectors: {db: {running: false}}',
+      'collectors.db: belongs to no group and has no version',
+    ],
+    [
+      'one name in two groups',
+      'groups:\n  a: {count: 1, name: x-#, version: 1.2-3}\n  b: {count: 1, name: x-#, version: 1.2-3}',
+      's.yaml:3:6: groups.b: x-1 is in group a too; write another name, as in b-####',
+    ],
+    [
+      'shares above 1 together',
+      'upgrade: {outcomes: [{share: 0.7, end: fail}, {share: 0.7, end: hang}]}',
+      'upgrade.outcomes: the shares add up to 1.4; write shares that add up to 1 at most',
+    ],
+    [
+      'a range the wrong way round',
+      'latency: [2s, 1s]',
+      's.yaml:1:10: latency: 2s is longer than 1s; write the shorter one first',
+    ],
+    [
+      'an access id of two users',
+      'users: {a: {keys: {k: s}}, b: {keys: {k: t}}}',
+      'users.b.keys.k: belongs to a already; write another access id',
+    ],
+    ['a group that is none', 'users: {a: {keys: {k: s}, groups: [web]}}', 'users.a.groups.0: there is no group web'],
+    [
+      'an event for nobody',
+      'events: {a: {setVersion: 1.2-3}}',
+      "events.a: names no collectors; write collectors: ['*'] for all of them",
+    ],
+    [
+      'a patch that does not fit',
+      'events: {a: {patch: {seed: x}}}',
+      's.yaml:1:28: events.a.patch.seed: "x" does not fit; write a whole number',
+    ],
+    ['no YAML', 'seed: 1: 2', 's.yaml:1:7: '],
+  ];
+  test.each(cases)('%s', (_, text, problem) => {
+    const found = problems(text);
+    expect(found.filter((line) => line.includes(problem))).toHaveLength(1);
+  });
+
+  test('all of them at once', () => {
+    expect(problems('seed: x\nlatency: y')).toHaveLength(2);
+  });
+});
+
+describe('what is a scenario', () => {
+  test('nothing at all', () => {
+    expect(problems('')).toEqual([]);
+    expect(problems('# only a comment')).toEqual([]);
+  });
+
+  test('overlapping shares of first attempts', () => {
+    expect(problems('upgrade: {outcomes: [{end: fail, attempts: 1}, {share: 0.5, end: hang}]}')).toEqual([]);
+  });
+
+  const folder = new URL('../../../examples/scenarios/', import.meta.url);
+  test.each(readdirSync(folder))('examples/scenarios/%s', (name) => {
+    const scenario = parseScenario(readFileSync(new URL(name, folder), 'utf8'), name);
+    expect(new SimulatedService(scenario).state().collectors.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the mixed fleet', () => {
+  test.each([0, 1, 9, 10, 120, 1_000])('has %i collectors', (size) => {
+    expect(new SimulatedService(checkScenario(mixedFleet(size))).state().collectors).toHaveLength(size);
+  });
+
+  test('has five old versions and the target, systems, offline and hosted ones, and some that fail', () => {
+    const scenario = mixedFleet(120);
+    const service = new SimulatedService(scenario);
+    const { collectors } = service.call('GET', 'collectors?limit=1000&toVersion=19.253-26').json;
+    const distinct = (member: string) =>
+      new Set(collectors.map((collector: Record<string, unknown>) => collector[member]));
+    expect(distinct('collectorVersion').size).toBe(6);
+    expect(distinct('osName').size).toBeGreaterThanOrEqual(4);
+    expect(distinct('timeZone').size).toBeGreaterThanOrEqual(6);
+    expect(distinct('alive')).toEqual(new Set([true, false]));
+    expect(distinct('collectorType')).toEqual(new Set(['Installable', 'Hosted']));
+    const old = service.call('GET', 'collectors?limit=1000').json.collectors;
+    for (const { id, collectorType, alive } of old)
+      if (alive && collectorType !== 'Hosted') service.accepted(id, '19.500-1');
+    service.elapsedMs = 600_000;
+    expect(new Set(service.state().tasks.map(({ status }) => status))).toEqual(new Set([2, 3]));
+  });
+
+  test('is the same for the same seed', () => {
+    expect(mixedFleet(50, 3)).toEqual(mixedFleet(50, 3));
+  });
+});
+
+describe('merge patches (RFC 7396, appendix A)', () => {
+  const cases: readonly [unknown, unknown, unknown][] = [
+    [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
+    [{ a: 'b' }, { a: null }, {}],
+    [{ a: 'b', b: 'c' }, { a: null }, { b: 'c' }],
+    [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'c' }, { a: ['b'] }, { a: ['b'] }],
+    [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+    [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+      ['c', 'd'],
+    ],
+    [{ a: 'b' }, ['c'], ['c']],
+    [{ a: 'foo' }, null, null],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: 'b', c: null }, { a: 'b' }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ];
+  test.each(cases)('%j + %j = %j', (target, patch, merged) => {
+    expect(mergePatch(target, patch)).toEqual(merged);
+  });
+});
