@@ -23,15 +23,18 @@ if (!existsSync(new URL('node_modules/commander/package.json', root))) {
 } else {
   const node = ownNode();
   if (node) startWith(node);
-  else
-    refuse(
-      `this is Node ${process.versions.node}, and it needs ${neededMajor}: run "npm ci" in ${checkout}, which installs one there`,
-    );
+  else refuse(`this is Node ${process.versions.node}, and it needs ${neededMajor}: ${wayToNode()}`);
 }
 
 function refuse(reason) {
   process.stderr.write(`logfleet: ${reason}\n`);
   process.exitCode = 1;
+}
+
+/** How the checkout comes to a Node of its own. Its package needs its install script, which npm may have been told to leave. */
+function wayToNode() {
+  const hasPackage = existsSync(new URL('node_modules/node/package.json', root));
+  return `run "${hasPackage ? 'npm rebuild node --ignore-scripts=false' : 'npm ci'}" in ${checkout}, which installs one there`;
 }
 
 /** The checkout's own Node, also where npm was told to run no install scripts but has the platform's package. */

@@ -86,13 +86,20 @@ describe('in a checkout where something is missing, one line says what', () => {
     expect(stderr).toMatch(/^logfleet: its packages are not installed: run "npm ci" in .*\n$/);
   });
 
-  test('a Node that is new enough', async () => {
-    mkdirSync(join(directory, 'node_modules/commander'), { recursive: true });
-    cpSync(join(root, 'node_modules/commander/package.json'), join(directory, 'node_modules/commander/package.json'));
+  test.each([
+    ['of which npm installed no package', [], 'npm ci'],
+    ['whose install script npm did not run', ['node'], 'npm rebuild node --ignore-scripts=false'],
+  ])('a Node that is new enough, %s', async (_, packages, mending) => {
+    for (const name of ['commander', ...packages]) {
+      mkdirSync(join(directory, 'node_modules', name), { recursive: true });
+      cpSync(join(root, 'node_modules', name, 'package.json'), join(directory, 'node_modules', name, 'package.json'));
+    }
     const arguments_ = [...asNode18, join(directory, 'bin/logfleet.js'), 'version'];
     const { status, stdout, stderr } = await run(process.execPath, arguments_);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(/^logfleet: this is Node 18\.0\.0, and it needs 24: run "npm ci" in .*\n$/);
+    expect(stderr).toMatch(
+      new RegExp(`^logfleet: this is Node 18\\.0\\.0, and it needs 24: run "${mending}" in .*\n$`),
+    );
   });
 });
 
