@@ -6,6 +6,7 @@
  * admitted. Leaves to others: which refusal means the jobs (`refusals.ts`), and polling them.
  */
 import type { Clock, Timer } from '../base/clock.ts';
+import { stepsSince } from './rate-pace.ts';
 
 /** After a refusal one more job is admitted with each of these. */
 export const jobGrowthMs = 60_000;
@@ -82,7 +83,7 @@ export class JobAdmission {
   }
 
   #growth(): number {
-    return Math.floor((this.#clock.monotonic() - this.#refusedAtMs) / jobGrowthMs);
+    return stepsSince(this.#refusedAtMs, jobGrowthMs, this.#clock.monotonic());
   }
 
   #permit(): JobPermit {

@@ -8,9 +8,12 @@ import type { RequestClass } from './request-slot.ts';
 import { requestClasses } from './turn-order.ts';
 import { type Waiting, WaitingQueue } from './waiting-queue.ts';
 
-/** Of the requests at once, the part that page reads may take (B3): 8 of 10. */
-const pageReadPart = 0.8;
-/** For so long after a keep-alive poll was asked for, another one is expected, and one place is kept free for it. */
+/**
+ * Of the requests at once, the part that page reads may take (B3): 8 of 10. While jobs are kept alive it binds everything
+ * but their polls, since listings that hang would keep these from starting just as well.
+ */
+const workPart = 0.8;
+/** For so long after a keep-alive poll was asked for, another one is expected. */
 const pollExpectedMs = 30_000;
 
 /** A request in the queue. */
@@ -37,7 +40,7 @@ export class KeyLane {
   /** The turn in which each class of this key was last served, for fairness between keys. */
   readonly #turns = new Map<RequestClass, number>();
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  #pollSeenMs = Number.NEGATIVE_INFINITY;
+  #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(maxConcurrent: number) {
     this.maxConcurrent = maxConcurrent;
@@ -64,7 +67,7 @@ export class KeyLane {
   }
 
   push(waiter: Waiter, nowMs: number): void {
-    if (waiter.class === 'keepAlive') this.#pollSeenMs = nowMs;
+    if (waiter.class === 'keepAlive') this.#pollExpectedUntilMs = nowMs + pollExpectedMs;
     this.#queues[waiter.class].push(waiter);
   }
 
@@ -75,11 +78,11 @@ export class KeyLane {
   /** Whether one more of the class may be under way. */
   hasPlace(requestClass: RequestClass, nowMs: number): boolean {
     const most = this.limit(nowMs);
-    const inUse = this.inUse;
-    if (requestClass === 'keepAlive') return inUse < most;
-    const kept = most > 1 && nowMs - this.#pollSeenMs < pollExpectedMs ? 1 : 0;
-    if (inUse >= most - kept) return false;
-    return requestClass !== 'pageRead' || this.#inUseBy('pageRead') < Math.max(1, Math.floor(most * pageReadPart));
+    if (requestClass === 'keepAlive') return this.inUse < most;
+    const mostWork = Math.max(1, Math.floor(most * workPart));
+    const pollsExpected = nowMs < this.#pollExpectedUntilMs;
+    if (this.inUse - this.#inUseBy('keepAlive') >= (pollsExpected ? mostWork : most)) return false;
+    return this.inUse < most && (requestClass !== 'pageRead' || this.#inUseBy('pageRead') < mostWork);
   }
 
   /** How many may be under way now: all of the share, or half of it after a takeover by force (B6). */
@@ -116,8 +119,7 @@ export class KeyLane {
     let next = Number.POSITIVE_INFINITY;
     if (this.#halfUntilMs > nowMs) next = this.#halfUntilMs;
     for (const untilMs of this.#held.values()) next = Math.min(next, untilMs);
-    const pollForgottenMs = this.#pollSeenMs + pollExpectedMs;
-    return pollForgottenMs > nowMs ? Math.min(next, pollForgottenMs) : next;
+    return this.#pollExpectedUntilMs > nowMs ? Math.min(next, this.#pollExpectedUntilMs) : next;
   }
 
   /** The turn in which the class was last served here; 0 when never. */

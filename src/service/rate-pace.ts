@@ -60,6 +60,15 @@ export class RatePace {
   }
 
   #steps(nowMs: number): number {
-    return Math.floor((nowMs - this.#slowedAtMs) / paceStepMs);
+    return stepsSince(this.#slowedAtMs, paceStepMs, nowMs);
   }
+}
+
+/**
+ * How many whole steps have passed. What is rounded must not matter: at `sinceMs + n * stepMs`, which is when timers look
+ * again, n have passed, or they would look again at once, for ever.
+ */
+export function stepsSince(sinceMs: number, stepMs: number, nowMs: number): number {
+  const steps = Math.floor((nowMs - sinceMs) / stepMs);
+  return sinceMs + (steps + 1) * stepMs <= nowMs ? steps + 1 : steps;
 }

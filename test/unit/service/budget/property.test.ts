@@ -1,0 +1,240 @@
+/**
+ * The request budget against any mix of callers, judged by what the server saw (protocol B). Every run is on a virtual clock;
+ * the path is as late as the budget's own margin allows at the moment of each start, and no later.
+ */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../../../../src/base/random.ts';
+import { type KeyBudget, RequestBudget, type RequestClass } from '../../../../src/service/request-budget.ts';
+import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
+import { Wire } from './wire.ts';
+
+const workClasses = ['pageRead', 'taskCreation', 'taskStatus', 'listing', 'jobCreation'] as const;
+
+interface Caller {
+  readonly key: 'a' | 'b';
+  readonly class: RequestClass;
+  readonly requests: number;
+  readonly thinkMs: number;
+  /** The longest that the server takes for one of its requests. */
+  readonly workMs: number;
+}
+
+const caller: fc.Arbitrary<Caller> = fc.record({
+  key: fc.constantFrom('a', 'b'),
+  class: fc.constantFrom<RequestClass>(...workClasses),
+  requests: fc.integer({ min: 1, max: 8 }),
+  thinkMs: fc.constantFrom(0, 0, 5, 300, 3_000),
+  workMs: fc.constantFrom(0, 20, 400, 2_500, 8_000),
+});
+
+const history = fc.record({
+  seed: fc.integer(),
+  callers: fc.array(caller, { minLength: 1, maxLength: 24 }),
+  jobs: fc.integer({ min: 0, max: 6 }),
+  /** The part of answers that are 429. */
+  refused: fc.constantFrom(0, 0, 0.03, 0.2),
+  /** How the first process ends after so long, if it does. */
+  failover: fc.option(
+    fc.record({ afterMs: fc.integer({ min: 0, max: 15_000 }), lingering: fc.integer({ min: 0, max: 5 }) }),
+  ),
+});
+
+type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
+
+/** One history: callers, jobs that are kept alive, and at most one death in between. */
+class World {
+  readonly clock = new VirtualClock();
+  readonly wire = new Wire(this.clock);
+  /** The longest time between the sendings of two answered polls of one job, in ms. */
+  longestSilenceMs = 0;
+  readonly #history: History;
+  readonly #random: ReturnType<typeof seededRandom>;
+  readonly #leastMs: number;
+  #generation = 0;
+  #budget: RequestBudget;
+  #keys: Record<'a' | 'b', KeyBudget>;
+  #done = 0;
+
+  /** Goes on for `leastMs` at least, so that jobs are polled even where there is little else to do. */
+  constructor(history: History, leastMs = 0) {
+    this.#history = history;
+    this.#leastMs = leastMs;
+    this.#random = seededRandom(history.seed);
+    [this.#budget, this.#keys] = this.#process(false);
+  }
+
+  /** Runs to the end: true when every caller got everything that it asked for. */
+  async run(): Promise<boolean> {
+    const { callers, jobs, failover } = this.#history;
+    for (const one of callers) void this.#work(one, 0, this.#generation);
+    for (let job = 0; job < jobs; job++) void this.#keepAlive();
+    if (failover) this.clock.after(failover.afterMs, () => this.#failOver(failover.lingering));
+    return this.clock.run(() => this.#done >= callers.length && this.clock.monotonic() >= this.#leastMs, 3_600_000);
+  }
+
+  #process(forced: boolean): [RequestBudget, Record<'a' | 'b', KeyBudget>] {
+    const budget = new RequestBudget({ clock: this.clock });
+    const keys = { a: budget.key('a'), b: budget.key('b') };
+    for (const key of Object.values(keys)) key.takeover(forced);
+    return [budget, keys];
+  }
+
+  /** The process dies with requests under way; its callers begin again in the next one. */
+  #failOver(lingering: number): void {
+    this.#generation++;
+    this.#done = 0;
+    this.wire.kill(lingering);
+    [this.#budget, this.#keys] = this.#process(true);
+    for (const one of this.#history.callers) void this.#work(one, 0, this.#generation);
+    for (let job = 0; job < this.#history.jobs; job++) void this.#keepAlive();
+  }
+
+  async #work(one: Caller, sent: number, generation: number): Promise<void> {
+    if (generation !== this.#generation) return;
+    if (sent === one.requests) {
+      this.#done++;
+      return;
+    }
+    const budget = this.#keys[one.key];
+    // Some lose patience, some find that they have nothing to send.
+    const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
+    if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
+    const slot = await budget
+      .acquire({ class: one.class, ...(impatient && { signal: impatient.signal }) })
+      .catch(() => undefined);
+    if (generation !== this.#generation) return;
+    const dice = this.#random.next();
+    if (dice < 0.1) await this.#pause(dice * 2_000);
+    if (generation !== this.#generation) return;
+    if (slot && dice > 0.05) await this.wire.send(one.key, one.class, slot, this.#fate(one.workMs));
+    else slot?.release();
+    await this.#pause(one.thinkMs);
+    return this.#work(one, sent + 1, generation);
+  }
+
+  /** Polls as B4 has it: due 12 s after the sending of the last answered one, given up after 2 s, sent again at once. */
+  async #keepAlive(): Promise<void> {
+    const generation = this.#generation;
+    const budget = this.#keys.a;
+    let answeredMs = this.clock.monotonic();
+    let dueMs = answeredMs + this.#random.next() * 12_000;
+    for (;;) {
+      await this.#pause(dueMs - this.clock.monotonic());
+      const slot = await budget.acquire({ class: 'keepAlive', dueMs });
+      if (generation !== this.#generation) return;
+      const sentMs = this.clock.monotonic();
+      const outcome = await this.wire.send('a', 'keepAlive', slot, { ...this.#fate(500), deadlineMs: 2_000 });
+      if (generation !== this.#generation) return;
+      if (outcome.kind !== 'answered' || outcome.status === 429) continue;
+      this.longestSilenceMs = Math.max(this.longestSilenceMs, sentMs - answeredMs);
+      answeredMs = sentMs;
+      dueMs = sentMs + 12_000;
+    }
+  }
+
+  /** As late as the margin allows, and often exactly so late. */
+  #fate(workMs: number) {
+    const dice = this.#random.next();
+    const refused = this.#random.next() < this.#history.refused;
+    return {
+      outMs: this.#budget.marginMs * (dice < 0.3 ? 0 : dice > 0.7 ? 1 : this.#random.next()),
+      workMs: refused ? 0 : workMs * this.#random.next(),
+      backMs: 50 * this.#random.next() * this.#random.next(),
+      ...(refused ? { status: 429 } : {}),
+      ...(refused && dice < 0.5 ? { retryAfterMs: 4_000 * this.#random.next() } : {}),
+      deadlineMs: 5_000,
+    };
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.clock.after(delayMs, resolve);
+    });
+  }
+}
+
+describe('any mix of callers', () => {
+  it('is never above the limits as the server counts them, and all get through (B1, B2, B5, B6)', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async (one) => {
+        const world = new World(one);
+        expect(await world.run()).toBe(true);
+        expect(world.wire.mostArrivals()).toBeLessThanOrEqual(4);
+        expect(world.wire.mostAtOnce()).toBeLessThanOrEqual(10);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('keeps its jobs alive while others flood the budget and the server is slow (B3, B4)', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async (one) => {
+        const world = new World({ ...one, refused: 0, failover: null }, 60_000);
+        await world.run();
+        expect(world.longestSilenceMs).toBeLessThan(18_000);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('starves no class (B3)', async () => {
+    const crowd = fc.array(
+      fc.record({ class: fc.constantFrom<RequestClass>('keepAlive', ...workClasses), key: fc.constantFrom('a', 'b') }),
+      { minLength: 1, maxLength: 60 },
+    );
+    await fc.assert(
+      fc.asyncProperty(crowd, async (callers) => {
+        const clock = new VirtualClock();
+        const wire = new Wire(clock);
+        const budget = new RequestBudget({ clock });
+        const keys = { a: budget.key('a'), b: budget.key('b') };
+        for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
+        await clock.run(() => clock.monotonic() > 60_000);
+        for (const requestClass of new Set(callers.map((one) => one.class))) {
+          // Patience, then every fourth start at most among five classes at four a second, and what a burst rounds up to.
+          expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(8_500);
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+async function callAlways(wire: Wire, key: string, budget: KeyBudget, requestClass: RequestClass): Promise<void> {
+  for (;;) await wire.call(key, budget, requestClass, { outMs: 1, workMs: 2, backMs: 1 });
+}
+
+function longestGap(times: readonly number[]): number {
+  return Math.max(0, ...times.slice(1).map((time, index) => time - (times[index] as number)));
+}
+
+describe('many jobs', () => {
+  it('keeps 30 alive for ten minutes while pages get at least half of the budget (B3, B4)', async () => {
+    const clock = new VirtualClock();
+    const wire = new Wire(clock);
+    const budget = new RequestBudget({ clock });
+    const key = budget.key('a');
+    let longestSilenceMs = 0;
+    const keepAlive = async () => {
+      await budget.jobs.admit();
+      await wire.call('a', key, 'jobCreation', { outMs: 5, workMs: 100, backMs: 5 });
+      for (let sentMs = clock.monotonic(); ; ) {
+        const dueMs = sentMs + 12_000;
+        await new Promise<void>((resolve) => void clock.after(dueMs - clock.monotonic(), resolve));
+        const slot = await key.acquire({ class: 'keepAlive', dueMs });
+        longestSilenceMs = Math.max(longestSilenceMs, clock.monotonic() - sentMs);
+        sentMs = clock.monotonic();
+        await wire.send('a', 'keepAlive', slot, { outMs: 5, workMs: 20, backMs: 5 });
+      }
+    };
+    for (let job = 0; job < 40; job++) void keepAlive();
+    for (let reader = 0; reader < 12; reader++) void callAlways(wire, 'a', key, 'pageRead');
+    await settle();
+    await clock.run(() => clock.monotonic() > 600_000);
+    expect(budget.jobs.active).toBe(30);
+    expect(longestSilenceMs).toBeLessThan(18_000);
+    expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(wire.seen.length / 2);
+    expect(wire.mostArrivals()).toBe(4);
+  });
+});

@@ -1,0 +1,110 @@
+/**
+ * A service as seen from the server, for tests of the request budget: requests take their way, keep the server busy, and are
+ * written down when they arrive. The oracle at the end looks at what the server saw and knows nothing of the budget.
+ */
+import type { KeyBudget, RequestClass, Slot, SlotOutcome } from '../../../../src/service/request-budget.ts';
+import type { VirtualClock } from '../../../support/virtual-clock.ts';
+
+/** How one request fares; times in ms. */
+export interface Fate {
+  /** On its way to the server. */
+  readonly outMs?: number;
+  /** How long the server is busy with it. */
+  readonly workMs?: number;
+  /** On the way back. */
+  readonly backMs?: number;
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+  /** Given up after this long; the server goes on. */
+  readonly deadlineMs?: number;
+}
+
+export interface Seen {
+  readonly key: string;
+  readonly class: RequestClass;
+  readonly sentMs: number;
+  readonly arrivedMs: number;
+  endedMs: number;
+}
+
+export class Wire {
+  readonly seen: Seen[] = [];
+  readonly #clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  /** Sends on a slot; resolves to the outcome that the client sees, which the slot has been told. */
+  send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
+    const {
+      outMs = 0,
+      workMs = 0,
+      backMs = 0,
+      status = 200,
+      retryAfterMs,
+      deadlineMs = Number.POSITIVE_INFINITY,
+    } = fate;
+    slot.started();
+    const sentMs = this.#clock.monotonic();
+    const arrivedMs = sentMs + outMs;
+    this.seen.push({ key, class: requestClass, sentMs, arrivedMs, endedMs: arrivedMs + workMs });
+    const tripMs = outMs + workMs + backMs;
+    const outcome: SlotOutcome =
+      tripMs > deadlineMs
+        ? { kind: 'abandoned' }
+        : { kind: 'answered', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    return new Promise((resolve) => {
+      this.#clock.after(Math.min(tripMs, deadlineMs), () => {
+        slot.finished(outcome);
+        resolve(outcome);
+      });
+    });
+  }
+
+  /** Waits for a slot and sends. */
+  async call(key: string, budget: KeyBudget, requestClass: RequestClass, fate?: Fate): Promise<SlotOutcome> {
+    return this.send(key, requestClass, await budget.acquire({ class: requestClass }), fate);
+  }
+
+  /** The sockets die now: the server drops all of a key's requests but the first `lingering`, which it goes on with. */
+  kill(lingering: number): void {
+    const nowMs = this.#clock.monotonic();
+    const left = new Map<string, number>();
+    for (const request of this.seen.filter(({ endedMs }) => endedMs > nowMs)) {
+      const count = left.get(request.key) ?? 0;
+      left.set(request.key, count + 1);
+      if (count >= lingering) request.endedMs = Math.max(nowMs, request.arrivedMs);
+    }
+  }
+
+  /** The most arrivals in any half-open span of `spanMs`. */
+  mostArrivals(spanMs = 1000): number {
+    const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
+    // What double precision loses over an hour is far below a nanosecond's worth of any limit.
+    const counts = times.map((from, first) => {
+      let next = first;
+      while (next < times.length && (times[next] as number) < from + spanMs - 1e-6) next++;
+      return next - first;
+    });
+    return Math.max(0, ...counts);
+  }
+
+  /** The most requests of one key at the server at once; one that ends when another comes is not at once with it. */
+  mostAtOnce(key?: string): number {
+    const requests = this.seen.filter((request) => key === undefined || request.key === key);
+    const counts = requests.map(
+      ({ key: own, arrivedMs }) =>
+        requests.filter(
+          (other) => other.key === own && other.arrivedMs <= arrivedMs && arrivedMs < other.endedMs - 1e-6,
+        ).length,
+    );
+    return Math.max(0, ...counts);
+  }
+
+  sentAt(requestClass?: RequestClass): readonly number[] {
+    return this.seen
+      .filter((one) => requestClass === undefined || one.class === requestClass)
+      .map(({ sentMs }) => sentMs);
+  }
+}
