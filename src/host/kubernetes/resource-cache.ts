@@ -76,7 +76,6 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
       return;
     }
     if (entry.superseded.includes(metadata.resourceVersion)) return;
-    entry.superseded = [];
     if (known.resourceVersion === metadata.resourceVersion) return;
     entry.resource = resource;
     this.#notify(metadata);

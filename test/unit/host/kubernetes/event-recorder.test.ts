@@ -96,6 +96,9 @@ test.each(['before', 'after'] as const)(
     at.recorder.publish(at.owner, { type: 'Normal', reason: 'RolloutStarted', message: 'once' });
     await at.world.clock.advance(30_000);
     expect(events(at)).toHaveLength(1);
+    at.recorder.publish(at.owner, { type: 'Normal', reason: 'RolloutStarted', message: 'once' });
+    await at.world.clock.advance(1_000);
+    expect(events(at).map(({ series }) => series?.count)).toEqual([2]);
   },
 );
 

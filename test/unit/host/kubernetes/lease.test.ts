@@ -154,6 +154,24 @@ test('a leader that is cut off ceases to lead 5 s before anybody else may start'
   expect(first.election.isLeader()).toBe(false);
 });
 
+test('a lease ages from when its renewal was sent, however late the answer came', async () => {
+  const { world, first } = await pair();
+  world.server.onRequest = ({ method }) => (method === 'PUT' ? { kind: 'delay', delayMs: 2_000 } : undefined);
+  await world.clock.advance(20_000);
+  const renewals = () => world.server.requests.filter(({ client, method }) => client === 'first' && method === 'PUT');
+  const before = renewals().length;
+  await world.clock.run(() => renewals().length > before);
+  await world.clock.advance(1_100);
+  const effectiveAtMs = renewals().at(-1)?.atMs ?? Number.NaN;
+  let ceasedAtMs = Number.NaN;
+  first.election.subscribe(() => {
+    ceasedAtMs = world.clock.monotonic();
+  });
+  first.api.partition();
+  await world.clock.advance(30_000);
+  expect(ceasedAtMs - effectiveAtMs).toBeLessThan(renewDeadlineMs - 900);
+});
+
 test('never two at once, through half an hour of faults, whatever their wall clocks say', async () => {
   for (let seed = 1; seed <= 8; seed++) {
     const world = createWorld({ latencyMs: [1, 400] });
@@ -265,10 +283,15 @@ test('a release leaves a lease alone that somebody else has taken meanwhile', as
   first.stop();
   await world.clock.advance(30_000);
   first.wake();
+  const wokenAtMs = world.clock.monotonic();
   const released = first.election.release();
   await world.clock.advance(1_000);
   await released;
   expect(holder(world)).toBe('second');
+  const written = world.server.requests.filter(
+    ({ client, method, atMs }) => client === 'first' && method === 'PUT' && atMs > wokenAtMs,
+  );
+  expect(written).toEqual([]);
   expect(second.election.isLeader()).toBe(true);
 });
 

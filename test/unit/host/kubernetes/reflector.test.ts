@@ -7,6 +7,7 @@ import type { MemoryApiServer, RequestFault, WatchFault } from '../../../support
 import { createPolicy, createWorld, hostOf, policies, retarget, type World } from './world.ts';
 
 const healMs = 30_000;
+const plural = 'collectorversionpolicies';
 const key = { namespace: 'logging', name: 'production' };
 
 function targetOf(host: KubernetesHost, name = 'production', namespace = 'logging'): string | undefined {
@@ -169,28 +170,32 @@ test('an event that can never be read does not hold up those behind it', async (
   expect(targetOf(host)).toBe('19.501-1');
 });
 
-test('a list is read in pages, and as a whole when its pages expire midway', async () => {
+test('a list is read in pages, and as a whole when no page lives until the next', async () => {
   const world = createWorld();
   for (let number = 0; number < 1_200; number++) createPolicy(world, `policy-${number}`);
-  let expiries = 0;
-  world.server.onRequest = ({ method, client }) => {
-    const lists = world.server.requests.filter(
-      (request) => request.client === client && !request.path.includes('leases'),
-    );
-    if (method !== 'GET' || lists.length !== 1 || expiries > 0) return undefined;
-    expiries++;
-    world.server.compact();
+  const lists: (number | undefined)[] = [];
+  const host = hostOf(world);
+  world.server.onRequest = ({ method, collection }) => {
+    if (method === 'GET' && collection.startsWith('logfleet.dev')) world.server.compact();
     return undefined;
   };
-  const host = hostOf(world);
   host.start();
   await world.clock.advance(5_000);
+  for (const { method, path, status } of world.server.requests) {
+    if (method === 'GET' && path === resourcePath(policies, undefined)) lists.push(status);
+  }
   expect([...host.resources(policies).list()]).toHaveLength(1_200);
-  expect(expiries).toBe(1);
-  const again = hostOf(world);
-  again.start();
-  await world.clock.advance(5_000);
-  expect([...again.resources(policies).list()]).toHaveLength(1_200);
+  expect(lists).toEqual([200, 410, 200]);
+});
+
+test('a watch that is told that it is too old lists at once', async () => {
+  const { world } = await followed();
+  const lists = () =>
+    world.server.requests.filter(({ method, path }) => method === 'GET' && path.endsWith(`/${plural}`));
+  const before = lists().length;
+  each(world.server, 'expire');
+  await world.clock.advance(300);
+  expect(lists().length).toBe(before + 1);
 });
 
 test('a page that fails is asked for again, and the pages before it are kept', async () => {

@@ -80,6 +80,25 @@ test('a change of somebody else after our write comes through', async () => {
   expect(cached(host).status?.targetVersion).toBe('1.0-1');
 });
 
+test('a change of somebody else that is heard before the answer to our write stays', async () => {
+  const { world, host } = await setting();
+  world.server.onRequest = ({ subresource }) =>
+    subresource === 'status' ? { kind: 'delay', delayMs: 8_000 } : undefined;
+  const writing = write(world, host, '1.0-1');
+  await world.clock.advance(6_000);
+  retarget(world, 'production', '19.501-1');
+  await writing;
+  expect(cached(host).spec.target.version).toBe('19.501-1');
+  expect(cached(host).status?.targetVersion).toBe('1.0-1');
+});
+
+test('a status that was made for another resource of the same name is refused', async () => {
+  const { world, host } = await setting();
+  const policy = withTarget(cached(host), '1.0-1');
+  const other = { ...policy, metadata: { ...policy.metadata, uid: 'another' } };
+  expect(await codeOf(resolved(world, host.writeStatus(policies, other)))).toBe('host.conflict');
+});
+
 test('who writes from what somebody else has changed is told of the conflict', async () => {
   const { world, host } = await setting();
   world.server.onWatchEvent = () => ({ kind: 'drop' });
