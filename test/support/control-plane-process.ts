@@ -49,9 +49,13 @@ export async function startControlPlane(): Promise<ControlPlane> {
   for (let attempt = 1; ; attempt++) {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
     const kept: Kept[] = [];
+    const removeFiles = () => rmSync(directory, { recursive: true, force: true });
+    // Ctrl-C ends vitest without any teardown.
+    process.once('exit', removeFiles);
     const stop = async () => {
       await Promise.all(kept.map((each) => each.stop()));
-      rmSync(directory, { recursive: true, force: true });
+      process.removeListener('exit', removeFiles);
+      removeFiles();
     };
     try {
       const access = await start(tools, directory, kept);
