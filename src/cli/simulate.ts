@@ -5,7 +5,7 @@ import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { certificatesIn } from '../simulator/certificates.ts';
-import { openJournal } from '../simulator/journal-file.ts';
+import { type JournalFile, openJournal } from '../simulator/journal-file.ts';
 import { mixedFleet } from '../simulator/mixed-fleet.ts';
 import { ServiceModel } from '../simulator/model.ts';
 import type { Scenario } from '../simulator/scenario.ts';
@@ -26,24 +26,21 @@ interface Credentials {
 
 export async function simulateCommand(options: SimulateOptions, context: CommandContext): Promise<number> {
   const scenario = await scenarioFor(options, context);
-  const credentials = credentialsOf(scenario);
-  const nowMs = systemClock.now();
-  const ownTlsDir = options.tlsDir === undefined ? await mkdtemp(path.join(tmpdir(), 'logfleet-simulate-')) : undefined;
-  const { caFile, cert, key } = await certificatesIn(
-    ownTlsDir ?? path.resolve(context.cwd, options.tlsDir ?? ''),
-    nowMs,
-  );
-  const journal = options.journal === undefined ? undefined : openJournal(path.resolve(context.cwd, options.journal));
+  const { tlsDir, journal: journalFile } = options;
+  const ownTlsDir = tlsDir === undefined ? await mkdtemp(path.join(tmpdir(), 'logfleet-simulate-')) : undefined;
+  const journal = journalFile === undefined ? undefined : journalIn(journalFile, context);
   try {
+    const startMs = systemClock.now();
+    const { caFile, cert, key } = await certificatesIn(ownTlsDir ?? path.resolve(context.cwd, tlsDir ?? ''), startMs);
     const model = new ServiceModel(scenario, {
-      startMs: nowMs,
+      startMs,
       ...(journal ? { journal: (entry) => journal.write(entry) } : {}),
     });
     const server = await startServer({ model, clock: systemClock, ...options.listen, cert, key }).catch((error) => {
       throw notListening(options.listen, error);
     });
     const { baseURL, controlURL } = server;
-    context.stdout.write(`${JSON.stringify({ baseURL, caFile, ...credentials, controlURL })}\n`);
+    context.stdout.write(`${JSON.stringify({ baseURL, caFile, ...credentialsOf(scenario), controlURL })}\n`);
     await aborted(context.signal);
     await server.close();
   } finally {
@@ -51,6 +48,14 @@ export async function simulateCommand(options: SimulateOptions, context: Command
     if (ownTlsDir !== undefined) await rm(ownTlsDir, { recursive: true });
   }
   return exitStatus.ok;
+}
+
+function journalIn(file: string, { cwd }: CommandContext): JournalFile {
+  try {
+    return openJournal(path.resolve(cwd, file));
+  } catch (error) {
+    throw new UsageError(`cannot write the journal ${file}: ${(error as Error).message}`);
+  }
 }
 
 async function scenarioFor(options: SimulateOptions, context: CommandContext): Promise<Scenario> {

@@ -10,7 +10,7 @@ export interface Wire {
   readonly clock: Clock;
   /** The connection below TLS, which can be reset. */
   readonly socket: Socket | undefined;
-  /** To be called once; whether the client got all of it. */
+  /** To be called when the request is over; whether the client got all of it. */
   readonly done: (answered: boolean) => void;
 }
 

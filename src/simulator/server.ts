@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { control, controlPath, isControl } from './control.ts';
 import { deliver } from './delivery.ts';
-import type { ServiceModel, ServiceRequest } from './model.ts';
+import type { RequestToken, ServiceModel, ServiceRequest } from './model.ts';
 
 export interface ServerOptions {
   readonly model: ServiceModel;
@@ -27,7 +27,7 @@ export interface SimulatorServer {
   readonly controlURL: string;
   /** The model's time: ms since the epoch, fractional, never going back. */
   nowMs(): number;
-  /** Cuts all connections and resolves once the port is free. */
+  /** Cuts all connections, and resolves once the port is free and every request is in the journal. */
   close(): Promise<void>;
 }
 
@@ -51,10 +51,15 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
       else serve(received, request, response);
     });
   });
+  const inFlight = new Set<RequestToken>();
+  const finish = (token: RequestToken, answered: boolean) => {
+    if (inFlight.delete(token)) model.finish(token, nowMs(), answered);
+  };
   function serve(received: ServiceRequest, request: IncomingMessage, response: ServerResponse): void {
     const answer = model.handle(received, nowMs());
+    inFlight.add(answer.token);
     const socket = sockets.get(peerOf(request.socket));
-    deliver(answer, { response, clock, socket, done: (answered) => model.finish(answer.token, nowMs(), answered) });
+    deliver(answer, { response, clock, socket, done: (answered) => finish(answer.token, answered) });
   }
   server.listen(port, host);
   await once(server, 'listening');
@@ -64,10 +69,12 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
     controlURL: origin + controlPath,
     nowMs,
     async close() {
+      const closed = once(server, 'close');
       server.close();
-      server.closeAllConnections();
       for (const socket of sockets.values()) socket.destroy();
-      if (server.listening) await once(server, 'close');
+      await closed;
+      // Nobody waits for these any more, and none of them must reach the journal after this.
+      for (const token of inFlight) finish(token, false);
     },
   };
 }

@@ -3,9 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { mergePatch } from '../../../src/simulator/merge-patch.ts';
 import { mixedFleet } from '../../../src/simulator/mixed-fleet.ts';
+import { faultKinds } from '../../../src/simulator/scenario.ts';
 import { checkScenario } from '../../../src/simulator/scenario-check.ts';
 import { ScenarioError } from '../../../src/simulator/scenario-error.ts';
 import { parseScenario } from '../../../src/simulator/scenario-file.ts';
+import { scenarioSchema } from '../../../src/simulator/scenario-schema.ts';
 import { SimulatedService } from './simulated-service.ts';
 
 function problems(text: string): string[] {
@@ -120,6 +122,29 @@ describe('what is a scenario', () => {
   test.each(readdirSync(folder))('examples/scenarios/%s', (name) => {
     const scenario = parseScenario(readFileSync(new URL(name, folder), 'utf8'), name);
     expect(new SimulatedService(scenario).state().collectors.length).toBeGreaterThan(0);
+  });
+});
+
+describe('docs/simulator.md', () => {
+  const page = readFileSync(new URL('../../../docs/simulator.md', import.meta.url), 'utf8');
+  const examples = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text]) => text as string);
+
+  test('has examples', () => {
+    expect(examples.length).toBeGreaterThan(5);
+  });
+
+  test.each(examples)('shows a scenario that is one: %#', (text) => {
+    expect(problems(text)).toEqual([]);
+  });
+
+  test('names every member and every kind of fault', () => {
+    const members = (schema: object): string[] =>
+      Object.entries(schema).flatMap(([name, value]) => {
+        if (typeof value !== 'object' || value === null) return [];
+        return [...(name === 'properties' ? Object.keys(value) : []), ...members(value)];
+      });
+    const names = new Set([...members(scenarioSchema), ...faultKinds]);
+    expect([...names].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 });
 

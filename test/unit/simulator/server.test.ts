@@ -1,0 +1,272 @@
+/** The server around the model: what the model decides, seen from the other end of a TLS connection; journal and control address. */
+import { mkdtempSync, readFileSync, rmSync, statSync, unlinkSync } from 'node:fs';
+import { request as plainRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { certificatesIn } from '../../../src/simulator/certificates.ts';
+import { openJournal } from '../../../src/simulator/journal-file.ts';
+import { ServiceModel } from '../../../src/simulator/model.ts';
+import type { FaultScenario, Scenario } from '../../../src/simulator/scenario.ts';
+import { type SimulatorServer, startServer } from '../../../src/simulator/server.ts';
+import { HttpsClient } from '../../contract/https-client.ts';
+import { first, target, threeCollectors } from './simulated-service.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'logfleet-simulator-test-'));
+const closers: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
+const upgrades = '/v1/collectors/upgrades';
+
+interface Running {
+  readonly server: SimulatorServer;
+  readonly client: HttpsClient;
+  readonly model: ServiceModel;
+  readonly journalFile: string;
+}
+
+async function start(scenario: Scenario = {}): Promise<Running> {
+  const { caFile, cert, key } = await certificatesIn(path.join(folder, 'tls'), systemClock.now());
+  const journalFile = path.join(folder, 'journal.ndjson');
+  const journal = openJournal(journalFile);
+  closers.push(() => journal.close());
+  const model = new ServiceModel(
+    { ...threeCollectors, limits: lifted, ...scenario },
+    { startMs: systemClock.now(), journal: (entry) => journal.write(entry) },
+  );
+  const server = await startServer({ model, clock: systemClock, host: '127.0.0.1', port: 0, cert, key });
+  closers.push(() => server.close());
+  const client = new HttpsClient({
+    baseURL: server.baseURL,
+    ca: readFileSync(caFile, 'utf8'),
+    credentials: 'simulator:simulator-key',
+  });
+  closers.push(() => client.close());
+  return { server, client, model, journalFile };
+}
+
+const journalOf = ({ journalFile }: Running) =>
+  readFileSync(journalFile, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+describe('delivery', () => {
+  const trouble = (fault: FaultScenario) => start({ faults: { trouble: fault } });
+
+  test('an answer comes whole, large ones too', async () => {
+    const { client } = await start({ groups: { web: { count: 1_000, version: '19.400-1' } } });
+    const { status, json } = await client.send('GET', `${upgrades}/collectors?limit=1000`);
+    expect(status).toBe(200);
+    expect(json.collectors).toHaveLength(1_000);
+  });
+
+  test('a reset is a reset', async () => {
+    const { client } = await trouble({ kind: 'reset' });
+    await expect(client.send('GET', `${upgrades}/targets`)).rejects.toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  test('a body is cut off in its middle', async () => {
+    const { client } = await trouble({ kind: 'truncate' });
+    const { status, broken, text, headers } = await client.send('GET', `${upgrades}/collectors`);
+    expect([status, broken]).toEqual([200, true]);
+    expect(text.length).toBe(Math.floor(Number(headers['content-length']) / 2));
+  });
+
+  test('a drip comes in pieces, and whole in the end', async () => {
+    const { client } = await trouble({ kind: 'drip', bytesPerSecond: 2_000 });
+    const { pieces, json } = await client.send('GET', `${upgrades}/targets`);
+    expect(json.targets).toHaveLength(3);
+    expect(pieces).toBeGreaterThan(0);
+  });
+
+  test('a stall holds its place until the client hangs up', async () => {
+    const running = await trouble({ kind: 'stall', operations: ['getTask'] });
+    const hangUp = new AbortController();
+    const stalled = running.client.send('GET', `${upgrades}/1`, { signal: hangUp.signal });
+    await expect.poll(() => running.model.counters().requests, { interval: 1 }).toBe(1);
+    expect((await running.client.send('GET', `${upgrades}/targets`)).status).toBe(200);
+    expect(running.model.counters().maxInFlight).toBe(2);
+    hangUp.abort();
+    await expect(stalled).rejects.toMatchObject({ code: 'ECONNRESET' });
+    await expect
+      .poll(() => journalOf(running).at(-1), { interval: 1 })
+      .toMatchObject({ operation: 'getTask', status: 0 });
+  });
+
+  test('a request without a host or with a strange path is answered', async () => {
+    const { client } = await start();
+    expect((await client.send('GET', '/%zz?offset=%')).status).toBe(404);
+  });
+
+  test('a body beyond any operation ends the connection', async () => {
+    const { client } = await start();
+    await expect(client.send('POST', upgrades, { body: 'x'.repeat(2 ** 21) })).rejects.toThrow();
+  });
+
+  test('there is no plain HTTP (5.2)', async () => {
+    const { server } = await start();
+    const outcome = await new Promise<string>((resolve) => {
+      plainRequest(server.baseURL.replace('https:', 'http:'), () => resolve('answered'))
+        .on('error', () => resolve('refused'))
+        .end();
+    });
+    expect(outcome).toBe('refused');
+  });
+});
+
+describe('the journal', () => {
+  test('has a line for each request that is over', async () => {
+    const running = await start();
+    await running.client.send('GET', `${upgrades}/targets`);
+    await running.client.send('GET', `${upgrades}/1`, { credentials: 'who:knows' });
+    await running.client.send('POST', upgrades, { body: JSON.stringify({ collectorId: first, toVersion: target }) });
+    const [builds, refused, created] = journalOf(running);
+    expect(Object.keys(builds).slice(0, 8)).toEqual([
+      'at',
+      'end',
+      'user',
+      'method',
+      'path',
+      'status',
+      'code',
+      'inFlight',
+    ]);
+    expect(builds).toMatchObject({
+      user: 'simulator',
+      method: 'GET',
+      path: `/api${upgrades}/targets`,
+      status: 200,
+      code: null,
+      inFlight: 1,
+    });
+    expect(builds.end).toBeGreaterThanOrEqual(builds.at);
+    expect(refused).toMatchObject({ user: null, status: 401, code: 'unauthorized' });
+    expect(created).toMatchObject({
+      status: 202,
+      operation: 'createTask',
+      collectorId: String(first),
+      taskId: '200001',
+    });
+  });
+});
+
+describe('the control address', () => {
+  const state = '/state';
+  const control = async (scenario?: Scenario) => {
+    const running = await start(scenario);
+    return {
+      ...running,
+      at: (method: string, under: string, options = {}) =>
+        running.client.send(method, under, { ...options, baseURL: running.server.controlURL }),
+    };
+  };
+
+  test('tells the state, and is neither counted nor limited', async () => {
+    const { at, client } = await control({ limits: { requestsPerSecond: 1 } });
+    await client.send('POST', upgrades, { body: JSON.stringify({ collectorId: first, toVersion: target }) });
+    for (let count = 0; count < 5; count++) await at('GET', state);
+    const { json } = await at('GET', state);
+    expect(json.counters).toEqual({
+      requests: 1,
+      rejected429: 0,
+      maxInFlight: 1,
+      maxPerSecond: 1,
+      tasksAccepted: 1,
+      createTaskRequests: 1,
+    });
+    expect(json.builds).toContainEqual({ version: target, latest: true });
+    expect(json.collectors[0]).toMatchObject({
+      id: String(first),
+      name: 'web-0001',
+      version: '19.400-1',
+      alive: true,
+      upgrading: true,
+    });
+    expect(json.tasks).toEqual([
+      expect.objectContaining({
+        id: '200001',
+        collectorId: String(first),
+        fromVersion: '19.400-1',
+        toVersion: target,
+        status: 0,
+      }),
+    ]);
+  });
+
+  test('takes a merge patch, and answers with the scenario', async () => {
+    const { at, client } = await control();
+    const reply = await at('PATCH', state, { body: '{"groups":{"web":{"count":1}}}' });
+    expect(reply).toMatchObject({ status: 200, json: { groups: { web: { count: 1, version: '19.400-1' } } } });
+    expect((await client.send('GET', `${upgrades}/collectors`)).json.collectors).toHaveLength(1);
+  });
+
+  test('refuses what makes no scenario, and says why', async () => {
+    const { at } = await control();
+    expect(await at('PATCH', state, { body: '{"seed":"x"}' })).toMatchObject({
+      status: 400,
+      json: { message: 'seed: "x" does not fit; write a whole number' },
+    });
+    expect((await at('PATCH', state, { body: '{' })).status).toBe(400);
+  });
+
+  test('wants the credentials, the path and the method', async () => {
+    const { at } = await control();
+    expect((await at('GET', state, { credentials: 'a:b' })).status).toBe(401);
+    expect((await at('GET', '/other')).status).toBe(404);
+    expect((await at('DELETE', state)).status).toBe(405);
+  });
+});
+
+describe('certificates', () => {
+  const dir = path.join(folder, 'certificates');
+  const nowMs = systemClock.now();
+
+  test('are made where absent and kept where there, with a key for its owner alone', async () => {
+    const made = await certificatesIn(dir, nowMs);
+    expect(statSync(path.join(dir, 'tls.key')).mode & 0o077).toBe(0);
+    expect(await certificatesIn(dir, nowMs)).toEqual(made);
+  });
+
+  test('that have expired are refused', async () => {
+    await certificatesIn(dir, nowMs);
+    await expect(certificatesIn(dir, nowMs + 11 * 365 * 86_400_000)).rejects.toMatchObject({ code: 'simulator.tls' });
+  });
+
+  test('that are there in part are refused, and nothing is overwritten', async () => {
+    await certificatesIn(dir, nowMs);
+    unlinkSync(path.join(dir, 'ca.crt'));
+    await expect(certificatesIn(dir, nowMs)).rejects.toMatchObject({ code: 'simulator.tls' });
+  });
+});
+
+test('an address that is taken is refused', async () => {
+  const { server, model } = await start();
+  const { cert, key } = await certificatesIn(path.join(folder, 'tls'), systemClock.now());
+  const port = Number(new URL(server.baseURL).port);
+  const again = startServer({ model, clock: systemClock, host: '127.0.0.1', port, cert, key });
+  await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});
+
+test('closing ends what is in flight, and the port is free again', async () => {
+  const { server, client, model } = await start({ faults: { trouble: { kind: 'stall' } } });
+  const stalled = client.send('GET', `${upgrades}/targets`);
+  await expect.poll(() => model.counters().requests, { interval: 1 }).toBe(1);
+  await server.close();
+  await expect(stalled).rejects.toThrow();
+  const { cert, key } = await certificatesIn(path.join(folder, 'tls'), systemClock.now());
+  const next = await startServer({
+    model,
+    clock: systemClock,
+    host: '127.0.0.1',
+    port: Number(new URL(server.baseURL).port),
+    cert,
+    key,
+  });
+  await next.close();
+});
