@@ -75,7 +75,7 @@ export class JobAdmission {
 
   /** A creation sent at `sentAtMs` was refused for the number of jobs: halves it, once for all that were sent before. */
   refused(sentAtMs: number): void {
-    if (sentAtMs < this.#refusedAtMs) return;
+    if (sentAtMs <= this.#refusedAtMs) return;
     const limit = this.limit;
     this.#base = Math.max(1, Math.floor(Math.min(limit, Math.max(1, this.#active)) / 2));
     this.#refusedAtMs = this.#clock.monotonic();

@@ -42,7 +42,7 @@ export class RatePace {
 
   /** Halves the pace, unless the refused request was sent before it was last halved: that one is no news. */
   slowDown(sentAtMs: number, nowMs: number): boolean {
-    if (sentAtMs < this.#slowedAtMs) return false;
+    if (sentAtMs <= this.#slowedAtMs) return false;
     this.#factor = Math.max(slowestFactor, this.#factorAt(nowMs) / 2);
     this.#slowedAtMs = nowMs;
     return true;

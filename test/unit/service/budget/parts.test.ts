@@ -1,0 +1,201 @@
+/** The parts of the request budget that have a behaviour of their own: queue, margin, admission of jobs. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { JobAdmission, type JobPermit } from '../../../../src/service/job-admission.ts';
+import { marginBounds, PathMargin } from '../../../../src/service/path-margin.ts';
+import { paceStepMs, RatePace, stepsSince } from '../../../../src/service/rate-pace.ts';
+import { type Waiting, WaitingQueue } from '../../../../src/service/waiting-queue.ts';
+import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
+
+describe('the waiting queue', () => {
+  it('gives out by due time and arrival, whatever leaves in between', () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('push' as const), dueMs: fc.integer({ min: 0, max: 9 }) }),
+      fc.record({ kind: fc.constant('remove' as const), index: fc.nat() }),
+      fc.constant({ kind: 'pop' as const }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const queue = new WaitingQueue<Waiting>();
+        let model: Waiting[] = [];
+        const take = (entry: Waiting | undefined) => {
+          if (!entry) return;
+          queue.remove(entry);
+          model = model.filter((other) => other !== entry);
+        };
+        for (const [order, one] of steps.entries()) {
+          if (one.kind === 'push') {
+            const entry: Waiting = { dueMs: one.dueMs, order, place: 0 };
+            queue.push(entry);
+            model = [...model, entry].sort((left, right) => left.dueMs - right.dueMs || left.order - right.order);
+          } else {
+            take(one.kind === 'pop' ? queue.peek() : model[one.index % Math.max(1, model.length)]);
+          }
+          expect(queue.peek()).toBe(model[0]);
+          expect(queue.size).toBe(model.length);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('the margin of the path (B1)', () => {
+  const feed = (margin: PathMargin, roundTrips: readonly number[]) =>
+    roundTrips.map((roundTripMs, index) => margin.learn('listing', roundTripMs, index * 250));
+  const repeat = (count: number, ...roundTrips: number[]) => Array.from({ length: count }, () => roundTrips).flat();
+
+  it.each([
+    { what: 'of a quiet path is next to nothing', roundTrips: repeat(200, 2, 3), least: 5, most: 7 },
+    { what: 'does not mind how long the work takes', roundTrips: repeat(200, 800, 801), least: 5, most: 7 },
+    { what: 'covers a path that is late by up to 100 ms', roundTrips: repeat(100, 20, 70, 120), least: 60, most: 105 },
+    { what: 'has an upper bound', roundTrips: repeat(100, 1, 9_000, 9_000, 9_000), least: 200, most: 250 },
+    { what: 'shrugs at one late answer in fifty', roundTrips: repeat(8, ...repeat(49, 2), 52), least: 5, most: 13 },
+    { what: 'shrinks slowly', roundTrips: [10, ...repeat(40, 210), ...repeat(20, 10)], least: 90, most: 200 },
+  ])('$what', ({ roundTrips, least, most }) => {
+    const margin = new PathMargin();
+    feed(margin, roundTrips);
+    expect(margin.currentMs).toBeGreaterThanOrEqual(least);
+    expect(margin.currentMs).toBeLessThanOrEqual(most);
+  });
+
+  it('compares an answer with those of its class only', () => {
+    const margin = new PathMargin();
+    margin.learn('taskStatus', 5, 0);
+    expect(margin.learn('listing', 900, 0)).toBe(0);
+    expect(margin.learn('listing', 940, 0)).toBe(40);
+    expect(margin.learn('taskStatus', 8, 0)).toBe(3);
+  });
+
+  it('forgets the quickest answer of a path that has become longer', () => {
+    const margin = new PathMargin();
+    margin.learn('listing', 10, 0);
+    expect(margin.learn('listing', 110, 61_000)).toBe(100);
+    expect(margin.learn('listing', 112, 122_000)).toBe(2);
+  });
+
+  it('doubles its caution with each 429, within its bounds', () => {
+    const margin = new PathMargin();
+    const grown = Array.from({ length: 6 }, () => {
+      margin.refused();
+      return margin.cautionMs;
+    });
+    expect(grown).toEqual([25, 50, 100, 200, 250, 250]);
+    expect(margin.currentMs).toBe(marginBounds.mostMs);
+    for (let answer = 0; answer < 35; answer++) margin.passed();
+    expect(margin.cautionMs).toBeGreaterThan(100);
+    for (let answer = 0; answer < 300; answer++) margin.passed();
+    expect(margin.cautionMs).toBe(0);
+  });
+});
+
+describe('the pace (B5)', () => {
+  it.each([
+    { afterMs: 0, starts: 2 },
+    { afterMs: paceStepMs - 1, starts: 2 },
+    { afterMs: paceStepMs, starts: 3 },
+    { afterMs: 2 * paceStepMs, starts: 4 },
+    { afterMs: 900 * paceStepMs, starts: 4 },
+  ])('allows $starts a second $afterMs ms after it was halved', ({ afterMs, starts }) => {
+    const pace = new RatePace(4);
+    pace.slowDown(50, 100);
+    expect(pace.current(100 + afterMs)).toEqual({ starts, periodMs: 1000 });
+  });
+
+  it('goes on falling with each news, down to a quarter', () => {
+    const pace = new RatePace(4);
+    const starts = [100, 200, 300].map((atMs) => {
+      expect(pace.slowDown(atMs - 1, atMs)).toBe(true);
+      return pace.current(atMs).starts;
+    });
+    expect(starts).toEqual([2, 1, 1]);
+    expect(pace.slowDown(299, 301)).toBe(false);
+  });
+
+  it('has taken each step at the moment that it names for it, however the numbers round', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1e7, noNaN: true }), fc.integer({ min: 1, max: 3 }), (slowedAtMs, count) => {
+        expect(stepsSince(slowedAtMs, paceStepMs, slowedAtMs + count * paceStepMs)).toBeGreaterThanOrEqual(count);
+        const pace = new RatePace(4);
+        pace.slowDown(slowedAtMs, slowedAtMs);
+        const nextMs = pace.nextStepMs(slowedAtMs);
+        expect(pace.nextStepMs(nextMs)).toBeGreaterThan(nextMs);
+      }),
+    );
+  });
+});
+
+describe('the admission of jobs (B4, B5)', () => {
+  function admission(sustainable: () => number) {
+    const clock = new VirtualClock();
+    const jobs = new JobAdmission({ clock, sustainable });
+    const permits: JobPermit[] = [];
+    const admit = async (count: number) => {
+      for (let job = 0; job < count; job++) void jobs.admit().then((permit) => permits.push(permit));
+      await settle();
+    };
+    return { clock, jobs, permits, admit };
+  }
+
+  it('admits as many as can be kept alive, and the next when one ends', async () => {
+    const { clock, jobs, permits, admit } = admission(() => 3);
+    await admit(5);
+    expect(permits).toHaveLength(3);
+    permits[0]?.end();
+    permits[0]?.end();
+    await settle();
+    expect(permits).toHaveLength(4);
+    expect(jobs.active).toBe(3);
+    await clock.advance(3_600_000);
+    expect(permits).toHaveLength(4);
+  });
+
+  it('admits one at least', async () => {
+    const { permits, admit } = admission(() => 0);
+    await admit(2);
+    expect(permits).toHaveLength(1);
+  });
+
+  it('looks again while somebody waits, and sets no timer otherwise', async () => {
+    let sustainable = 1;
+    const { clock, permits, admit } = admission(() => sustainable);
+    await admit(3);
+    sustainable = 3;
+    await clock.advance(10_000);
+    expect(permits).toHaveLength(3);
+    expect(clock.next()).toBeUndefined();
+  });
+
+  it('halves the jobs after a refusal, once for all sent before it, and has one more a minute', async () => {
+    const { clock, jobs, permits, admit } = admission(() => 30);
+    await admit(20);
+    await clock.advance(1_000);
+    jobs.refused(900);
+    jobs.refused(950);
+    expect([jobs.limit, jobs.active]).toEqual([10, 20]);
+    for (const permit of permits.splice(0)) permit.end();
+    await admit(12);
+    expect(permits).toHaveLength(10);
+    await clock.advance(59_999);
+    expect(permits).toHaveLength(10);
+    await clock.advance(1);
+    expect(permits).toHaveLength(11);
+    await clock.advance(60_000);
+    expect(permits).toHaveLength(12);
+    await clock.advance(3_600_000);
+    expect(jobs.limit).toBe(30);
+  });
+
+  it('lets those who give up go', async () => {
+    const { jobs, permits, admit, clock } = admission(() => 1);
+    await admit(1);
+    const controller = new AbortController();
+    const waiting = jobs.admit(controller.signal);
+    controller.abort(new Error('not needed'));
+    await expect(waiting).rejects.toThrow('not needed');
+    await expect(jobs.admit(controller.signal)).rejects.toThrow('not needed');
+    permits[0]?.end();
+    expect(jobs.active).toBe(0);
+    expect(clock.next()).toBeUndefined();
+  });
+});

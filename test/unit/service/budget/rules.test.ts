@@ -1,0 +1,532 @@
+/** The rules of the request budget one by one (protocol B), on a virtual clock. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { noMetrics } from '../../../../src/base/metrics.ts';
+import {
+  type KeyBudget,
+  RequestBudget,
+  type RequestBudgetOptions,
+  type RequestClass,
+  type Slot,
+} from '../../../../src/service/request-budget.ts';
+import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
+import { type Fate, Wire } from './wire.ts';
+
+let clock: VirtualClock;
+let wire: Wire;
+let budget: RequestBudget;
+let key: KeyBudget;
+
+function renew(options: Omit<RequestBudgetOptions, 'clock'> = {}): void {
+  clock = new VirtualClock();
+  wire = new Wire(clock);
+  budget = new RequestBudget({ clock, ...options });
+  key = budget.key('a');
+}
+
+beforeEach(() => renew());
+
+/** Sends as many at once as the budget lets go. */
+function call(count: number, requestClass: RequestClass = 'listing', fate: Fate = {}): void {
+  for (let index = 0; index < count; index++) void wire.call('a', key, requestClass, fate);
+}
+
+/** Takes what is granted right away. */
+async function granted(count: number, requestClass: RequestClass = 'listing'): Promise<Slot[]> {
+  const slots: Slot[] = [];
+  for (let index = 0; index < count; index++)
+    void key.acquire({ class: requestClass }).then((slot) => slots.push(slot));
+  await settle();
+  return slots;
+}
+
+const rounded = (times: readonly number[]) => times.map((time) => Math.round(time));
+
+describe('B1: starts', () => {
+  it('lets bursts of four go, and the fifth a second and a margin after the first', async () => {
+    call(9);
+    await clock.advance(5_000);
+    // Answered at once, nothing can have been late: only the least margin is left.
+    expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
+  });
+
+  it('waits for the whole margin where no answer has come', async () => {
+    call(5, 'listing', { workMs: 3_000 });
+    await clock.advance(5_000);
+    expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1020]);
+  });
+
+  it('counts from the write, not from the grant', async () => {
+    const slots = await granted(4);
+    await clock.advance(700);
+    for (const slot of slots) slot.started();
+    call(1);
+    await clock.advance(2_000);
+    expect(rounded(wire.sentAt())).toEqual([1720]);
+  });
+
+  it('grants nothing more while four are granted and not yet sent', async () => {
+    const slots = await granted(5);
+    await clock.advance(60_000);
+    expect(slots).toHaveLength(4);
+  });
+
+  it('gives back what was never sent, and no more than that', async () => {
+    const slots = await granted(4);
+    slots[0]?.started();
+    slots[1]?.release();
+    slots[2]?.started();
+    slots[3]?.release();
+    slots[3]?.release();
+    call(4);
+    await clock.advance(1_000);
+    expect(rounded(wire.sentAt())).toEqual([0, 0]);
+  });
+
+  it('takes a release after the start for a request that may have been sent', async () => {
+    renew({ maxConcurrentRequests: 1 });
+    const [slot] = await granted(1);
+    slot?.started();
+    slot?.release();
+    call(1);
+    await clock.advance(60_000);
+    expect(rounded(wire.sentAt())).toEqual([10_000]);
+  });
+
+  it.each([
+    { what: 'an answer that is late by the path', lateMs: 100, nextMs: 1105 },
+    { what: 'one so late that only work can explain it', lateMs: 900, nextMs: 1250 },
+  ])('makes the margin as large as $what', async ({ lateMs, nextMs }) => {
+    call(1, 'taskStatus', { outMs: 10, backMs: 10 });
+    await clock.advance(5_000);
+    call(4, 'taskStatus', { outMs: 10, backMs: 10, workMs: lateMs });
+    call(1, 'taskStatus');
+    await clock.advance(5_000);
+    expect(rounded(wire.sentAt()).at(-1)).toBe(5_000 + nextMs);
+  });
+
+  it('reaches 98 % of four a second on a quiet path', async () => {
+    call(200, 'taskStatus', { outMs: 1, workMs: 2, backMs: 1 });
+    await clock.advance(60_000);
+    expect(wire.seen).toHaveLength(200);
+    expect(200 / (((wire.sentAt().at(-1) ?? 0) + 1_000) / 1_000)).toBeGreaterThan(0.98 * 4);
+  });
+
+  it('has at most ten of a key at once, and as many of another', async () => {
+    call(15, 'listing', { workMs: 60_000 });
+    for (let index = 0; index < 15; index++) void wire.call('b', budget.key('b'), 'listing', { workMs: 60_000 });
+    await clock.advance(30_000);
+    expect([wire.mostAtOnce('a'), wire.mostAtOnce('b')]).toEqual([10, 10]);
+    expect(wire.mostArrivals()).toBe(4);
+  });
+
+  it('frees the place of an answered or broken request at once', async () => {
+    renew({ maxConcurrentRequests: 2 });
+    const slots = await granted(2);
+    for (const slot of slots) slot.started();
+    call(2);
+    slots[0]?.finished({ kind: 'broken' });
+    slots[1]?.finished({ kind: 'answered', status: 500 });
+    await clock.advance(1);
+    expect(wire.seen).toHaveLength(2);
+  });
+});
+
+describe('B2: a request that was given up', () => {
+  beforeEach(() => renew({ maxConcurrentRequests: 1 }));
+
+  it('keeps its place for the named time', async () => {
+    const [slot] = await granted(1);
+    slot?.started();
+    await clock.advance(2_000);
+    slot?.finished({ kind: 'abandoned' });
+    slot?.finished({ kind: 'abandoned' });
+    slot?.release();
+    call(1);
+    await clock.advance(20_000);
+    expect(rounded(wire.sentAt())).toEqual([12_000]);
+  });
+
+  it('keeps it no longer than until its answer', async () => {
+    const [slot] = await granted(1);
+    slot?.started();
+    slot?.finished({ kind: 'abandoned' });
+    call(1);
+    await clock.advance(5_000);
+    slot?.finished({ kind: 'answered', status: 200 });
+    await clock.advance(20_000);
+    expect(rounded(wire.sentAt())).toEqual([5_000]);
+  });
+});
+
+describe('B3: whose turn it is', () => {
+  /** Queues the classes in this order behind a full second, and returns in which order they go. */
+  async function order(classes: readonly RequestClass[]): Promise<RequestClass[]> {
+    call(4);
+    await settle();
+    for (const requestClass of classes) call(1, requestClass);
+    await clock.advance(1_900);
+    return wire.seen.slice(4).map((one) => one.class);
+  }
+
+  it.each<{ what: string; queued: RequestClass[]; sent: RequestClass[] }>([
+    {
+      what: 'a poll before everything',
+      queued: ['listing', 'taskStatus', 'pageRead', 'keepAlive'],
+      sent: ['keepAlive', 'pageRead', 'taskStatus', 'listing'],
+    },
+    {
+      what: 'creation before status before listings',
+      queued: ['listing', 'taskStatus', 'taskCreation'],
+      sent: ['taskCreation', 'taskStatus', 'listing'],
+    },
+    {
+      what: 'page reads and creations by turns',
+      queued: ['taskCreation', 'taskCreation', 'pageRead', 'pageRead'],
+      sent: ['pageRead', 'taskCreation', 'pageRead', 'taskCreation'],
+    },
+    {
+      what: 'several polls before others',
+      queued: ['pageRead', 'keepAlive', 'keepAlive', 'keepAlive'],
+      sent: ['keepAlive', 'keepAlive', 'keepAlive', 'pageRead'],
+    },
+  ])('sends $what', async ({ queued, sent }) => {
+    expect(await order(queued)).toEqual(sent);
+  });
+
+  it('sends the poll that is due first, whoever asked first and with whichever key', async () => {
+    await granted(4).then((slots) => slots.map((slot) => slot.started()));
+    const sent: string[] = [];
+    const poll = (owner: string, dueMs: number) =>
+      budget
+        .key(owner)
+        .acquire({ class: 'keepAlive', dueMs })
+        .then((slot) => {
+          slot.started();
+          sent.push(`${owner}${dueMs}`);
+        });
+    for (const dueMs of [40, 20, 50, 10]) void poll('a', dueMs);
+    for (const dueMs of [30, 15]) void poll('b', dueMs);
+    await clock.advance(3_000);
+    expect(sent).toEqual(['a10', 'b15', 'a20', 'b30', 'a40', 'a50']);
+  });
+
+  it('lets keys take turns, however many requests one has queued', async () => {
+    call(16, 'taskStatus');
+    await settle();
+    for (let index = 0; index < 3; index++) void wire.call('b', budget.key('b'), 'taskStatus');
+    await clock.advance(2_500);
+    expect(wire.seen.map((one) => one.key).join('')).toBe('aaaabababaaa');
+  });
+
+  it('keeps the order of one class and key', async () => {
+    const sent: number[] = [];
+    for (let index = 0; index < 12; index++) {
+      void key.acquire({ class: 'listing' }).then((slot) => {
+        slot.started();
+        slot.finished({ kind: 'answered', status: 200 });
+        sent.push(index);
+      });
+    }
+    await clock.advance(10_000);
+    expect(sent).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  });
+
+  it('gives a late class every second start, and every fourth while polls are in danger', async () => {
+    call(30, 'listing');
+    await settle();
+    call(60, 'keepAlive');
+    const listingsIn = (fromMs: number, toMs: number) =>
+      wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
+    await clock.advance(9_900);
+    // Patience ends at 2 s, and the polls, all due at 0, are in danger from 3.5 s on.
+    expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
+    expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
+  });
+
+  it('has at most 8 of 10 read pages', async () => {
+    call(12, 'pageRead', { workMs: 60_000 });
+    await clock.advance(10_000);
+    call(3, 'listing', { workMs: 60_000 });
+    await clock.advance(10_000);
+    expect(wire.sentAt('pageRead')).toHaveLength(8);
+    expect(wire.sentAt('listing')).toHaveLength(2);
+  });
+
+  it.each<RequestClass>(['listing', 'taskCreation', 'taskStatus'])(
+    'keeps two places for polls from a %s that hangs, while there are polls',
+    async (requestClass) => {
+      call(1, 'keepAlive');
+      await settle();
+      call(12, requestClass, { workMs: 300_000 });
+      await clock.advance(10_000);
+      expect(wire.sentAt(requestClass)).toHaveLength(8);
+      call(2, 'keepAlive', { workMs: 300_000 });
+      await clock.advance(2_000);
+      expect(wire.sentAt('keepAlive')).toHaveLength(3);
+      await clock.advance(60_000);
+      expect(wire.mostAtOnce()).toBe(10);
+    },
+  );
+
+  it('uses all ten again when polls have not been seen for 30 s', async () => {
+    call(1, 'keepAlive');
+    await settle();
+    call(12, 'listing', { workMs: 300_000 });
+    await clock.advance(60_000);
+    expect(rounded(wire.sentAt('listing')).slice(8)).toEqual([30_000, 30_000]);
+  });
+
+  it('measures how long each class waited', async () => {
+    const observed: [string | undefined, number][] = [];
+    const histogram = () => ({
+      observe: (labels: { class?: string }, value: number) => observed.push([labels.class, value]),
+    });
+    renew({ metrics: { ...noMetrics, histogram } });
+    call(5, 'taskStatus');
+    await clock.advance(2_000);
+    expect(observed.slice(3)).toEqual([
+      ['taskStatus', 0],
+      ['taskStatus', 1.005],
+    ]);
+  });
+});
+
+describe('B4: polls', () => {
+  const refuse = async (retryAfterMs: number) => {
+    call(1, 'taskStatus', { status: 429, retryAfterMs });
+    await clock.advance(1);
+  };
+
+  it.each([
+    { what: 'already due when the 429 came', dueMs: 0, sentMs: 6_000 },
+    { what: 'due later', dueMs: 9_000, sentMs: 15_000 },
+    { what: 'due when Retry-After has passed', dueMs: 29_000, sentMs: 30_000 },
+  ])('are not held back beyond 18 s: $what', async ({ dueMs, sentMs }) => {
+    await refuse(30_000);
+    call(1, 'listing');
+    void key.acquire({ class: 'keepAlive', dueMs }).then((slot) => wire.send('a', 'keepAlive', slot));
+    await clock.advance(60_000);
+    expect(rounded(wire.sentAt('keepAlive'))).toEqual([sentMs]);
+    expect(rounded(wire.sentAt('listing'))).toEqual([30_000]);
+  });
+
+  it('looks again after five minutes, whatever Retry-After says', async () => {
+    await refuse(86_400_000);
+    call(1, 'listing');
+    await clock.advance(3_600_000);
+    expect(rounded(wire.sentAt('listing'))).toEqual([300_000]);
+  });
+});
+
+describe('B5: 429', () => {
+  it('goes at half the pace, and back by a quarter every ten seconds', async () => {
+    call(1, 'taskStatus', { status: 429 });
+    await clock.advance(1);
+    call(200, 'taskStatus');
+    await clock.advance(34_000);
+    const inSecond = (fromMs: number) => wire.sentAt().filter((time) => time >= fromMs && time < fromMs + 1_000).length;
+    expect([5_000, 15_000, 25_000].map(inSecond)).toEqual([2, 3, 4]);
+  });
+
+  it('slows down once for a burst that was refused together', async () => {
+    call(4, 'taskStatus', { status: 429 });
+    await clock.advance(1);
+    call(50, 'taskStatus');
+    await clock.advance(5_000);
+    expect(wire.sentAt()).toHaveLength(4 + 4 * 2);
+  });
+
+  it('never goes below a quarter of its share', async () => {
+    call(60, 'taskStatus', { status: 429 });
+    await clock.advance(20_000);
+    const gaps = wire.sentAt().map((time, index, times) => time - (times[index - 1] ?? 0));
+    expect(rounded(gaps).slice(-3)).toEqual([1250, 1250, 1250]);
+  });
+
+  it('grows the margin, and shrinks it over many answers', async () => {
+    const before = budget.marginMs;
+    call(1, 'taskStatus', { status: 429 });
+    await clock.advance(1);
+    expect(budget.marginMs).toBe(before + 25);
+    call(10, 'taskStatus');
+    await clock.advance(60_000);
+    expect(budget.marginMs).toBeGreaterThan(before);
+    call(400, 'taskStatus');
+    await clock.advance(600_000);
+    expect(budget.marginMs).toBeLessThan(before);
+  });
+
+  it('makes what has left wait for the grown margin, too', async () => {
+    call(3, 'taskStatus', { workMs: 5_000 });
+    call(1, 'taskStatus', { status: 429 });
+    await clock.advance(1);
+    call(1, 'taskStatus');
+    await clock.advance(3_000);
+    expect(rounded(wire.sentAt()).at(-1)).toBe(1045);
+  });
+
+  const ask = async (passed: Fate | undefined, passedBeforeMs = 1_000) => {
+    if (passed) call(1, 'keepAlive', passed);
+    await clock.advance(passedBeforeMs);
+    const permits = await Promise.all(Array.from({ length: 8 }, () => budget.jobs.admit()));
+    call(1, 'jobCreation', { status: 429, retryAfterMs: 5_000 });
+    await clock.advance(2_000);
+    const startMs = clock.monotonic();
+    call(12, 'taskStatus');
+    call(1, 'jobCreation');
+    await clock.advance(30_000);
+    return {
+      limit: budget.jobs.limit,
+      active: permits.length,
+      firstMs: Math.min(...wire.sentAt().filter((time) => time >= startMs)) - startMs,
+      inFirstTwoSeconds: wire.sentAt('taskStatus').filter((time) => time < startMs + 1_900).length,
+      creationMs: Math.round((wire.sentAt('jobCreation')[1] ?? 0) - startMs),
+    };
+  };
+
+  it('means fewer jobs to a creation while other calls pass, and never a lower rate', async () => {
+    const seen = await ask({ status: 200 });
+    expect(seen).toMatchObject({ limit: 4, active: 8, firstMs: 0, inFirstTwoSeconds: 8, creationMs: 3_015 });
+  });
+
+  it.each<{ what: string; passed: Fate | undefined; beforeMs: number }>([
+    { what: 'no other call has been made', passed: undefined, beforeMs: 1_000 },
+    { what: 'the last other call was refused, too', passed: { status: 429 }, beforeMs: 1_000 },
+    { what: 'the last call that passed is long ago', passed: { status: 200 }, beforeMs: 16_000 },
+  ])('means the rate where $what', async ({ passed, beforeMs }) => {
+    const seen = await ask(passed, beforeMs);
+    expect(seen).toMatchObject({ limit: 30, firstMs: 3_000 });
+  });
+});
+
+describe('B6: a new leader', () => {
+  it('waits a second and the largest margin', async () => {
+    key.takeover(false);
+    call(1);
+    void wire.call('b', budget.key('b'), 'listing');
+    await clock.advance(5_000);
+    expect(rounded(wire.sentAt())).toEqual([1_250, 1_250]);
+  });
+
+  it('keeps to half the concurrency after a takeover by force, until the longest request is over', async () => {
+    key.takeover(true);
+    call(20, 'listing', { workMs: 300_000 });
+    await clock.advance(59_999);
+    expect(wire.seen).toHaveLength(5);
+    await clock.advance(5_000);
+    expect(wire.seen).toHaveLength(10);
+    expect(rounded(wire.sentAt())[5]).toBe(60_000);
+  });
+
+  it('uses all of it after a release', async () => {
+    key.takeover(false);
+    call(20, 'listing', { workMs: 300_000 });
+    await clock.advance(10_000);
+    expect(wire.seen).toHaveLength(10);
+  });
+});
+
+describe('B7: a share of its own', () => {
+  it.each([
+    { requestsPerSecond: 1, starts: [0, 1005, 2010, 3015] },
+    { requestsPerSecond: 2, starts: [0, 0, 1005, 1005] },
+    { requestsPerSecond: 2.5, starts: [0, 0, 1005, 1005] },
+    { requestsPerSecond: 0.5, starts: [0, 2005, 4010, 6015] },
+    { requestsPerSecond: 0.1, starts: [0, 10_005, 20_010, 30_015] },
+  ])('of $requestsPerSecond a second', async ({ requestsPerSecond, starts }) => {
+    renew({ requestsPerSecond });
+    call(4);
+    await clock.advance(60_000);
+    expect(rounded(wire.sentAt())).toEqual(starts);
+  });
+
+  it('of two requests at once', async () => {
+    key = budget.key('a', 2);
+    call(4, 'listing', { workMs: 5_000 });
+    await clock.advance(20_000);
+    expect(wire.mostAtOnce()).toBe(2);
+  });
+
+  it('is the smallest that was named for a key, until it is set', async () => {
+    budget.key('a', 2);
+    key = budget.key('a', 7);
+    call(4, 'listing', { workMs: 5_000 });
+    await clock.advance(1_000);
+    expect(wire.seen).toHaveLength(2);
+    budget.setMaxConcurrent('a', 3);
+    await clock.advance(1_000);
+    expect(wire.seen).toHaveLength(3);
+  });
+
+  it('changes with everything that was sent still counted', async () => {
+    call(4);
+    await clock.advance(500);
+    budget.setRequestsPerSecond(1);
+    call(2);
+    await clock.advance(10_000);
+    expect(rounded(wire.sentAt().slice(4))).toEqual([1005, 2010]);
+    budget.setRequestsPerSecond(4);
+    call(4);
+    await clock.advance(1);
+    expect(wire.seen).toHaveLength(10);
+  });
+
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('refuses a rate of %d', (requestsPerSecond) => {
+    expect(() => new RequestBudget({ clock, requestsPerSecond })).toThrow('a share of the rate is a number above 0');
+  });
+
+  it.each([0, 1.5])('refuses %d at once', (maxConcurrent) => {
+    expect(() => budget.key('a', maxConcurrent)).toThrow('a whole number');
+  });
+});
+
+describe('who waits', () => {
+  it('leaves with the reason of the signal, and is not sent for', async () => {
+    call(4);
+    const controller = new AbortController();
+    const waiting = key.acquire({ class: 'keepAlive', signal: controller.signal });
+    call(1);
+    await clock.advance(500);
+    controller.abort(new Error('no longer wanted'));
+    await expect(waiting).rejects.toThrow('no longer wanted');
+    await clock.advance(5_000);
+    expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005]);
+    expect(clock.next()).toBeUndefined();
+  });
+
+  it('does not even begin to wait with an aborted signal', async () => {
+    await expect(key.acquire({ class: 'listing', signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow(
+      'gone',
+    );
+  });
+
+  it('is unharmed by an abort after the grant', async () => {
+    const controller = new AbortController();
+    const slot = await key.acquire({ class: 'listing', signal: controller.signal });
+    controller.abort();
+    slot.started();
+    slot.finished({ kind: 'answered', status: 200 });
+    call(4);
+    await clock.advance(100);
+    expect(wire.seen).toHaveLength(3);
+  });
+
+  it('sets no timer while nobody waits', async () => {
+    call(20);
+    await clock.advance(60_000);
+    expect(wire.seen).toHaveLength(20);
+    expect(clock.next()).toBeUndefined();
+  });
+
+  it('is turned away when too many wait, as an error without effect', async () => {
+    renew({ maxWaiting: 3 });
+    call(7);
+    await expect(key.acquire({ class: 'keepAlive' })).rejects.toMatchObject({
+      code: 'service.budget.full',
+      effect: 'none',
+      handling: { kind: 'backoff' },
+    });
+    await clock.advance(2_000);
+    await expect(key.acquire({ class: 'keepAlive' })).resolves.toBeDefined();
+  });
+});
