@@ -1,5 +1,6 @@
 /** Texts of flags turned into values. What cannot be read is refused with what to write instead. */
 import { InvalidArgumentError, type Option } from 'commander';
+import { parseDuration } from '../base/duration.ts';
 import type { ListenAddress } from './options.ts';
 
 const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/;
@@ -22,6 +23,13 @@ export function nameList(text: string): readonly string[] {
   if (names.some((name) => name === ''))
     throw new InvalidArgumentError('Write names with commas between them, as in team-a,team-b.');
   return names;
+}
+
+/** A Go duration in ms. */
+export function duration(text: string): number {
+  const durationMs = parseDuration(text);
+  if (durationMs === undefined) throw new InvalidArgumentError('Write a duration, as in 90s or 1h30m.');
+  return durationMs;
 }
 
 export function wholeNumber(text: string): number {

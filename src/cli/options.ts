@@ -27,6 +27,8 @@ export interface RunOptions extends ClusterOptions {
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
+  /** In ms: what the service may need until an effect shows in every listing. */
+  readonly grace?: number;
   readonly healthListen?: ListenAddress;
   readonly logFormat?: 'json' | 'text';
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';

@@ -8,7 +8,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { listenAddress, nameList, positiveNumber, valueFromVariable, variableOf, wholeNumber } from './flag-values.ts';
+import { duration, listenAddress, nameList, positiveNumber, valueFromVariable, variableOf, wholeNumber } from './flag-values.ts';
 import type { GetOptions, RunOptions, SimulateOptions, TargetOptions, ValidateOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
@@ -82,6 +82,12 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
     .option('--leader-election', 'share the work with other replicas through a lease (the default in a cluster)')
     .option('--no-leader-election', 'be the only replica')
     .option('--watch', 'with DIR: go on when all has settled, and follow changes of the manifests')
+    .addOption(
+      new Option(
+        '--grace <duration>',
+        'what the service may need until an effect shows in its listings (default: 60s)',
+      ).argParser(duration),
+    )
     .addOption(
       new Option('--health-listen <host:port>', 'serve /healthz, /readyz and /metrics there').argParser(listenAddress),
     )

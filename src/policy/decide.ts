@@ -111,7 +111,7 @@ export function decide(input: DecideInput): Decision {
     health,
     figures,
     status,
-    requeueAfterMs: Math.max(0, Math.min(watch.nextMs, admission.nextMs, nextSweepMs(input, draft)) - now.monotonicMs),
+    requeueAfterMs: Math.min(watch.nextMs, admission.nextMs, futureSweepMs(input, draft)) - now.monotonicMs,
     settled: isSettled(input, health, draft.openCount, counts),
   };
 }
@@ -231,6 +231,12 @@ function nextSweepMs({ policy, observation }: DecideInput, draft: Draft): number
   const share = draft.counts().pending > 0 ? sweepShareAtWork : sweepShareAtRest;
   const intervalMs = parseDuration(policy.spec.resyncInterval) ?? 0;
   return completeSinceMs + Math.max(intervalMs, share * observation.listing.sweepCost().durationMs);
+}
+
+/** A sweep that is due has been asked for, and tells when it is done. */
+function futureSweepMs(input: DecideInput, draft: Draft): number {
+  const nextMs = nextSweepMs(input, draft);
+  return nextMs > input.now.monotonicMs ? nextMs : Number.POSITIVE_INFINITY;
 }
 
 function waitingFor({ observation, now }: DecideInput, admission: Admission, draft: Draft): string | undefined {

@@ -1,0 +1,56 @@
+/** The operator of a cluster: until a signal ends it. */
+import { hostname } from 'node:os';
+import { systemClock } from '../base/clock.ts';
+import { systemRandom } from '../base/random.ts';
+import { connectToCluster } from '../host/kubernetes/cluster-connection.ts';
+import { createKubernetesHost } from '../host/kubernetes/kubernetes-host.ts';
+import { connectOverTls } from '../service/undici/connect.ts';
+import { type CommandContext, exitStatus } from './context.ts';
+import { Operator } from './operator.ts';
+import type { RunOptions } from './options.ts';
+import type { RunSupport } from './run.ts';
+import { packageVersion } from './version.ts';
+
+export async function runInCluster(
+  options: RunOptions,
+  { env, signal, stderr }: CommandContext,
+  { logTo, metrics, serveHealth }: RunSupport,
+): Promise<number> {
+  const { api, namespace } = await connectToCluster(options);
+  const log = logTo(stderr);
+  const common = { clock: systemClock, random: systemRandom, log, metrics };
+  const host = createKubernetesHost({
+    ...common,
+    api,
+    namespaces: options.namespaces ?? 'all',
+    operatorNamespace: options.operatorNamespace ?? namespace,
+    identity: env.POD_NAME ?? hostname(),
+    leaderElection: options.leaderElection ?? true,
+  });
+  const operator = new Operator({
+    ...common,
+    host,
+    connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: env }),
+    ...(options.grace === undefined ? {} : { settings: { graceMs: options.grace } }),
+  });
+  const health = await serveHealth(() => [
+    ...(host.ready() ? [] : ['the resources have not been listed yet']),
+    ...(host.healthy() ? [] : ['a loop has not moved for two minutes']),
+  ]);
+  host.start();
+  operator.start();
+  log.info('logfleet runs', { version: packageVersion(), namespaces: options.namespaces ?? 'all' });
+  await aborted(signal);
+  log.info('logfleet stops', { signal: signal.reason });
+  // The lease is given back last: the next leader may begin at once.
+  await operator.stop();
+  await host.stop();
+  await health?.close();
+  return exitStatus.ok;
+}
+
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
