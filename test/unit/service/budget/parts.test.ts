@@ -10,12 +10,15 @@ import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 describe('the waiting queue', () => {
   it('gives out by due time and arrival, whatever leaves in between', () => {
     const step = fc.oneof(
-      fc.record({ kind: fc.constant('push' as const), dueMs: fc.integer({ min: 0, max: 9 }) }),
-      fc.record({ kind: fc.constant('remove' as const), index: fc.nat() }),
-      fc.constant({ kind: 'pop' as const }),
+      {
+        arbitrary: fc.record({ kind: fc.constant('push' as const), dueMs: fc.integer({ min: 0, max: 99 }) }),
+        weight: 3,
+      },
+      { arbitrary: fc.record({ kind: fc.constant('remove' as const), index: fc.nat() }), weight: 2 },
+      { arbitrary: fc.constant({ kind: 'pop' as const }), weight: 1 },
     );
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
         const queue = new WaitingQueue<Waiting>();
         let model: Waiting[] = [];
         const take = (entry: Waiting | undefined) => {

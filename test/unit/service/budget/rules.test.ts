@@ -205,9 +205,9 @@ describe('B3: whose turn it is', () => {
           sent.push(`${owner}${dueMs}`);
         });
     for (const dueMs of [40, 20, 50, 10]) void poll('a', dueMs);
-    for (const dueMs of [30, 15]) void poll('b', dueMs);
+    for (const dueMs of [60, 45]) void poll('b', dueMs);
     await clock.advance(3_000);
-    expect(sent).toEqual(['a10', 'b15', 'a20', 'b30', 'a40', 'a50']);
+    expect(sent).toEqual(['a10', 'a20', 'a40', 'b45', 'a50', 'b60']);
   });
 
   it('lets keys take turns, however many requests one has queued', async () => {
@@ -336,6 +336,16 @@ describe('B5: 429', () => {
     expect(wire.sentAt()).toHaveLength(4 + 4 * 2);
   });
 
+  it('does not sleep through a step back', async () => {
+    renew({ requestsPerSecond: 0.1 });
+    call(1, 'taskStatus', { status: 429 });
+    await clock.advance(1);
+    call(1, 'taskStatus');
+    await clock.advance(60_000);
+    // 0.05 a second until 10 s, 0.075 from then on.
+    expect(rounded(wire.sentAt())).toEqual([0, 13_363]);
+  });
+
   it('never goes below a quarter of its share', async () => {
     call(60, 'taskStatus', { status: 429 });
     await clock.advance(20_000);
@@ -365,9 +375,12 @@ describe('B5: 429', () => {
     expect(rounded(wire.sentAt()).at(-1)).toBe(1045);
   });
 
-  const ask = async (passed: Fate | undefined, passedBeforeMs = 1_000) => {
-    if (passed) call(1, 'keepAlive', passed);
-    await clock.advance(passedBeforeMs);
+  const ask = async (before: readonly Fate[], restMs = 1_000) => {
+    for (const fate of before) {
+      call(1, 'keepAlive', fate);
+      await clock.advance(restMs);
+    }
+    await clock.advance(1);
     const permits = await Promise.all(Array.from({ length: 8 }, () => budget.jobs.admit()));
     call(1, 'jobCreation', { status: 429, retryAfterMs: 5_000 });
     await clock.advance(2_000);
@@ -385,16 +398,16 @@ describe('B5: 429', () => {
   };
 
   it('means fewer jobs to a creation while other calls pass, and never a lower rate', async () => {
-    const seen = await ask({ status: 200 });
+    const seen = await ask([{ status: 200 }]);
     expect(seen).toMatchObject({ limit: 4, active: 8, firstMs: 0, inFirstTwoSeconds: 8, creationMs: 3_015 });
   });
 
-  it.each<{ what: string; passed: Fate | undefined; beforeMs: number }>([
-    { what: 'no other call has been made', passed: undefined, beforeMs: 1_000 },
-    { what: 'the last other call was refused, too', passed: { status: 429 }, beforeMs: 1_000 },
-    { what: 'the last call that passed is long ago', passed: { status: 200 }, beforeMs: 16_000 },
-  ])('means the rate where $what', async ({ passed, beforeMs }) => {
-    const seen = await ask(passed, beforeMs);
+  it.each<{ what: string; before: readonly Fate[]; restMs?: number }>([
+    { what: 'no other call has been made', before: [] },
+    { what: 'the last other call was refused, too', before: [{ status: 200 }, { status: 429 }] },
+    { what: 'the last call that passed is long ago', before: [{ status: 200 }], restMs: 16_000 },
+  ])('means the rate where $what', async ({ before, restMs }) => {
+    const seen = await ask(before, restMs);
     expect(seen).toMatchObject({ limit: 30, firstMs: 3_000 });
   });
 });
