@@ -302,18 +302,27 @@ export class FleetListing {
   }
 
   /**
-   * Makes sure that the swept view left nobody out. Where its build may be run by someone (the first sweep, or rows have gone
-   * missing), one request tells: a list towards a build that nobody runs has no row beyond ours. If it has one, the
-   * sweep starts again towards that build. Undefined: not finished.
+   * Makes sure that the swept view left nobody out, where its build may be run by someone: in the first sweep, or when rows have
+   * gone missing. One request tells, where there is another build that nobody runs: its list has no row beyond ours. If
+   * it has one, the sweep starts again towards that build; where every build is run by someone, it goes on
+   * with the list of a second one. Undefined: not finished.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
-    const missing = this.#completeSinceMs === undefined || this.#missedSince(sweep);
-    const other = missing ? sweep.view.alternative(this.#countVersions()) : undefined;
-    if (other === undefined) return sweep.view;
-    const { value } = await this.#list(other.builds[0], sweep.seen.size, 1);
-    this.#sweepRequests++;
-    if (value.length === 0) return sweep.view;
-    this.#sweep = { view: other, startedAtMs: sweep.startedAtMs, seen: new Set(), offset: 0, build: 0 };
+    const { view, seen, startedAtMs } = sweep;
+    if (view.builds.length > 1) return view;
+    if (this.#completeSinceMs !== undefined && !this.#missedSince(sweep)) return view;
+    const counts = this.#countVersions();
+    const other = view.alternative(counts);
+    if (other) {
+      const { value } = await this.#list(other.builds[0], seen.size, 1);
+      this.#sweepRequests++;
+      if (value.length === 0) return view;
+      this.#sweep = { view: other, startedAtMs, seen: new Set(), offset: 0, build: 0 };
+      return undefined;
+    }
+    const wider = view.widened(counts);
+    if (!wider) return view;
+    this.#sweep = { view: wider, startedAtMs, seen, offset: 0, build: 1 };
     return undefined;
   }
 

@@ -34,6 +34,17 @@ export class View {
     );
     return other === undefined ? undefined : new View([other], this.#offered, this.#targeted);
   }
+
+  /** This view and the list towards another build, the one that hides the fewest; undefined where there is no other. */
+  widened(counts: ReadonlyMap<string, number>): View | undefined {
+    const [first] = this.builds;
+    const second = leastUsed(
+      this.#offered.filter((build) => build !== first),
+      counts,
+    );
+    if (this.builds.length > 1 || second === undefined) return undefined;
+    return new View([first, second], this.#offered, this.#targeted);
+  }
 }
 
 /**
@@ -55,12 +66,8 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   if (first === undefined) return new View([versions[0]], versions, targeted);
-  if (!counts.get(first)) return new View([first], versions, targeted);
-  const second = leastUsed(
-    versions.filter((version) => version !== first),
-    counts,
-  );
-  return new View(second === undefined ? [first] : [first, second], versions, targeted);
+  const view = new View([first], versions, targeted);
+  return counts.get(first) ? (view.widened(counts) ?? view) : view;
 }
 
 function leastUsed(versions: readonly string[], counts: ReadonlyMap<string, number>): string | undefined {

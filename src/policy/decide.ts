@@ -7,14 +7,21 @@
  * It reads `ledger`, `roster` and `listing` and changes none of them; the shell writes the changes, then applies them.
  */
 import { annotations } from '../api/annotations.ts';
-import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import { type Admission, admit } from './admission.ts';
 import { type Moment, type PostOutcome, settleEntry, type TaskReading } from './attempt.ts';
-import { describeConditions, describeFigures, estimateCompletionMs, type Figures, isoTime, type Overlap } from './describe.ts';
+import {
+  describeConditions,
+  describeFigures,
+  type Essentials,
+  estimateCompletionMs,
+  type Figures,
+  isoTime,
+  type Overlap,
+} from './describe.ts';
 import { Draft } from './draft.ts';
 import { type Health, healthOf, outstanding } from './health.ts';
 import type { Entry, EntryChange, Ledger, LedgerHeader, RolloutHistory } from './ledger.ts';
@@ -67,8 +74,10 @@ export interface Decision {
   /** What the reads taught about how long upgrades take. */
   readonly looks: readonly Look[];
   readonly health: Health;
-  readonly figures: Figures;
-  readonly status: CollectorVersionPolicyStatus;
+  /** The status without its figures. */
+  readonly essentials: Essentials;
+  /** Counts and samples: made only when a status is due, since that costs a walk over the ledger. */
+  readonly figures: () => Figures;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
 }
@@ -99,9 +108,8 @@ export function decide(input: DecideInput): Decision {
     waitingFor: waiting,
   });
   const header = nextHeader(ledger.header, admission, health, counts, now);
-  const figures = describeFigures(ledger, roster, draft, health);
   const estimatedMs = estimateCompletionMs(header, counts, observation.typicalMs, now.wallMs);
-  const status = describeStatus(input, header, health, figures, { estimatedMs, waitingFor: waiting });
+  const essentials = describeEssentials(input, header, health, { estimatedMs, waitingFor: waiting });
   return {
     changes: draft.changes(),
     header,
@@ -109,8 +117,8 @@ export function decide(input: DecideInput): Decision {
     watch,
     looks,
     health,
-    figures,
-    status,
+    essentials,
+    figures: () => describeFigures(ledger, roster, draft, health),
     requeueAfterMs: Math.min(watch.nextMs, admission.nextMs, futureSweepMs(input, draft)) - now.monotonicMs,
     settled: isSettled(input, health, draft.openCount, counts),
   };
@@ -274,13 +282,12 @@ function nextHeader(
 
 export const maxHistory = 10;
 
-function describeStatus(
+function describeEssentials(
   { policy, observation, now }: DecideInput,
   header: LedgerHeader,
   health: Health,
-  figures: Figures,
   { estimatedMs, waitingFor }: { readonly estimatedMs: number | undefined; readonly waitingFor: string | undefined },
-): CollectorVersionPolicyStatus {
+): Essentials {
   const { generation } = policy.metadata;
   const requestedAt = policy.metadata.annotations[annotations.requestedAt];
   return {
@@ -293,7 +300,6 @@ function describeStatus(
       ...(estimatedMs === undefined ? {} : { estimatedCompletionTime: isoTime(estimatedMs) }),
       ...(waitingFor === undefined ? {} : { waitingFor }),
     },
-    ...figures,
     history: header.history.map((one) => ({
       id: one.id,
       targetVersion: one.targetVersion,

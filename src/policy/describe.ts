@@ -37,6 +37,9 @@ export interface Figures {
   readonly skippedReasons: readonly ReasonCount[];
 }
 
+/** All of the status but the figures. */
+export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
+
 export function describeFigures(ledger: Ledger, roster: Roster, draft: Draft, health: Health): Figures {
   const counts = draft.counts();
   const fleet = { counts, matched: roster.matched };

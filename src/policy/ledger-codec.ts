@@ -19,29 +19,28 @@ type Missing = Exclude<EndingKind, (typeof endingKinds)[number]> | Exclude<Attem
 const nothingMissing: Missing extends never ? true : never = true;
 void nothingMissing;
 
-/** kind, end (s), target, task id, message, start (s), last sign of life (ms); an `updated` one keeps the first three. */
-type PackedEnding = [number, number, number, (string | null)?, (number | null)?, number?, (number | null)?];
+/** kind, end (s), then, but for an `updated` one: task id, message, start (s), last sign of life (ms), target. */
+type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, string?];
 /** collector, version before, attempts used, drifts, ending */
-type PackedEntry = [string, number | null, number, number, (PackedEnding | null)?];
+type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?];
 /** number, target, state, task id, ours, probe, start (ms) */
-type PackedAttempt = [number, number, number, string | null, 0 | 1, 0 | 1, number];
+type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
 interface Head {
   readonly format: number;
   readonly header: LedgerHeader;
   /** How many log shards belong to this rollout. */
   readonly logs: number;
-  readonly strings: readonly string[];
-  readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
-  readonly ended: readonly PackedEntry[];
   /** Collectors with a line in a log shard that were forgotten since. */
   readonly forgotten: readonly string[];
+  readonly ended: readonly PackedEntry[];
+  readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
 
 interface Log {
   readonly format: number;
   readonly rolloutId: string;
-  readonly strings: readonly string[];
+  readonly target: string;
   readonly ended: readonly PackedEntry[];
 }
 
@@ -52,53 +51,46 @@ export interface DecodedHead {
   readonly forgotten: readonly string[];
 }
 
+/** One entry as text. The lines of a shard are made once for each change, however often the shard is written. */
+export function encodeEntry(entry: Entry, target: string): string {
+  const packed = packEntry(entry, target);
+  return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
+}
+
+/** @param open, ended texts of `encodeEntry` */
 export function encodeHead(
   header: LedgerHeader,
   logs: number,
-  open: Iterable<Entry>,
-  ended: Iterable<Entry>,
+  open: Iterable<string>,
+  ended: Iterable<string>,
   forgotten: Iterable<string>,
 ): string {
-  const strings = new Strings();
-  const head: Head = {
-    format: formatVersion,
-    header,
-    logs,
-    open: [...open].map((entry) => [packEntry(entry, strings), packAttempt(entry.open as Attempt, strings)] as const),
-    ended: [...ended].map((entry) => packEntry(entry, strings)),
-    forgotten: [...forgotten],
-    strings: strings.list,
-  };
-  return JSON.stringify(head);
+  const start = { format: formatVersion, header, logs, forgotten: [...forgotten] };
+  return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}],"open":[${[...open].join()}]}`;
 }
 
-export function encodeLog(rolloutId: string, ended: Iterable<Entry>): string {
-  const strings = new Strings();
-  const log: Log = {
-    format: formatVersion,
-    rolloutId,
-    ended: [...ended].map((entry) => packEntry(entry, strings)),
-    strings: strings.list,
-  };
-  return JSON.stringify(log);
+/** @param ended texts of `encodeEntry` */
+export function encodeLog({ rolloutId, target }: LedgerHeader, ended: Iterable<string>): string {
+  const start = { format: formatVersion, rolloutId, target };
+  return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
 /** @param takeoverMs monotonic time from which all ages of this process count */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
-  const head = parse<Head>(text);
+  const { header, logs, forgotten, ...head } = parse<Head>(text);
+  const ended = head.ended.map((packed) => unpackEntry(packed, header.target, takeoverMs));
   const open = head.open.map(([packed, attempt]): Entry => {
-    const entry = unpackEntry(packed, head.strings, takeoverMs);
-    return { ...entry, open: unpackAttempt(attempt, head.strings, takeoverMs) };
+    const entry = unpackEntry(packed, header.target, takeoverMs);
+    return { ...entry, open: unpackAttempt(attempt, takeoverMs) };
   });
-  const ended = head.ended.map((packed) => unpackEntry(packed, head.strings, takeoverMs));
-  return { header: head.header, logs: head.logs, entries: [...ended, ...open], forgotten: head.forgotten };
+  return { header, logs, entries: [...ended, ...open], forgotten };
 }
 
 /** The entries of a log shard; none where it belongs to another rollout. */
 export function decodeLog(text: string, rolloutId: string, takeoverMs: number): readonly Entry[] {
   const log = parse<Log>(text);
   if (log.rolloutId !== rolloutId) return [];
-  return log.ended.map((packed) => unpackEntry(packed, log.strings, takeoverMs));
+  return log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs));
 }
 
 function parse<T extends { readonly format: number }>(text: string): T {
@@ -122,51 +114,38 @@ function unreadable(why: string, cause?: unknown): LogfleetError {
   });
 }
 
-class Strings {
-  readonly list: string[] = [];
-  readonly #places = new Map<string, number>();
-
-  place(text: string): number {
-    const known = this.#places.get(text);
-    if (known !== undefined) return known;
-    this.#places.set(text, this.list.length);
-    return this.list.push(text) - 1;
-  }
+function packEntry({ collectorId, before, used, drifts, ending }: Entry, target: string): PackedEntry {
+  const start = [collectorId, before ?? null, used, drifts] as const;
+  return ending ? [...start, packEnding(ending, target)] : [...start];
 }
 
-function packEntry({ collectorId, before, used, drifts, ending }: Entry, strings: Strings): PackedEntry {
-  const start = [collectorId, before === undefined ? null : strings.place(before), used, drifts] as const;
-  return ending ? [...start, packEnding(ending, strings)] : [...start];
+function packEnding(ending: Ending, target: string): PackedEnding {
+  const { kind, toVersion, taskId, message, startedAtMs, endedAtMs, lastSeenAliveMs } = ending;
+  const start = [endingKinds.indexOf(kind), seconds(endedAtMs)] as const;
+  if (kind === 'updated' && toVersion === target) return [...start];
+  const rest = [taskId ?? null, message, seconds(startedAtMs), lastSeenAliveMs ?? null] as const;
+  return toVersion === target ? [...start, ...rest] : [...start, ...rest, toVersion];
 }
 
-function packEnding(ending: Ending, strings: Strings): PackedEnding {
-  const kind = endingKinds.indexOf(ending.kind);
-  const ended = seconds(ending.endedAtMs);
-  const target = strings.place(ending.toVersion);
-  if (ending.kind === 'updated') return [kind, ended, target];
-  const message = ending.message === '' ? null : strings.place(ending.message);
-  return [kind, ended, target, ending.taskId ?? null, message, seconds(ending.startedAtMs), ending.lastSeenAliveMs ?? null];
-}
-
-function unpackEntry(packed: PackedEntry, strings: readonly string[], takeoverMs: number): Entry {
+function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): Entry {
   const [collectorId, before, used, drifts, ending] = packed;
   return {
     collectorId,
-    before: before === null ? undefined : strings[before],
+    before: before ?? undefined,
     used,
     drifts,
     open: undefined,
-    ending: ending ? unpackEnding(ending, strings, takeoverMs) : undefined,
+    ending: ending ? unpackEnding(ending, target, takeoverMs) : undefined,
   };
 }
 
-function unpackEnding(packed: PackedEnding, strings: readonly string[], takeoverMs: number): Ending {
-  const [kind, ended, target, taskId, message, started, lastSeenAliveMs] = packed;
+function unpackEnding(packed: PackedEnding, target: string, takeoverMs: number): Ending {
+  const [kind, ended, taskId, message, started, lastSeenAliveMs, toVersion] = packed;
   return {
     kind: endingKinds[kind] as EndingKind,
-    toVersion: strings[target] as string,
+    toVersion: toVersion ?? target,
     taskId: taskId ?? undefined,
-    message: message === undefined || message === null ? '' : (strings[message] as string),
+    message: message ?? '',
     startedAtMs: (started ?? ended) * 1_000,
     endedAtMs: ended * 1_000,
     sinceMs: takeoverMs,
@@ -174,17 +153,15 @@ function unpackEnding(packed: PackedEnding, strings: readonly string[], takeover
   };
 }
 
-function packAttempt(open: Attempt, strings: Strings): PackedAttempt {
-  const state = attemptStates.indexOf(open.state);
-  const task = open.taskId ?? null;
-  return [open.number, strings.place(open.toVersion), state, task, open.ours ? 1 : 0, open.probe ? 1 : 0, open.startedAtMs];
+function packAttempt({ number, toVersion, state, taskId, ours, probe, startedAtMs }: Attempt): PackedAttempt {
+  return [number, toVersion, attemptStates.indexOf(state), taskId ?? null, ours ? 1 : 0, probe ? 1 : 0, startedAtMs];
 }
 
-function unpackAttempt(packed: PackedAttempt, strings: readonly string[], takeoverMs: number): Attempt {
+function unpackAttempt(packed: PackedAttempt, takeoverMs: number): Attempt {
   const [number, toVersion, state, taskId, ours, probe, startedAtMs] = packed;
   return {
     number,
-    toVersion: strings[toVersion] as string,
+    toVersion,
     state: attemptStates[state] as AttemptState,
     taskId: taskId ?? undefined,
     ours: ours === 1,

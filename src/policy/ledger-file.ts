@@ -7,7 +7,7 @@
  */
 import { type LedgerStore, maxShardBytes, type OwnerRef } from '../host/host.ts';
 import { type EntryChange, type Entry, Ledger, type LedgerHeader } from './ledger.ts';
-import { decodeHead, decodeLog, encodeHead, encodeLog } from './ledger-codec.ts';
+import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from './ledger-codec.ts';
 
 /** From this size on, what has ended moves to a log shard; a quarter of a shard is left for it. */
 const flushBytes = maxShardBytes / 2;
@@ -17,8 +17,9 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new Map<string, string>();
-  /** Ended entries that no log shard has in this form. */
-  readonly #ended = new Map<string, Entry>();
+  /** The lines of the head, as texts: open entries, and ended ones that no log shard has in this form. */
+  readonly #open = new Map<string, string>();
+  readonly #ended = new Map<string, string>();
   readonly #logged = new Set<string>();
   readonly #forgotten = new Set<string>();
   #logs = 0;
@@ -58,7 +59,7 @@ export class LedgerFile {
     }
     for (const entry of entries) {
       all.set(entry.collectorId, entry);
-      if (!entry.open) this.#ended.set(entry.collectorId, entry);
+      this.#line(entry, header.target);
     }
     this.#logs = logs;
     return new Ledger(header, all.values());
@@ -66,37 +67,45 @@ export class LedgerFile {
 
   /** Makes `changes`, which `ledger` has taken already, durable. Throws `host.conflict` when somebody else wrote. */
   async save(ledger: Ledger, changes: readonly EntryChange[]): Promise<void> {
-    for (const change of changes) this.#note(change);
-    let head = this.#encode(ledger);
+    const { header } = ledger;
+    for (const change of changes) this.#note(change, header.target);
+    let head = this.#encode(header);
     if (Buffer.byteLength(head) > flushBytes && this.#ended.size > 0 && this.#logs < maxLogs) {
-      await this.#flush(ledger.header);
-      head = this.#encode(ledger);
+      await this.#flush(header);
+      head = this.#encode(header);
     }
     this.#full = Buffer.byteLength(head) > flushBytes * 1.5;
     await this.#write('head', head);
   }
 
-  /** Another rollout begins: the lines of the one before no longer count. */
-  restart(): void {
+  /** Another rollout begins with this ledger: the lines of the one before no longer count. */
+  restart(ledger: Ledger): void {
+    this.#open.clear();
     this.#ended.clear();
     this.#logged.clear();
     this.#forgotten.clear();
     this.#logs = 0;
+    for (const entry of ledger.entries()) this.#line(entry, ledger.header.target);
   }
 
-  #note({ collectorId, entry }: EntryChange): void {
+  #note({ collectorId, entry }: EntryChange, target: string): void {
+    this.#open.delete(collectorId);
     this.#ended.delete(collectorId);
     this.#forgotten.delete(collectorId);
-    if (entry && !entry.open) this.#ended.set(collectorId, entry);
-    if (!entry && this.#logged.has(collectorId)) this.#forgotten.add(collectorId);
+    if (entry) this.#line(entry, target);
+    else if (this.#logged.has(collectorId)) this.#forgotten.add(collectorId);
   }
 
-  #encode(ledger: Ledger): string {
-    return encodeHead(ledger.header, this.#logs, ledger.open().values(), this.#ended.values(), this.#forgotten);
+  #line(entry: Entry, target: string): void {
+    (entry.open ? this.#open : this.#ended).set(entry.collectorId, encodeEntry(entry, target));
+  }
+
+  #encode(header: LedgerHeader): string {
+    return encodeHead(header, this.#logs, this.#open.values(), this.#ended.values(), this.#forgotten);
   }
 
   async #flush(header: LedgerHeader): Promise<void> {
-    await this.#write(logName(this.#logs), encodeLog(header.rolloutId, this.#ended.values()));
+    await this.#write(logName(this.#logs), encodeLog(header, this.#ended.values()));
     for (const id of this.#ended.keys()) this.#logged.add(id);
     this.#ended.clear();
     this.#logs++;

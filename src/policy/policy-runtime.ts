@@ -231,7 +231,7 @@ export class PolicyRuntime {
     const header = nextRollout(before, policy, account.serviceId, target, this.#options.clock.now());
     if (this.#ledger) this.#ledger.begin(header);
     else this.#ledger = new Ledger(header);
-    this.#file?.restart();
+    this.#file?.restart(this.#ledger);
     this.#roster = undefined;
     return true;
   }
@@ -304,8 +304,10 @@ export class PolicyRuntime {
     this.#wantsRoom = decision.post.length >= room;
     if (found.began) this.#announceRollout(ledger.header);
     this.#read(bound, ledger, decision);
-    const statusDelayMs = await this.#publisher.publish(policy, decision.status, decision.health);
-    return requeue(Math.min(decision.requeueAfterMs, statusDelayMs), decision.settled && statusDelayMs === Number.POSITIVE_INFINITY);
+    const { essentials, figures, health, requeueAfterMs, settled } = decision;
+    const statusDelayMs = await this.#publisher.publish(policy, essentials, figures, health);
+    // A run that ends leaves its last figures behind.
+    return requeue(Math.min(requeueAfterMs, statusDelayMs), settled && statusDelayMs === Number.POSITIVE_INFINITY);
   }
 
   #announceRollout({ rolloutId, target }: LedgerHeader): void {

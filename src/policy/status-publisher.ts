@@ -8,7 +8,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
-import { describeConditions, isoTime, stateWord } from './describe.ts';
+import { describeConditions, type Essentials, type Figures, isoTime, stateWord } from './describe.ts';
 import type { Health } from './health.ts';
 import type { PolicySettings } from './settings.ts';
 
@@ -34,15 +34,19 @@ export class StatusPublisher {
     return this.#written ? { ...policy, status: this.#written } : policy;
   }
 
-  /** Writes the status where it is due. Returns after how many ms a held back one is due; Infinity where none is. */
-  async publish(policy: CollectorVersionPolicy, status: CollectorVersionPolicyStatus, health: Health): Promise<number> {
+  /** Writes the status where it is due. Returns after how many ms to look again; Infinity where nothing is held back. */
+  async publish(
+    policy: CollectorVersionPolicy,
+    essentials: Essentials,
+    figures: () => Partial<Figures>,
+    health: Health,
+  ): Promise<number> {
     const { clock, settings } = this.#options;
     const before = this.#written ?? policy.status;
-    if (before && sameText(before, status)) return Number.POSITIVE_INFINITY;
-    const nowMs = clock.monotonic();
-    const dueMs = this.#writtenAtMs + settings.statusIntervalMs;
-    if (before && sameText(essence(before), essence(status)) && nowMs < dueMs) return dueMs - nowMs;
-    await this.#write(policy, status, before, health);
+    const waitMs = this.#writtenAtMs + settings.statusIntervalMs - clock.monotonic();
+    if (before && waitMs > 0 && sameText(verdicts(before), verdicts(essentials))) return waitMs;
+    const status = { ...essentials, ...figures() };
+    if (!before || !sameText(before, status)) await this.#write(policy, status, before, health);
     return Number.POSITIVE_INFINITY;
   }
 
@@ -51,14 +55,13 @@ export class StatusPublisher {
     const before = this.#written ?? policy.status;
     const { generation } = policy.metadata;
     const now = isoTime(this.#options.clock.now());
-    const status: CollectorVersionPolicyStatus = {
+    const essentials: Essentials = {
       ...before,
       observedGeneration: generation,
       ...(targetVersion === undefined ? {} : { targetVersion }),
-      summary: { ...before?.summary, state: stateWord(health) },
       conditions: describeConditions(before?.conditions, health, undefined, generation, now),
     };
-    return this.publish(policy, status, health);
+    return this.publish(policy, essentials, () => ({ summary: { ...before?.summary, state: stateWord(health) } }), health);
   }
 
   async #write(
@@ -86,13 +89,13 @@ export class StatusPublisher {
 }
 
 /** What is written at once: everything but figures, and the words that only repeat them. */
-function essence(status: CollectorVersionPolicyStatus): unknown {
+function verdicts(status: Essentials): unknown {
   const { observedGeneration, lastHandledReconcileAt, targetVersion, rollout, history, conditions } = status;
-  const verdicts = conditions?.map((condition) => {
+  const found = conditions?.map((condition) => {
     const { type, status, reason, observedGeneration } = condition;
     return { type, status, reason, observedGeneration };
   });
-  return { observedGeneration, lastHandledReconcileAt, targetVersion, rollout: rollout?.id, history, verdicts };
+  return { observedGeneration, lastHandledReconcileAt, targetVersion, rollout: rollout?.id, history, found };
 }
 
 function sameText(left: unknown, right: unknown): boolean {

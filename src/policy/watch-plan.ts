@@ -25,7 +25,7 @@ export interface WatchInput {
   /** Whether listings show who is at this version (U7). */
   readonly observes: (version: string) => boolean;
   readonly typicalMs: number | undefined;
-  /** Whether somebody waits for a place: then ended ones are looked for at once. */
+  /** Whether somebody waits for a place, or for the end: then ended ones are looked for sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
@@ -49,6 +49,9 @@ const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
+/** How long an ended attempt waits for others on its page, as a share of what an upgrade takes. */
+const waitShare = 1 / 3;
+const pressedWaitShare = 1 / 20;
 
 interface DuePage {
   due: number;
@@ -72,9 +75,12 @@ class PlanBuilder {
   readonly #unsampled: { readonly id: string; readonly sinceMs: number }[] = [];
   #sweepAfterMs: number | undefined;
   #nextMs = Number.POSITIVE_INFINITY;
+  readonly #waitMs: number;
 
   constructor(input: WatchInput) {
     this.#input = input;
+    const { typicalMs = unknownTypicalMs, pressed, settings } = input;
+    this.#waitMs = Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
   }
 
   consider(entry: Entry): void {
@@ -146,17 +152,17 @@ class PlanBuilder {
       onPage.due++;
       onPage.ids.push(id);
     } else {
-      if (dueMs <= nowMs + settings.pageWaitMs) onPage.soon++;
+      if (dueMs <= nowMs + this.#waitMs) onPage.soon++;
       this.#wake(dueMs);
     }
   }
 
-  /** A page is read when all on it that will be due soon are, when the oldest has waited enough, or when places are wanted. */
+  /** A page is read when all on it that will be due soon are, or when the oldest has waited enough. */
   #planPage(page: number, { due, soon, oldestDueMs, ids }: DuePage): void {
     if (due === 0) return;
-    const { nowMs, pressed, settings } = this.#input;
-    const readAtMs = soon === 0 ? nowMs : oldestDueMs + settings.pageWaitMs;
-    if (readAtMs > nowMs && !pressed) {
+    const { nowMs } = this.#input;
+    const readAtMs = soon === 0 ? nowMs : oldestDueMs + this.#waitMs;
+    if (readAtMs > nowMs) {
       this.#wake(readAtMs);
     } else if (due >= pageWorth || this.#pages.has(page)) {
       this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, nowMs));
