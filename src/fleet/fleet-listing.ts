@@ -7,28 +7,15 @@
  * The listing is asked for towards a build that nobody targets and nobody runs, so that it leaves nobody out and its pages
  * stay put while collectors are upgraded (U7, `view.ts`).
  *
- * Invariant: a row's `seenAtMs` is when the request that showed it was *sent*. A row goes only after two complete sweeps
- * without it, since absence from pages that shift proves nothing (U7).
+ * Invariant: at most one request of this loop is under way, and none while somebody else leads.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Build, Collector, UpgradeService } from '../service/upgrade-service.ts';
+import { FleetRows, type Row } from './fleet-rows.ts';
 import { PageSize } from './page-size.ts';
 import { chooseView, type View } from './view.ts';
-
-/** A collector as last seen. */
-export interface Row {
-  readonly collector: Collector;
-  /** When the request of the newest page that showed it was sent; monotonic milliseconds. */
-  readonly seenAtMs: number;
-  /** Place in the list of the newest sweep, from 0; -1 where it has none. */
-  readonly position: number;
-  /** The version that it showed before its present one, while we watched. */
-  readonly formerVersion: string | undefined;
-}
-
-type MutableRow = { -readonly [K in keyof Row]: Row[K] } & { missedSweeps: number };
 
 /** Why nothing new is being read, and until when. */
 export interface ListingProblem {
@@ -53,6 +40,8 @@ interface Sweep {
   offset: number;
   /** Which of the view's builds is being read. */
   build: number;
+  /** Whether nobody can run the view's build: it was chosen by a list that would have shown them. */
+  readonly proven: boolean;
 }
 
 const stalledRetryMs = 30_000;
@@ -61,15 +50,10 @@ const longestRetryMs = 60_000;
 
 export class FleetListing {
   readonly #options: FleetListingOptions;
-  readonly #rows = new Map<string, MutableRow>();
+  readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #listeners = new Set<() => void>();
   readonly #abort = new AbortController();
-  /** Ids whose rows came, changed or went, in order; readers keep their own place in it. */
-  #changes: string[] = [];
-  #changesBase = 0;
-  #orderRevision = 0;
-  #ids: string[] = [];
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
   #sweep: Sweep | undefined;
@@ -89,11 +73,7 @@ export class FleetListing {
   }
 
   row(id: string): Row | undefined {
-    return this.#rows.get(id);
-  }
-
-  rows(): IterableIterator<[string, Row]> {
-    return this.#rows.entries();
+    return this.rows.get(id);
   }
 
   /** Builds that the service offers (4.7), with when they were asked for; undefined before the first answer. */
@@ -127,23 +107,8 @@ export class FleetListing {
 
   /** The page that shows this collector, or undefined where its place is not known. */
   pageOf(id: string): number | undefined {
-    const position = this.#rows.get(id)?.position ?? -1;
+    const position = this.rows.get(id)?.position ?? -1;
     return position < 0 ? undefined : Math.floor(position / this.#pageSize.rows());
-  }
-
-  /** Grows whenever rows changed places. */
-  orderRevision(): number {
-    return this.#orderRevision;
-  }
-
-  /** The end of the log of changes: a place to read on from later. */
-  revision(): number {
-    return this.#changesBase + this.#changes.length;
-  }
-
-  /** Ids changed since that place, or undefined where the log no longer reaches back so far. */
-  changesSince(revision: number): readonly string[] | undefined {
-    return revision < this.#changesBase ? undefined : this.#changes.slice(revision - this.#changesBase);
   }
 
   /** Asks for a complete sweep whose requests are all sent at or after `sentAfterMs`. */
@@ -218,8 +183,8 @@ export class FleetListing {
     // Pages are few and somebody's slot depends on each; a sweep is long.
     const page = this.#wantPages.entries().next();
     if (!page.done) {
-      const [index, sentAfterMs] = page.value;
-      return () => this.#readPage(index, sentAfterMs);
+      const [index] = page.value;
+      return () => this.#readPage(index);
     }
     if (this.#sweep) {
       const sweep = this.#sweep;
@@ -255,8 +220,15 @@ export class FleetListing {
 
   #beginSweep(): void {
     this.#wantSweepAfter = undefined;
-    const view = chooseView(this.#builds?.list ?? [], this.#options.targeted(), this.#countVersions(), this.#view);
-    this.#sweep = { view, startedAtMs: this.#options.clock.monotonic(), seen: new Set(), offset: 0, build: 0 };
+    const view = chooseView(this.#builds?.list ?? [], this.#options.targeted(), this.rows.countVersions(), this.#view);
+    this.#sweep = {
+      view,
+      startedAtMs: this.#options.clock.monotonic(),
+      seen: new Set(),
+      offset: 0,
+      build: 0,
+      proven: false,
+    };
     this.#sweepRequests = 0;
   }
 
@@ -274,7 +246,7 @@ export class FleetListing {
     this.#sweepRequests++;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
     // Places count in the first build's list only; the others show who that one leaves out.
-    this.#takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
+    this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const collector of page) sweep.seen.add(collector.id);
     sweep.offset += page.length;
     if (!ended) return;
@@ -288,14 +260,8 @@ export class FleetListing {
     if (!view) return;
     this.#view = view;
     this.#sweep = undefined;
-    for (const [id, row] of this.#rows) {
-      if (sweep.seen.has(id)) row.missedSweeps = 0;
-      else if (++row.missedSweeps >= 2 || this.#completeSinceMs === undefined) {
-        this.#rows.delete(id);
-        this.#changes.push(id);
-      } else if (row.position >= 0) row.position = -1;
-    }
-    this.#trimChanges();
+    this.rows.endSweep(sweep.seen);
+    this.rows.trimChanges();
     this.#completeSinceMs = sweep.startedAtMs;
     this.#lastSweepMs = this.#options.clock.monotonic() - sweep.startedAtMs;
     this.#tell();
@@ -309,106 +275,38 @@ export class FleetListing {
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, startedAtMs } = sweep;
-    if (view.builds.length > 1) return view;
-    if (this.#completeSinceMs !== undefined && !this.#missedSince(sweep)) return view;
-    const counts = this.#countVersions();
+    if (view.builds.length > 1 || sweep.proven) return view;
+    if (this.#completeSinceMs !== undefined && !this.rows.missesAny(seen)) return view;
+    const counts = this.rows.countVersions();
     const other = view.alternative(counts);
     if (other) {
       const { value } = await this.#list(other.builds[0], seen.size, 1);
       this.#sweepRequests++;
       if (value.length === 0) return view;
-      this.#sweep = { view: other, startedAtMs, seen: new Set(), offset: 0, build: 0 };
+      this.#sweep = { view: other, startedAtMs, seen: new Set(), offset: 0, build: 0, proven: true };
       return undefined;
     }
     const wider = view.widened(counts);
     if (!wider) return view;
-    this.#sweep = { view: wider, startedAtMs, seen, offset: 0, build: 1 };
+    this.#sweep = { view: wider, startedAtMs, seen, offset: 0, build: 1, proven: false };
     return undefined;
   }
 
-  #missedSince(sweep: Sweep): boolean {
-    if (this.#rows.size === sweep.seen.size) return false;
-    for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !sweep.seen.has(id)) return true;
-    return false;
-  }
-
-  async #readPage(index: number, sentAfterMs: number): Promise<void> {
+  async #readPage(index: number): Promise<void> {
     const size = this.#pageSize.rows();
     const offset = index * size;
     const build = this.#view?.builds[0];
     const { value, sentAtMs } = await this.#list(build, offset, size);
-    if (this.#wantPages.get(index) === sentAfterMs) this.#wantPages.delete(index);
-    const shown = new Set(value.map((collector) => collector.id));
-    // Who should have been there and is not has moved: only a sweep finds its new place.
-    for (const id of this.#ids.slice(offset, offset + size)) {
-      const row = this.#rows.get(id);
-      if (row && row.position >= offset && row.position < offset + size && !shown.has(id)) row.position = -1;
-    }
-    this.#takePage(value, sentAtMs, offset);
-    this.#trimChanges();
+    if ((this.#wantPages.get(index) ?? 0) <= sentAtMs) this.#wantPages.delete(index);
+    this.rows.displace(offset, size, value);
+    this.rows.takePage(value, sentAtMs, offset);
+    this.rows.trimChanges();
     if (this.#wantPages.size === 0) this.#tell();
   }
 
   #list(toVersion: string | undefined, offset: number, limit: number) {
     const query = toVersion === undefined ? { offset, limit } : { toVersion, offset, limit };
     return this.#options.service.listCollectors(query, { signal: this.#abort.signal });
-  }
-
-  #takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): void {
-    let position = offset;
-    for (const collector of page) {
-      this.#take(collector, sentAtMs, position);
-      if (position !== undefined) position++;
-    }
-  }
-
-  #take(collector: Collector, sentAtMs: number, position: number | undefined): void {
-    const row = this.#rows.get(collector.id);
-    if (!row) {
-      this.#rows.set(collector.id, {
-        collector,
-        seenAtMs: sentAtMs,
-        position: position ?? -1,
-        formerVersion: undefined,
-        missedSweeps: 0,
-      });
-      this.#changes.push(collector.id);
-      this.#orderRevision++;
-      if (position !== undefined) this.#ids[position] = collector.id;
-      return;
-    }
-    if (sentAtMs < row.seenAtMs) return;
-    if (!sameCollector(row.collector, collector)) {
-      if (row.collector.collectorVersion !== collector.collectorVersion) {
-        row.formerVersion = row.collector.collectorVersion;
-      }
-      this.#changes.push(collector.id);
-    }
-    row.collector = collector;
-    row.seenAtMs = sentAtMs;
-    row.missedSweeps = 0;
-    if (position !== undefined && row.position !== position) {
-      row.position = position;
-      this.#orderRevision++;
-      this.#ids[position] = collector.id;
-    }
-  }
-
-  #countVersions(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>();
-    for (const { collector } of this.#rows.values()) {
-      const version = collector.collectorVersion;
-      if (version) counts.set(version, (counts.get(version) ?? 0) + 1);
-    }
-    return counts;
-  }
-
-  #trimChanges(): void {
-    const most = Math.max(4_096, 2 * this.#rows.size);
-    if (this.#changes.length <= most) return;
-    const dropped = this.#changes.length - (most >> 1);
-    this.#changes = this.#changes.slice(dropped);
-    this.#changesBase += dropped;
   }
 }
 
@@ -423,21 +321,4 @@ function retryDelayMs(error: LogfleetError, failures: number): number {
     case 'bug':
       return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures, 10));
   }
-}
-
-/** Whether nothing changed that a policy looks at. A newer sign of life alone is no change. */
-function sameCollector(left: Collector, right: Collector): boolean {
-  return (
-    left.collectorVersion === right.collectorVersion &&
-    left.alive === right.alive &&
-    left.name === right.name &&
-    left.collectorType === right.collectorType &&
-    left.osName === right.osName &&
-    left.osVersion === right.osVersion &&
-    left.osArch === right.osArch &&
-    left.timeZone === right.timeZone &&
-    left.hostName === right.hostName &&
-    left.ephemeral === right.ephemeral &&
-    left.sourceSyncMode === right.sourceSyncMode
-  );
 }

@@ -19,7 +19,10 @@ export interface FleetsOptions {
 
 export class Fleets {
   readonly #options: FleetsOptions;
-  readonly #listings = new Map<string, { readonly account: Account; readonly listing: FleetListing; readonly users: Set<string> }>();
+  readonly #listings = new Map<
+    string,
+    { readonly account: Account; readonly listing: FleetListing; readonly users: Set<string> }
+  >();
   /** Kept for as long as we lead: what is in flight must be known however often a policy is made again. */
   readonly #ownerships = new Map<string, Ownership>();
 

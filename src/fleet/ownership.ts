@@ -133,7 +133,8 @@ export class Ownership {
   /** Versions that some policy of this service brings its collectors to. */
   targeted(): ReadonlySet<string> {
     const versions = new Set<string>();
-    for (const { targetVersion } of this.#claimants.values()) if (targetVersion !== undefined) versions.add(targetVersion);
+    for (const { targetVersion } of this.#claimants.values())
+      if (targetVersion !== undefined) versions.add(targetVersion);
     return versions;
   }
 

@@ -10,7 +10,7 @@
  *
  * It leaves to others: whether a probe or a retry may be posted now (`admission.ts`), and what to read next (`watch-plan.ts`).
  */
-import type { Row } from '../fleet/fleet-listing.ts';
+import type { Row } from '../fleet/fleet-rows.ts';
 import type { UpgradeTask } from '../service/upgrade-service.ts';
 import type { Attempt, Ending, EndingKind, Entry } from './ledger.ts';
 import type { PolicySettings } from './settings.ts';
@@ -44,7 +44,12 @@ export interface Moment {
 }
 
 /** The entry after this evidence; the same object when nothing changed, undefined when nothing is left to remember. */
-export function settleEntry(entry: Entry, evidence: Evidence, now: Moment, settings: PolicySettings): Entry | undefined {
+export function settleEntry(
+  entry: Entry,
+  evidence: Evidence,
+  now: Moment,
+  settings: PolicySettings,
+): Entry | undefined {
   const { open } = entry;
   if (!open) return entry;
   switch (open.state) {

@@ -25,6 +25,7 @@ import {
 import { Draft } from './draft.ts';
 import { type Health, healthOf, outstanding } from './health.ts';
 import type { Entry, EntryChange, Ledger, LedgerHeader, RolloutHistory } from './ledger.ts';
+import { withHistory } from './rollout.ts';
 import type { Counts, Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
 import type { Look } from './upgrade-duration.ts';
@@ -127,7 +128,9 @@ export function decide(input: DecideInput): Decision {
 /** Why nothing new may start, for people; undefined when it may. */
 export function pausedByOf(policy: CollectorVersionPolicy): string | undefined {
   if (policy.spec.paused) return 'spec.paused';
-  return policy.metadata.annotations[annotations.paused] === 'true' ? `the annotation ${annotations.paused}` : undefined;
+  return policy.metadata.annotations[annotations.paused] === 'true'
+    ? `the annotation ${annotations.paused}`
+    : undefined;
 }
 
 function maySpend({ policy, observation }: DecideInput): boolean {
@@ -152,7 +155,14 @@ function settleAll({ ledger, observation, now, settings }: DecideInput, draft: D
     const row = listing.row(collectorId);
     const task = tasks.get(collectorId);
     const observable = listing.observes(open.toVersion);
-    const evidence = { row, posted: posted.get(collectorId), task, flying: flying.has(collectorId), observable, sweptSinceMs };
+    const evidence = {
+      row,
+      posted: posted.get(collectorId),
+      task,
+      flying: flying.has(collectorId),
+      observable,
+      sweptSinceMs,
+    };
     const settled = settleEntry(entry, evidence, now, settings);
     const look = lookAt(entry, settled, row?.seenAtMs, task ? now.monotonicMs : undefined, reads.get(collectorId));
     if (look) looks.push(look);
@@ -227,7 +237,7 @@ function planReads(input: DecideInput, draft: Draft, admission: Admission): Watc
 function dueSweepMs(input: DecideInput, draft: Draft, wantedAfterMs: number | undefined): number | undefined {
   const { now, observation } = input;
   const resyncMs = nextSweepMs(input, draft);
-  if (resyncMs <= now.monotonicMs) return now.monotonicMs;
+  if (resyncMs <= now.monotonicMs) return resyncMs;
   const completeSinceMs = observation.listing.completeSinceMs() ?? 0;
   const soonestMs = completeSinceMs + sweepShareAtRest * observation.listing.sweepCost().durationMs;
   return wantedAfterMs !== undefined && soonestMs <= now.monotonicMs ? wantedAfterMs : undefined;
@@ -253,7 +263,9 @@ function waitingFor({ observation, now }: DecideInput, admission: Admission, dra
   if (pending > 0 || admission.post.length > 0) {
     return admission.pressed ? `a place: strategy.maxInProgress allows no more than ${inProgress} at once` : undefined;
   }
-  const until = Number.isFinite(admission.nextMs) ? ` until ${isoTime(now.wallMs + admission.nextMs - now.monotonicMs)}` : '';
+  const until = Number.isFinite(admission.nextMs)
+    ? ` until ${isoTime(now.wallMs + admission.nextMs - now.monotonicMs)}`
+    : '';
   if (retrying > 0) return `the back-off of ${retrying} failed ones${until}`;
   if (drifting > 0) return `a second look at ${drifting} that left the target${until}`;
   return undefined;
@@ -277,10 +289,13 @@ function nextHeader(
     updated: counts.updated,
     failed: counts.failed,
   };
-  return { ...header, attempts: admission.attempts, completedAtMs: now.wallMs, history: [ended, ...header.history].slice(0, maxHistory) };
+  return {
+    ...header,
+    attempts: admission.attempts,
+    completedAtMs: now.wallMs,
+    history: withHistory(header.history, ended),
+  };
 }
-
-export const maxHistory = 10;
 
 function describeEssentials(
   { policy, observation, now }: DecideInput,
@@ -309,7 +324,13 @@ function describeEssentials(
       updated: one.updated,
       failed: one.failed,
     })),
-    conditions: describeConditions(policy.status?.conditions, health, observation.overlap, generation, isoTime(now.wallMs)),
+    conditions: describeConditions(
+      policy.status?.conditions,
+      health,
+      observation.overlap,
+      generation,
+      isoTime(now.wallMs),
+    ),
   };
 }
 

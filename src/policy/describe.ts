@@ -2,7 +2,7 @@
  * Renders what is known into the status of a policy: bounded samples and counts, conditions in the kstatus style.
  * Reads everything, decides nothing.
  */
-import { removeCondition, reasons, setCondition } from '../api/conditions.ts';
+import { reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type {
   CollectorCounts,
   CollectorVersionPolicyStatus,
@@ -11,6 +11,7 @@ import type {
   TaskSample,
   VersionCount,
 } from '../api/generated/collector-version-policy.ts';
+import type { Ownership } from '../fleet/ownership.ts';
 import type { Draft } from './draft.ts';
 import { counted, type Health, outstanding } from './health.ts';
 import type { Attempt, Ending, Entry, Ledger, LedgerHeader } from './ledger.ts';
@@ -144,7 +145,8 @@ function describeFailures(roster: Roster, draft: Draft): readonly ReasonCount[] 
   for (const standing of ['failed', 'retrying'] as const) {
     for (const id of roster.members(standing)) {
       const ending = draft.entry(id)?.ending;
-      if (ending && draft.standing(id) === standing) groups.add(ending.message || 'no reason given', nameOf(id, roster));
+      if (ending && draft.standing(id) === standing)
+        groups.add(ending.message || 'no reason given', nameOf(id, roster));
     }
   }
   return groups.list();
@@ -156,7 +158,8 @@ function describeSkipped(roster: Roster, draft: Draft): readonly ReasonCount[] {
     const entry = draft.entry(id);
     const reason = roster.skipReason(id, entry);
     if (reason === undefined) continue;
-    const told = reason === 'RefusedByService' && entry?.ending?.message ? `${reason}: ${entry.ending.message}` : reason;
+    const told =
+      reason === 'RefusedByService' && entry?.ending?.message ? `${reason}: ${entry.ending.message}` : reason;
     groups.add(told, nameOf(id, roster));
   }
   return groups.list();
@@ -215,7 +218,8 @@ export function estimateCompletionMs(
   wallMs: number,
 ): number | undefined {
   const elapsedMs = wallMs - header.startedAtMs;
-  if (header.completedAtMs !== undefined || typicalMs === undefined || header.attempts === 0 || elapsedMs <= 0) return undefined;
+  if (header.completedAtMs !== undefined || typicalMs === undefined || header.attempts === 0 || elapsedMs <= 0)
+    return undefined;
   if (outstanding(counts) === 0) return undefined;
   const waiting = counts.pending + counts.retrying + counts.drifting;
   return wallMs + (waiting * elapsedMs) / header.attempts + typicalMs;
@@ -227,6 +231,20 @@ export interface Overlap {
   readonly collectors: number;
 }
 
+/** Whose the selected collectors are that belong to other policies; undefined where there are none. */
+export function findOverlap(roster: Roster, ownership: Ownership): Overlap | undefined {
+  const foreign = roster.members('foreign');
+  if (foreign.size === 0) return undefined;
+  const winners = new Map<string, number>();
+  for (const id of foreign) {
+    const owner = ownership.owner(id);
+    const name = owner ? `${owner.namespace}/${owner.name}` : 'another';
+    winners.set(name, (winners.get(name) ?? 0) + 1);
+  }
+  const [winner] = [...winners].sort((left, right) => right[1] - left[1])[0] as [string, number];
+  return { winner, collectors: foreign.size };
+}
+
 export function describeConditions(
   before: readonly Condition[] | undefined,
   health: Health,
@@ -235,7 +253,11 @@ export function describeConditions(
   nowIso: string,
 ): readonly Condition[] {
   const { reason, message } = health;
-  let conditions = setCondition(before, { type: 'Ready', status: health.ready, reason, message, observedGeneration }, nowIso);
+  let conditions = setCondition(
+    before,
+    { type: 'Ready', status: health.ready, reason, message, observedGeneration },
+    nowIso,
+  );
   for (const [type, on] of [
     ['Reconciling', health.reconciling],
     ['Stalled', health.stalled],

@@ -2,8 +2,9 @@
  * The answer to "how is it, and why is nothing happening?": one verdict for the conditions, found by a chain of checks, of
  * which the first that has something to say decides. The order of the chain is the whole of the precedence.
  */
-import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
+
 import { reasons } from '../api/conditions.ts';
+import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { Counts } from './roster.ts';
 
@@ -60,7 +61,12 @@ function paused({ pausedBy, fleet }: HealthInput): Health | undefined {
   if (pausedBy === undefined) return undefined;
   const running = fleet?.counts.inProgress ?? 0;
   const rest = running > 0 ? ` ${count(running, 'upgrade')} that began before will end.` : '';
-  return { ...quiet, ready: 'Unknown', reason: reasons.paused, message: `Paused by ${pausedBy}: nothing new is started.${rest}` };
+  return {
+    ...quiet,
+    ready: 'Unknown',
+    reason: reasons.paused,
+    message: `Paused by ${pausedBy}: nothing new is started.${rest}`,
+  };
 }
 
 function stalledByProblem({ problem }: HealthInput): Health | undefined {
@@ -77,18 +83,22 @@ function waitingForService({ problem }: HealthInput): Health | undefined {
 }
 
 function nothingKnown({ fleet }: HealthInput): Health | undefined {
-  return fleet ? undefined : { ...atWork, reason: reasons.progressing, message: 'Reading the builds and the collectors of the service.' };
+  return fleet
+    ? undefined
+    : { ...atWork, reason: reasons.progressing, message: 'Reading the builds and the collectors of the service.' };
 }
 
 function nothingMatched({ fleet }: HealthInput): Health | undefined {
   if (!fleet || fleet.matched > 0) return undefined;
-  const message = 'The selector matches no collector of the service. Change spec.selector or spec.exclude, or install a collector that they match.';
+  const message =
+    'The selector matches no collector of the service. Change spec.selector or spec.exclude, or install a collector that they match.';
   return { ...stalled, reason: reasons.noCollectorsMatched, message };
 }
 
 function ledgerFull(input: HealthInput): Health | undefined {
   if (!input.ledgerFull) return undefined;
-  const message = 'The ledger of upgrade attempts is full: nothing more is started. Split the policy by its selector into several.';
+  const message =
+    'The ledger of upgrade attempts is full: nothing more is started. Split the policy by its selector into several.';
   return { ...stalled, reason: reasons.ledgerFull, message };
 }
 

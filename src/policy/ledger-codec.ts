@@ -15,7 +15,9 @@ const endingKinds = ['updated', 'failed', 'timedOut', 'refused', 'offline', 'inv
 const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
 // The compiler refuses a kind or state that the lists leave out.
-type Missing = Exclude<EndingKind, (typeof endingKinds)[number]> | Exclude<AttemptState, (typeof attemptStates)[number]>;
+type Missing =
+  | Exclude<EndingKind, (typeof endingKinds)[number]>
+  | Exclude<AttemptState, (typeof attemptStates)[number]>;
 const nothingMissing: Missing extends never ? true : never = true;
 void nothingMissing;
 
@@ -100,7 +102,8 @@ function parse<T extends { readonly format: number }>(text: string): T {
   } catch (cause) {
     throw unreadable('it is no JSON', cause);
   }
-  if (parsed?.format !== formatVersion) throw unreadable(`its format is ${parsed?.format}, this version reads ${formatVersion}`);
+  if (parsed?.format !== formatVersion)
+    throw unreadable(`its format is ${parsed?.format}, this version reads ${formatVersion}`);
   return parsed;
 }
 

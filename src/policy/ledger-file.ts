@@ -6,7 +6,7 @@
  * shard that nobody reads, and its lines still in the head.
  */
 import { type LedgerStore, maxShardBytes, type OwnerRef } from '../host/host.ts';
-import { type EntryChange, type Entry, Ledger, type LedgerHeader } from './ledger.ts';
+import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
 import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from './ledger-codec.ts';
 
 /** From this size on, what has ended moves to a log shard; a quarter of a shard is left for it. */

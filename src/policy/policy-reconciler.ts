@@ -50,11 +50,11 @@ export class PolicyReconciler implements Reconciler {
       active: () => host.leadership.isLeader(),
       onOwnersChanged: ({ namespace, name }) => options.enqueue({ namespace, name }),
     });
-    this.#collectors = metrics.gauge(
-      'logfleet_policy_collectors',
-      'Collectors of a policy by where they stand.',
-      ['namespace', 'policy', 'state'],
-    );
+    this.#collectors = metrics.gauge('logfleet_policy_collectors', 'Collectors of a policy by where they stand.', [
+      'namespace',
+      'policy',
+      'state',
+    ]);
   }
 
   async reconcile(key: ResourceKey): Promise<Result> {

@@ -5,9 +5,8 @@
  *
  * Order of an application: ledger, then POSTs and reads, then status. A POST is never sent before its attempt is durable (U2).
  */
-import type { Account, Accounts } from '../account/accounts.ts';
+import type { Accounts } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
-import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { parseDuration } from '../base/duration.ts';
@@ -18,16 +17,17 @@ import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { Fleets } from '../fleet/fleets.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { Host, OwnerRef, ResourceKey } from '../host/host.ts';
-import { ServiceError } from '../service/service-error.ts';
 import { adoptFromStatus } from './adoption.ts';
-import { type Decision, decide, maxHistory, pausedByOf } from './decide.ts';
-import type { Overlap } from './describe.ts';
+import { type Decision, decide, pausedByOf } from './decide.ts';
+import { findOverlap } from './describe.ts';
 import { type Health, healthOf } from './health.ts';
 import type { Entry, EntryChange, LedgerHeader } from './ledger.ts';
 import { Ledger } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
 import { Posting } from './posting.ts';
+import { nextRollout } from './rollout.ts';
 import { Roster, sameSelection } from './roster.ts';
+import { type Bound, ServiceBinding, stallHoldMs } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
 import { StatusPublisher } from './status-publisher.ts';
 import { resolveTarget } from './target.ts';
@@ -48,24 +48,8 @@ export interface PolicyRuntimeOptions {
   readonly onClaimed: () => void;
 }
 
-/** A failure that is not about one collector, and until when nothing new is tried because of it. */
-interface Hold {
-  readonly error: LogfleetError;
-  readonly untilMs: number;
-}
-
-const stallHoldMs = 30_000;
-const firstHoldMs = 1_000;
-const longestHoldMs = 60_000;
 /** Outcomes are written down together, unless something waits for them. */
 const outcomeDelayMs = 1_000;
-
-interface Bound {
-  readonly account: Account;
-  readonly listing: FleetListing;
-  readonly ownership: Ownership;
-  readonly unsubscribe: () => void;
-}
 
 export class PolicyRuntime {
   readonly key: ResourceKey;
@@ -77,14 +61,14 @@ export class PolicyRuntime {
   readonly #posting: Posting;
   readonly #tasks: TaskReadings;
   readonly #publisher: StatusPublisher;
-  #bound: Bound | undefined;
+  readonly #binding: ServiceBinding;
   #file: LedgerFile | undefined;
   #ledger: Ledger | undefined;
-  #roster: { readonly roster: Roster; readonly spec: CollectorVersionPolicy['spec']; readonly target: string } | undefined;
+  #roster:
+    | { readonly roster: Roster; readonly spec: CollectorVersionPolicy['spec']; readonly target: string }
+    | undefined;
   /** The generation of the last decision: a newer one withdraws what was written ahead for it (U2). */
   #decidedGeneration = 0;
-  #hold: Hold | undefined;
-  #holds = 0;
   #handledRequest: string | undefined;
   #newsTimer: Timer | undefined;
   /** The last batch was as large as it could be: there may be more to post. */
@@ -100,7 +84,10 @@ export class PolicyRuntime {
     this.#options = options;
     this.#owner = { ...this.key, kind: 'CollectorVersionPolicy', uid };
     const { clock, settings, host } = options;
-    const onProblem = (error: LogfleetError) => this.#holdFor(error);
+    this.#binding = new ServiceBinding({ ...options, policy: uid, onNews: () => this.#enqueue() });
+    const onProblem = (error: LogfleetError) => {
+      if (!this.#closed) this.#binding.holdFor(error);
+    };
     this.#posting = new Posting({
       clock,
       settings,
@@ -108,6 +95,7 @@ export class PolicyRuntime {
       onNews: () => this.#news(),
       onRoom: () => this.#room(),
       onProblem,
+      onAccepted: () => this.#binding.succeeded(),
     });
     this.#tasks = new TaskReadings({ clock, onNews: () => this.#news(), onProblem });
     this.#publisher = new StatusPublisher({ host, clock, settings, owner: this.#owner });
@@ -115,13 +103,19 @@ export class PolicyRuntime {
   }
 
   async reconcile(policy: CollectorVersionPolicy): Promise<Result> {
-    const bound = await this.#bind(policy);
+    const before = this.#binding.bound;
+    const secret = { namespace: this.key.namespace, name: policy.spec.credentialsSecretRef.name };
+    const bound = await this.#binding.bind(secret);
     if (bound instanceof LogfleetError) {
       this.#options.onClaimed();
-      return this.#reportProblem(policy, bound);
+      const targetVersion = policy.spec.target.version;
+      return this.#report(policy, { problem: bound, notOffered: undefined, targetVersion });
     }
+    if (bound !== before) this.#roster = undefined;
+    // Ids of another service are void (U1).
+    if (this.#ledger && this.#ledger.header.service !== bound.account.serviceId) this.#ledger = undefined;
     this.#refresh(policy, bound.listing);
-    const problem = this.#problem(bound);
+    const problem = this.#binding.problem();
     const builds = bound.listing.builds();
     const verdict = builds && resolveTarget(policy.spec.target, builds.list);
     this.#introduce(policy, bound, verdict?.kind === 'offered' ? verdict.version : policy.spec.target.version);
@@ -149,46 +143,17 @@ export class PolicyRuntime {
     this.#posting.close();
     this.#tasks.close();
     this.#newsTimer?.cancel();
-    this.#unbind();
+    this.#binding.close();
   }
 
   /** The resource is gone: its collectors are free for others, once what is in flight has ended. */
   retire(): void {
-    this.#bound?.ownership.retire(this.uid);
+    this.#binding.retire();
     this.close();
   }
 
-  async #bind(policy: CollectorVersionPolicy): Promise<Bound | LogfleetError> {
-    const { accounts, fleets } = this.#options;
-    let account: Account;
-    try {
-      account = await accounts.resolve(this.#secretKey(policy));
-    } catch (error) {
-      if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
-      throw error;
-    }
-    if (this.#bound?.account === account) return this.#bound;
-    if (this.#bound && this.#bound.account.serviceId !== account.serviceId) {
-      this.#bound.ownership.retire(this.uid);
-      this.#ledger = undefined;
-    }
-    this.#unbind();
-    this.#roster = undefined;
-    const listing = fleets.use(account, this.uid);
-    const unsubscribe = listing.subscribe(() => this.#options.enqueue(this.key));
-    this.#bound = { account, listing, ownership: fleets.ownership(account.serviceId), unsubscribe };
-    return this.#bound;
-  }
-
-  #unbind(): void {
-    if (!this.#bound) return;
-    this.#bound.unsubscribe();
-    this.#options.fleets.release(this.#bound.account, this.uid);
-    this.#bound = undefined;
-  }
-
-  #secretKey(policy: CollectorVersionPolicy): ResourceKey {
-    return { namespace: policy.metadata.namespace, name: policy.spec.credentialsSecretRef.name };
+  #enqueue(): void {
+    if (!this.#closed) this.#options.enqueue(this.key);
   }
 
   /** Asks for builds and fleet where they are older than the policy wants them, or a person wants them now. */
@@ -208,7 +173,15 @@ export class PolicyRuntime {
   #introduce(policy: CollectorVersionPolicy, { ownership }: Bound, targetVersion: string | undefined): void {
     const { uid, namespace, name, creationTimestamp } = policy.metadata;
     const { priority, mode } = policy.spec;
-    ownership.introduce({ uid, namespace, name, priority, creationTimestamp, enforcing: mode === 'Enforce', targetVersion });
+    ownership.introduce({
+      uid,
+      namespace,
+      name,
+      priority,
+      creationTimestamp,
+      enforcing: mode === 'Enforce',
+      targetVersion,
+    });
   }
 
   async #load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<void> {
@@ -228,7 +201,7 @@ export class PolicyRuntime {
   #beginRollout(policy: CollectorVersionPolicy, { account }: Bound, target: string): boolean {
     const before = this.#ledger?.header;
     if (before && before.target === target) return false;
-    const header = nextRollout(before, policy, account.serviceId, target, this.#options.clock.now());
+    const header = nextRollout(before, policy.status, account.serviceId, target, this.#options.clock.now());
     if (this.#ledger) this.#ledger.begin(header);
     else this.#ledger = new Ledger(header);
     this.#file?.restart(this.#ledger);
@@ -265,7 +238,11 @@ export class PolicyRuntime {
     policy: CollectorVersionPolicy,
     bound: Bound,
     roster: Roster,
-    found: { readonly began: boolean; readonly notOffered: string | undefined; readonly problem: LogfleetError | undefined },
+    found: {
+      readonly began: boolean;
+      readonly notOffered: string | undefined;
+      readonly problem: LogfleetError | undefined;
+    },
   ): Promise<Result> {
     const { clock, settings, heldBy } = this.#options;
     const ledger = this.#ledger as Ledger;
@@ -284,11 +261,11 @@ export class PolicyRuntime {
         reads: this.#tasks.reads,
         flying: new Set(this.#posting.flying),
         room,
-        heldBy: heldBy(),
+        heldBy: heldBy() ?? this.#binding.heldBy(),
         problem: found.problem,
         ledgerFull: this.#file?.full ?? false,
         typicalMs: this.#duration.typicalMs,
-        overlap: overlapOf(roster, bound.ownership),
+        overlap: findOverlap(roster, bound.ownership),
       },
       now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },
       settings,
@@ -307,7 +284,8 @@ export class PolicyRuntime {
     const { essentials, figures, health, requeueAfterMs, settled } = decision;
     const statusDelayMs = await this.#publisher.publish(policy, essentials, figures, health);
     // A run that ends leaves its last figures behind.
-    return requeue(Math.min(requeueAfterMs, statusDelayMs), settled && statusDelayMs === Number.POSITIVE_INFINITY);
+    const delayMs = Math.min(requeueAfterMs, statusDelayMs, this.#binding.heldForMs());
+    return requeue(delayMs, settled && statusDelayMs === Number.POSITIVE_INFINITY);
   }
 
   #announceRollout({ rolloutId, target }: LedgerHeader): void {
@@ -367,39 +345,8 @@ export class PolicyRuntime {
       open !== undefined &&
       open.toVersion === this.#ledger?.header.target &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      this.#bound?.ownership.owner(collectorId)?.uid === this.uid
+      this.#binding.bound?.ownership.owner(collectorId)?.uid === this.uid
     );
-  }
-
-  #problem({ account, listing }: Bound): LogfleetError | undefined {
-    const nowMs = this.#options.clock.monotonic();
-    const failed = listing.problem()?.error;
-    if (failed) this.#noteRefusal(failed, account);
-    if (this.#hold && nowMs >= this.#hold.untilMs) this.#hold = undefined;
-    return failed ?? this.#hold?.error;
-  }
-
-  /** Something other than a collector refused or failed: nothing new until it had time to pass. */
-  #holdFor(error: LogfleetError): void {
-    if (this.#closed) return;
-    const nowMs = this.#options.clock.monotonic();
-    if (this.#bound) this.#noteRefusal(error, this.#bound.account);
-    if (this.#hold && nowMs < this.#hold.untilMs) return;
-    const delayMs = holdMs(error, this.#holds++);
-    this.#hold = { error, untilMs: nowMs + delayMs };
-    this.#options.log.warn('the service cannot be used', { error, retryInMs: delayMs });
-    this.#options.enqueue(this.key);
-  }
-
-  #noteRefusal(error: LogfleetError, account: Account): void {
-    const policy = this.#options.host.resources('CollectorVersionPolicy').get(this.key);
-    if (policy && error instanceof ServiceError && error.status === 401) {
-      this.#options.accounts.unauthorized(this.#secretKey(policy), account);
-    }
-  }
-
-  async #reportProblem(policy: CollectorVersionPolicy, problem: LogfleetError): Promise<Result> {
-    return this.#report(policy, { problem, notOffered: undefined, targetVersion: policy.spec.target.version });
   }
 
   /** A status without figures: the fleet is not known, or cannot be reached. What was known before stays. */
@@ -425,9 +372,9 @@ export class PolicyRuntime {
 
   /** More may be written ahead, which somebody waits for. */
   #room(): void {
-    if (this.#closed || !this.#wantsRoom) return;
+    if (!this.#wantsRoom) return;
     this.#wantsRoom = false;
-    this.#options.enqueue(this.key);
+    this.#enqueue();
   }
 
   /** Something was learnt: decide soon, and about all that comes in meanwhile at once. */
@@ -435,73 +382,8 @@ export class PolicyRuntime {
     if (this.#closed) return;
     this.#newsTimer ??= this.#options.clock.after(outcomeDelayMs, () => {
       this.#newsTimer = undefined;
-      this.#options.enqueue(this.key);
+      this.#enqueue();
     });
-  }
-}
-
-function nextRollout(
-  before: LedgerHeader | undefined,
-  policy: CollectorVersionPolicy,
-  service: string,
-  target: string,
-  wallMs: number,
-): LedgerHeader {
-  const number = (before?.rolloutNumber ?? rolloutNumberOf(policy.status)) + 1;
-  const superseded =
-    before && before.completedAtMs === undefined
-      ? [
-          {
-            id: before.rolloutId,
-            targetVersion: before.target,
-            startedAtMs: before.startedAtMs,
-            endedAtMs: wallMs,
-            outcome: 'Superseded' as const,
-            updated: policy.status?.collectors?.updated ?? 0,
-            failed: policy.status?.collectors?.failed ?? 0,
-          },
-        ]
-      : [];
-  return {
-    service,
-    rolloutId: `${number}-${target}`,
-    rolloutNumber: number,
-    target,
-    startedAtMs: wallMs,
-    completedAtMs: undefined,
-    attempts: before?.attempts ?? 0,
-    history: [...superseded, ...(before?.history ?? [])].slice(0, maxHistory),
-  };
-}
-
-/** Rollouts are counted on from what status shows where the ledger was lost, so that no id is used twice. */
-function rolloutNumberOf(status: CollectorVersionPolicyStatus | undefined): number {
-  return Number.parseInt(status?.rollout?.id ?? '0', 10) || 0;
-}
-
-function overlapOf(roster: Roster, ownership: Ownership): Overlap | undefined {
-  const foreign = roster.members('foreign');
-  if (foreign.size === 0) return undefined;
-  const winners = new Map<string, number>();
-  for (const id of foreign) {
-    const owner = ownership.owner(id);
-    const name = owner ? `${owner.namespace}/${owner.name}` : 'another';
-    winners.set(name, (winners.get(name) ?? 0) + 1);
-  }
-  const [winner] = [...winners].sort((left, right) => right[1] - left[1])[0] as [string, number];
-  return { winner, collectors: foreign.size };
-}
-
-function holdMs(error: LogfleetError, holds: number): number {
-  switch (error.handling.kind) {
-    case 'retryAfter':
-      return error.handling.delayMs;
-    case 'stall':
-      return stallHoldMs;
-    case 'backoff':
-    case 'wait':
-    case 'bug':
-      return Math.min(longestHoldMs, firstHoldMs * 2 ** Math.min(holds, 6));
   }
 }
 
@@ -512,6 +394,7 @@ function recheckMs(health: Health, problem: LogfleetError | undefined): number {
 }
 
 function requeue(delayMs: number, settled: boolean): Result {
-  if (delayMs === Number.POSITIVE_INFINITY) return settled ? { kind: 'settled' } : { kind: 'requeueAfter', delayMs: stallHoldMs, settled };
+  if (delayMs === Number.POSITIVE_INFINITY)
+    return settled ? { kind: 'settled' } : { kind: 'requeueAfter', delayMs: stallHoldMs, settled };
   return { kind: 'requeueAfter', delayMs, settled };
 }

@@ -21,8 +21,9 @@ export interface PostingOptions {
   readonly onNews: () => void;
   /** `room()` is more than nothing. */
   readonly onRoom: () => void;
-  /** A POST failed for a reason that is not about its collector. */
+  /** A POST failed for a reason that is not about its collector: nothing more should be tried for a while. */
   readonly onProblem: (error: LogfleetError) => void;
+  readonly onAccepted: () => void;
 }
 
 export class Posting {
@@ -92,6 +93,7 @@ export class Posting {
         { beforeSend, signal: AbortSignal.any([this.#abort.signal, expiry.signal]) },
       );
       outcome = { kind: 'accepted', taskId: value.taskId };
+      this.#options.onAccepted();
     } catch (thrown) {
       const expired = !sent && expiry.signal.aborted;
       outcome = expired ? { kind: 'notSent' } : this.#classify(asLogfleetError(thrown), sent);
@@ -106,13 +108,14 @@ export class Posting {
 
   #classify(error: LogfleetError, sent: boolean): PostOutcome {
     if (error.code === withdrawnCode) return { kind: 'notSent' };
-    if (!(error instanceof ServiceError)) return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
-    if (error.effect === 'unknown') return { kind: 'unknown', message: error.message };
-    if (error.status === 400) {
+    if (!(error instanceof ServiceError))
+      return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
+    if (error.effect === 'none' && error.status === 400) {
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
+    // A service that answers nobody would leave the whole fleet with unknown outcomes.
     this.#options.onProblem(error);
-    return { kind: 'notSent' };
+    return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }
 
   /** One is no longer waiting. In time: the batch may grow again; too late: it was too large. */

@@ -6,7 +6,8 @@
  */
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
-import type { FleetListing, Row } from '../fleet/fleet-listing.ts';
+import type { FleetListing } from '../fleet/fleet-listing.ts';
+import type { Row } from '../fleet/fleet-rows.ts';
 import type { Flight, Ownership } from '../fleet/ownership.ts';
 import type { Entry, Ledger } from './ledger.ts';
 import { compileSelection, type Matcher } from './selector.ts';
@@ -98,20 +99,20 @@ export class Roster {
   /** Brings the roster up to what listing and ownership say now. */
   sync(): void {
     const { listing, ownership, policy, ledger } = this.#options;
-    const changed = this.#revision < 0 ? undefined : listing.changesSince(this.#revision);
-    this.#revision = listing.revision();
+    const changed = this.#revision < 0 ? undefined : listing.rows.changesSince(this.#revision);
+    this.#revision = listing.rows.revision;
     if (changed) {
       for (const id of changed) this.place(id);
       // A newer sign of life is no change of a row, and still the end of being offline.
       for (const id of [...this.#listed.offline]) this.place(id);
     } else {
-      for (const [id] of listing.rows()) this.place(id);
+      for (const [id] of listing.rows.entries()) this.place(id);
       for (const { collectorId } of ledger.entries()) this.place(collectorId);
       for (const id of [...this.#members.keys()]) this.place(id);
     }
     for (const id of ownership.takeChanged(policy)) this.place(id);
-    if (listing.orderRevision() !== this.#orderRevision) {
-      this.#orderRevision = listing.orderRevision();
+    if (listing.rows.orderRevision !== this.#orderRevision) {
+      this.#orderRevision = listing.rows.orderRevision;
       this.#orderStale = true;
     }
   }

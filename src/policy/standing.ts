@@ -3,7 +3,7 @@
  * come together. Each collector has exactly one standing; the counts in status are counts of these.
  */
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
-import type { Row } from '../fleet/fleet-listing.ts';
+import type { Row } from '../fleet/fleet-rows.ts';
 import type { Ending, Entry } from './ledger.ts';
 import type { PolicySettings } from './settings.ts';
 

@@ -51,7 +51,11 @@ export class StatusPublisher {
   }
 
   /** Writes the verdict on health alone, and leaves the figures as they were. */
-  async publishHealth(policy: CollectorVersionPolicy, health: Health, targetVersion: string | undefined): Promise<number> {
+  async publishHealth(
+    policy: CollectorVersionPolicy,
+    health: Health,
+    targetVersion: string | undefined,
+  ): Promise<number> {
     const before = this.#written ?? policy.status;
     const { generation } = policy.metadata;
     const now = isoTime(this.#options.clock.now());
@@ -61,7 +65,12 @@ export class StatusPublisher {
       ...(targetVersion === undefined ? {} : { targetVersion }),
       conditions: describeConditions(before?.conditions, health, undefined, generation, now),
     };
-    return this.publish(policy, essentials, () => ({ summary: { ...before?.summary, state: stateWord(health) } }), health);
+    return this.publish(
+      policy,
+      essentials,
+      () => ({ summary: { ...before?.summary, state: stateWord(health) } }),
+      health,
+    );
   }
 
   async #write(

@@ -24,7 +24,9 @@ export function resolveTarget(target: Target, builds: readonly Build[]): TargetV
 
 function offered(builds: readonly Build[]): string {
   if (builds.length === 0) return 'It offers no builds at all.';
-  const names = builds.slice(0, namedBuilds).map((build) => (build.latest ? `${build.version} (latest)` : build.version));
+  const names = builds
+    .slice(0, namedBuilds)
+    .map((build) => (build.latest ? `${build.version} (latest)` : build.version));
   const more = builds.length > namedBuilds ? ` and ${builds.length - namedBuilds} more` : '';
   return `It offers ${names.join(', ')}${more}.`;
 }

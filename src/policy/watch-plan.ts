@@ -5,7 +5,7 @@
  *
  * It says what is due now and when to look again; it sends nothing.
  */
-import type { Row } from '../fleet/fleet-listing.ts';
+import type { Row } from '../fleet/fleet-rows.ts';
 import { evidenceFromMs } from './attempt.ts';
 import type { Attempt, Entry } from './ledger.ts';
 import type { PolicySettings } from './settings.ts';
@@ -58,6 +58,8 @@ interface DuePage {
   /** Accepted attempts on this page that are not due yet, but will be within the wait. */
   soon: number;
   oldestDueMs: number;
+  /** Of those that are due: a page sent then shows them all. */
+  latestDueMs: number;
   readonly ids: string[];
 }
 
@@ -145,11 +147,12 @@ class PlanBuilder {
       this.#readTaskAt(id, dueMs);
       return;
     }
-    const onPage = this.#duePages.get(page) ?? { due: 0, soon: 0, oldestDueMs: dueMs, ids: [] };
+    const onPage = this.#duePages.get(page) ?? { due: 0, soon: 0, oldestDueMs: dueMs, latestDueMs: 0, ids: [] };
     this.#duePages.set(page, onPage);
     onPage.oldestDueMs = Math.min(onPage.oldestDueMs, dueMs);
     if (dueMs <= nowMs) {
       onPage.due++;
+      onPage.latestDueMs = Math.max(onPage.latestDueMs, dueMs);
       onPage.ids.push(id);
     } else {
       if (dueMs <= nowMs + this.#waitMs) onPage.soon++;
@@ -158,14 +161,14 @@ class PlanBuilder {
   }
 
   /** A page is read when all on it that will be due soon are, or when the oldest has waited enough. */
-  #planPage(page: number, { due, soon, oldestDueMs, ids }: DuePage): void {
+  #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;
     const { nowMs } = this.#input;
     const readAtMs = soon === 0 ? nowMs : oldestDueMs + this.#waitMs;
     if (readAtMs > nowMs) {
       this.#wake(readAtMs);
     } else if (due >= pageWorth || this.#pages.has(page)) {
-      this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, nowMs));
+      this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, latestDueMs));
     } else {
       this.#tasks.push(...ids);
     }

@@ -1,0 +1,155 @@
+/**
+ * What ties a policy to the service that its Secret names: the account, the shared listing and the table of ownership; and what
+ * keeps them from being used right now.
+ *
+ * Invariant: a policy claims collectors of one service at a time; when its Secret leads elsewhere, its claims there are let go of.
+ */
+import type { Account, Accounts } from '../account/accounts.ts';
+import type { Clock } from '../base/clock.ts';
+import { LogfleetError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { FleetListing } from '../fleet/fleet-listing.ts';
+import type { Fleets } from '../fleet/fleets.ts';
+import type { Ownership } from '../fleet/ownership.ts';
+import type { ResourceKey } from '../host/host.ts';
+import { ServiceError } from '../service/service-error.ts';
+
+export interface Bound {
+  readonly account: Account;
+  readonly listing: FleetListing;
+  readonly ownership: Ownership;
+}
+
+export interface ServiceBindingOptions {
+  /** uid of the policy. */
+  readonly policy: string;
+  readonly accounts: Accounts;
+  readonly fleets: Fleets;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Something changed that the policy should look at. */
+  readonly onNews: () => void;
+}
+
+/** A failure that is not about one collector, and until when nothing new is tried because of it. */
+interface Hold {
+  readonly error: LogfleetError;
+  readonly untilMs: number;
+}
+
+export const stallHoldMs = 30_000;
+/** So many failures in a row are waited out without a word. */
+const toleratedFailures = 3;
+const firstHoldMs = 1_000;
+const longestHoldMs = 60_000;
+
+export class ServiceBinding {
+  readonly #options: ServiceBindingOptions;
+  #secret: ResourceKey | undefined;
+  #bound: Bound | undefined;
+  #unsubscribe = () => {};
+  #hold: Hold | undefined;
+  /** Failures in a row: each waits longer. */
+  #failures = 0;
+
+  constructor(options: ServiceBindingOptions) {
+    this.#options = options;
+  }
+
+  get bound(): Bound | undefined {
+    return this.#bound;
+  }
+
+  /** Binds to what the Secret names now, which may be what it was. An error of the Secret or its credentials is returned. */
+  async bind(secret: ResourceKey): Promise<Bound | LogfleetError> {
+    const { accounts, fleets, policy, onNews } = this.#options;
+    this.#secret = secret;
+    let account: Account;
+    try {
+      account = await accounts.resolve(secret);
+    } catch (error) {
+      if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
+      throw error;
+    }
+    if (this.#bound?.account === account) return this.#bound;
+    if (this.#bound?.account.serviceId !== account.serviceId) this.retire();
+    this.#release();
+    const listing = fleets.use(account, policy);
+    this.#unsubscribe = listing.subscribe(onNews);
+    this.#hold = undefined;
+    this.#bound = { account, listing, ownership: fleets.ownership(account.serviceId) };
+    return this.#bound;
+  }
+
+  /** What keeps the service from being used, or undefined. A failure that may have passed already is no problem yet. */
+  problem(): LogfleetError | undefined {
+    const failed = this.#bound?.listing.problem()?.error;
+    if (failed) this.#noteRefusal(failed);
+    if (this.#hold && this.#options.clock.monotonic() >= this.#hold.untilMs) this.#hold = undefined;
+    if (failed) return failed;
+    const lasting = this.#hold?.error.handling.kind === 'stall' || this.#failures > toleratedFailures;
+    return lasting ? this.#hold?.error : undefined;
+  }
+
+  /** Why nothing new is started for a moment, in words; undefined where something may be. */
+  heldBy(): string | undefined {
+    return this.#hold ? 'the service, which failed a moment ago' : undefined;
+  }
+
+  /** Something other than a collector refused or failed: nothing new until it had time to pass. */
+  holdFor(error: LogfleetError): void {
+    const { clock, log, onNews } = this.#options;
+    const nowMs = clock.monotonic();
+    this.#noteRefusal(error);
+    if (this.#hold && nowMs < this.#hold.untilMs) return;
+    const delayMs = holdMs(error, this.#failures++);
+    this.#hold = { error, untilMs: nowMs + delayMs };
+    log.warn('the service cannot be used', { error, retryInMs: delayMs });
+    onNews();
+  }
+
+  /** The service did what it was asked for. */
+  succeeded(): void {
+    this.#failures = 0;
+  }
+
+  /** How long the present hold lasts; Infinity where there is none. */
+  heldForMs(): number {
+    return this.#hold ? this.#hold.untilMs - this.#options.clock.monotonic() : Number.POSITIVE_INFINITY;
+  }
+
+  /** Gives up every claim. What is in flight stays known to ownership. */
+  retire(): void {
+    this.#bound?.ownership.retire(this.#options.policy);
+  }
+
+  close(): void {
+    this.#release();
+  }
+
+  #release(): void {
+    if (!this.#bound) return;
+    this.#unsubscribe();
+    this.#options.fleets.release(this.#bound.account, this.#options.policy);
+    this.#bound = undefined;
+  }
+
+  /** A refused key is not shown again before its Secret has been read anew. */
+  #noteRefusal(error: LogfleetError): void {
+    if (!this.#secret || !this.#bound || !(error instanceof ServiceError) || error.status !== 401) return;
+    this.#options.accounts.unauthorized(this.#secret, this.#bound.account);
+  }
+}
+
+function holdMs(error: LogfleetError, failures: number): number {
+  switch (error.handling.kind) {
+    case 'retryAfter':
+      return error.handling.delayMs;
+    case 'stall':
+      return stallHoldMs;
+    case 'backoff':
+    case 'wait':
+    case 'bug':
+      return Math.min(longestHoldMs, firstHoldMs * 2 ** Math.min(failures, 6));
+  }
+}
