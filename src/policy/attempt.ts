@@ -65,17 +65,16 @@ export function settleEntry(
 
 /** Whether the outcome is unknown and a listing sent at least G later shows another version: a probe may be posted (U3). */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
-  return (
-    attempt.state === 'unknown' &&
-    row !== undefined &&
-    row.seenAtMs >= attempt.sinceMs + settings.graceMs &&
-    row.collector.collectorVersion !== attempt.toVersion
-  );
+  if (attempt.state !== 'unknown' || row === undefined) return false;
+  const { collectorVersion, lastSeenAliveMs = 0 } = row.collector;
+  const isSilent = attempt.silentSinceMs !== undefined && lastSeenAliveMs <= attempt.silentSinceMs;
+  return row.seenAtMs >= evidenceFromMs(attempt, settings) && collectorVersion !== attempt.toVersion && !isSilent;
 }
 
 /** From when on a listing, by the time of its sending, is evidence for this attempt (U3, U7). */
 export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): number {
-  return attempt.state === 'unknown' || attempt.needsGrace ? attempt.sinceMs + settings.graceMs : attempt.sinceMs;
+  if (attempt.state !== 'unknown') return attempt.sinceMs + (attempt.needsGrace ? settings.graceMs : 0);
+  return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0) + settings.graceMs;
 }
 
 function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: Moment): Entry | undefined {
@@ -90,7 +89,7 @@ function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: Mo
     case 'unknown':
       return reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
     case 'notSent':
-      return open.probe ? reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs }) : withdraw(entry);
+      return open.probe ? unprobed(entry, open, now) : withdraw(entry);
     case 'refused':
       return settleRefused(entry, open, posted.serviceCode, posted.message, evidence, now);
   }
@@ -113,12 +112,12 @@ function settleRefused(
         ? reopen(entry, open, { state: 'adopted', sinceMs: now.monotonicMs })
         : reopen(refused, open, { state: 'adopted', ours: false, sinceMs: now.monotonicMs });
     case 'notAlive':
-      return open.probe ? reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs }) : end('offline');
+      return open.probe ? unprobed(entry, open, now, row?.collector.lastSeenAliveMs ?? 0) : end('offline');
     case 'collectorInvalid':
       return end('invalid');
     case 'versionInvalid':
       // A service may refuse a POST towards the version that already runs: the probe's attempt may have succeeded.
-      return open.probe ? reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs }) : end('refused');
+      return open.probe ? unprobed(entry, open, now) : end('refused');
     case 'typeInvalid':
     case 'other':
       return end('refused');
@@ -179,10 +178,10 @@ function settleByListing(
   const limitMs = open.sinceMs + settings.openLimitMs;
   if (now.monotonicMs < limitMs) return entry;
   if (row !== undefined && row.seenAtMs >= limitMs) return endWithout(entry, open, now, row);
+  if ((evidence.sweptSinceMs ?? 0) < limitMs) return entry;
   if (!evidence.observable) return close(entry, open, 'unobservable', notObservable(open), now, row);
   // Not in the listing any more, although it was swept twice since: it is gone.
-  if (row === undefined && (evidence.sweptSinceMs ?? 0) >= limitMs) return undefined;
-  return entry;
+  return row === undefined ? undefined : entry;
 }
 
 function endWithout(entry: Entry, open: Attempt, now: Moment, row: Row): Entry | undefined {
@@ -195,13 +194,20 @@ function notObservable(open: Attempt): string {
   return `no listing can show collectors at ${open.toVersion}, the only build of the service`;
 }
 
+/** A probe without an effect told nothing: the outcome is as unknown as before, and as old (U5). */
+function unprobed(entry: Entry, open: Attempt, now: Moment, silentSinceMs?: number): Entry {
+  const silence = silentSinceMs === undefined ? {} : { silentSinceMs };
+  return reopen(entry, open, { state: 'unknown', probedAtMs: now.monotonicMs, ...silence });
+}
+
 function reopen(entry: Entry, open: Attempt, change: Partial<Attempt>): Entry {
   return { ...entry, open: { ...open, ...change } };
 }
 
-/** The attempt was never sent: it counts for nothing. */
+/** The attempt was never sent, or refused before anything happened: it counts for nothing, nor does the drift it was to correct. */
 function withdraw(entry: Entry): Entry | undefined {
-  return forgetOpen({ ...entry, used: Math.max(0, entry.used - 1) });
+  const drifts = entry.ending?.kind === 'updated' ? Math.max(0, entry.drifts - 1) : entry.drifts;
+  return forgetOpen({ ...entry, used: Math.max(0, entry.used - 1), drifts });
 }
 
 function forgetOpen(entry: Entry): Entry | undefined {

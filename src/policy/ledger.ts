@@ -34,6 +34,13 @@ export interface Attempt {
   readonly sinceMs: number;
   /** Its evidence may be older than it is: only listings sent G after `sinceMs` count. Not kept: true after a takeover. */
   readonly needsGrace: boolean;
+  /**
+   * Monotonic ms: a probe came back without having settled anything, and without an effect. The next one, and the listing
+   * before it, wait G from here; ages still count from `sinceMs`. Not kept.
+   */
+  readonly probedAtMs?: number;
+  /** A probe was refused because the collector is not running: its newest sign of life known then (U11). Not kept. */
+  readonly silentSinceMs?: number;
 }
 
 /**

@@ -31,8 +31,13 @@ export class PolicyReconciler implements Reconciler {
   readonly #accounts: Accounts;
   readonly #fleets: Fleets;
   readonly #runtimes = new Map<string, PolicyRuntime>();
-  /** Policies (by uid) whose claims are as complete as they can be: nobody starts anything before all are (U13). */
-  readonly #claimed = new Set<string>();
+  /**
+   * How far each policy (by uid) has come with claiming its collectors: the service where it still does, or that it is as far
+   * as it can be. Nobody of a service starts anything before all of it are (U13).
+   */
+  readonly #claims = new Map<string, { readonly claimingAt: string } | 'claimed'>();
+  /** Spares looking at every policy once all have claimed. */
+  #allClaimed = false;
   /** Policies that wait for others to claim. */
   readonly #held = new Map<string, ResourceKey>();
   readonly #collectors: Gauge;
@@ -105,7 +110,8 @@ export class PolicyReconciler implements Reconciler {
     this.#term = leadership.term();
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
-    this.#claimed.clear();
+    this.#claims.clear();
+    this.#allClaimed = false;
     this.#fleets.reset();
     this.#accounts.takeover(leadership.tookOverByForce());
   }
@@ -121,17 +127,21 @@ export class PolicyReconciler implements Reconciler {
       fleets: this.#fleets,
       log: log.with({ namespace, policy: policyName }),
       settings: this.#settings,
-      heldBy: () => this.#heldBy(runtime.key),
+      heldBy: (serviceId) => this.#heldBy(runtime.key, serviceId),
+      onClaiming: (serviceId) => {
+        if (!this.#claims.has(uid)) this.#claims.set(uid, { claimingAt: serviceId });
+      },
       onClaimed: () => this.#claim(uid),
     });
     this.#runtimes.set(name, runtime);
+    if (!this.#claims.has(uid)) this.#allClaimed = false;
     return runtime;
   }
 
   #retire(name: string, runtime: PolicyRuntime | undefined): void {
     if (runtime) {
       runtime.retire();
-      this.#claimed.delete(runtime.uid);
+      this.#claims.delete(runtime.uid);
       for (const state of states) {
         this.#collectors.remove({ namespace: runtime.key.namespace, policy: runtime.key.name, state });
       }
@@ -142,18 +152,24 @@ export class PolicyReconciler implements Reconciler {
   }
 
   #claim(uid: string): void {
-    if (this.#claimed.has(uid)) return;
-    this.#claimed.add(uid);
+    if (this.#claims.get(uid) === 'claimed') return;
+    this.#claims.set(uid, 'claimed');
     this.#releaseHeld();
   }
 
-  #heldBy(key: ResourceKey): string | undefined {
+  #heldBy(key: ResourceKey, serviceId: string): string | undefined {
     if (this.#draining) return 'the next start: logfleet is shutting down';
+    if (this.#allClaimed) return undefined;
+    let all = true;
     for (const { metadata } of this.#source.list()) {
-      if (this.#claimed.has(metadata.uid)) continue;
+      const claim = this.#claims.get(metadata.uid);
+      if (claim === 'claimed') continue;
+      all = false;
+      if (claim && claim.claimingAt !== serviceId) continue;
       this.#held.set(nameOf(key), key);
       return `policy ${metadata.namespace}/${metadata.name} to claim its collectors first`;
     }
+    this.#allClaimed = all;
     return undefined;
   }
 

@@ -43,7 +43,9 @@ export interface PolicyRuntimeOptions {
   readonly settings: PolicySettings;
   readonly enqueue: (key: ResourceKey) => void;
   /** Why nothing may start yet although this policy is ready to, or undefined: others must claim their collectors first (U13). */
-  readonly heldBy: () => string | undefined;
+  readonly heldBy: (serviceId: string) => string | undefined;
+  /** The policy is about to claim collectors of this service. */
+  readonly onClaiming: (serviceId: string) => void;
   /** The policy's claims are as complete as they can be. */
   readonly onClaimed: () => void;
 }
@@ -111,6 +113,7 @@ export class PolicyRuntime {
       const targetVersion = policy.spec.target.version;
       return this.#report(policy, { problem: bound, notOffered: undefined, targetVersion });
     }
+    this.#options.onClaiming(bound.account.serviceId);
     if (bound !== before) this.#roster = undefined;
     // Ids of another service are void (U1).
     if (this.#ledger && this.#ledger.header.service !== bound.account.serviceId) this.#ledger = undefined;
@@ -261,7 +264,7 @@ export class PolicyRuntime {
         reads: this.#tasks.reads,
         flying: new Set(this.#posting.flying),
         room,
-        heldBy: heldBy() ?? this.#binding.heldBy(),
+        heldBy: heldBy(bound.account.serviceId) ?? this.#binding.heldBy(),
         problem: found.problem,
         ledgerFull: this.#file?.full ?? false,
         typicalMs: this.#duration.typicalMs,
@@ -334,7 +337,7 @@ export class PolicyRuntime {
     const newest = host.resources('CollectorVersionPolicy').get(this.key);
     return (
       !this.#closed &&
-      this.#options.heldBy() === undefined &&
+      this.#options.heldBy(this.#ledger?.header.service ?? '') === undefined &&
       host.leadership.isLeader() &&
       host.leadership.term() === this.term &&
       newest !== undefined &&

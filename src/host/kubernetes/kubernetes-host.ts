@@ -11,6 +11,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import type { Host, Leadership, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
+import { hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
 import { EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
@@ -72,7 +73,7 @@ class ClusterHost implements KubernetesHost {
   readonly #client: ApiClient;
   readonly #caches: Caches;
   readonly #election: LeaseElection | undefined;
-  readonly #reflectors: readonly { run(signal: AbortSignal): Promise<void>; readonly steppedAtMs: number }[];
+  readonly #reflectors: readonly Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'doubt'>[];
   readonly #ended = new AbortController();
   #following: Promise<unknown> | undefined;
 
@@ -113,7 +114,11 @@ class ClusterHost implements KubernetesHost {
   }
 
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
-    return writeStatus(this.#client, this.#caches[kind], kind, resource);
+    const written = writeStatus(this.#client, this.#caches[kind], kind, resource);
+    written.catch((error) => {
+      if (hasCode(error, 'host.conflict')) for (const reflector of this.#reflectors) reflector.doubt(resource.metadata);
+    });
+    return written;
   }
 
   start(): void {

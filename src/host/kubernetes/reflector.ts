@@ -24,6 +24,7 @@ import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
+import type { ResourceKey } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
 import { backoffDelay } from './backoff.ts';
@@ -41,7 +42,7 @@ const shortestGoodWatchMs = 5_000;
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
-type RelistReason = 'start' | 'interval' | 'expired' | 'failures';
+type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict';
 
 interface Listing {
   readonly kind: 'listing';
@@ -86,6 +87,8 @@ export interface ReflectorOptions<R extends CachedResource> {
 export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
+  /** Versions that the server refused as old, by key: where the cache still has one, an event was lost. */
+  readonly #doubts = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   #failures = 0;
   #steppedAtMs: number;
 
@@ -102,6 +105,14 @@ export class Reflector<R extends CachedResource> {
   /** When the last step began, by the monotonic clock: no step takes longer than its deadlines. */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
+  }
+
+  /**
+   * A write was refused because the cache is behind. Its event is mostly on the way; where it has not come by the end of this
+   * watch, it was lost, and a list brings the cache up to date.
+   */
+  doubt({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
+    this.#doubts.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
   }
 
   /** Runs until the signal is aborted; never rejects. */
@@ -159,6 +170,7 @@ export class Reflector<R extends CachedResource> {
   async #watch(state: Watching, signal: AbortSignal): Promise<State> {
     const { client, path, clock } = this.#options;
     if (clock.monotonic() >= state.relistAtMs) return startListing('interval');
+    if (this.#takeDoubts()) return startListing('conflict');
     const openedAtMs = clock.monotonic();
     let resourceVersion = state.resourceVersion;
     let failure: unknown;
@@ -184,6 +196,14 @@ export class Reflector<R extends CachedResource> {
       return this.#recover(next, errorOfSilence(`WATCH ${path}`, new Error('it ended at once')));
     }
     return next;
+  }
+
+  /** Whether the cache still has a version that the server refused as old. */
+  #takeDoubts(): boolean {
+    const { cache } = this.#options;
+    const doubts = [...this.#doubts.values()];
+    this.#doubts.clear();
+    return doubts.some(({ key, resourceVersion }) => cache.get(key)?.metadata.resourceVersion === resourceVersion);
   }
 
   /** Brings one event into the cache; returns the version to go on from. */
