@@ -1,0 +1,100 @@
+/**
+ * The demo: a simulated fleet, a policy in a directory, and `logfleet run` on it, shown live; then a table of what happened.
+ *
+ * Everything is the real thing, run by the command lines that are shown: the simulator in a process of its own, the operator in
+ * this one. The manifests are copied, so that the checkout stays clean; the copy is kept for the commands that are offered at the
+ * end. Whatever happens, the simulator has ended when this has.
+ */
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
+import { type CommandContext, exitStatus } from '../src/cli/context.ts';
+import { runProgram } from '../src/cli/program.ts';
+import { paintWith } from '../src/cli/render/palette.ts';
+import { renderReport, renderSuggestions } from './report.ts';
+import { SimulatedService } from './simulated-service.ts';
+
+const scenario = 'demo/scenario.yaml';
+const policy = { name: 'production', namespace: 'logging' } as const;
+/**
+ * G is short here only because this simulator's lists show an effect at once. For a real service the default, a minute, is right:
+ * with a shorter one an upgrade whose answer was lost might be posted twice.
+ */
+const grace = '2s';
+/** On a machine so slow that the fleet is not there by now, the demo tells how far it came. */
+const longestRunMs = 80_000;
+
+const checkout = fileURLToPath(new URL('..', import.meta.url));
+
+/** Resolves to the exit status: 0 when everything has settled, 1 when it took too long, 130 after a signal. */
+export async function runDemo(context: CommandContext): Promise<number> {
+  const directory = mkdtempSync(join(tmpdir(), 'logfleet-demo-'));
+  const manifests = join(directory, 'manifests');
+  cpSync(join(checkout, 'demo/manifests'), manifests, { recursive: true });
+  const journal = join(directory, 'requests.ndjson');
+  const outOfTime = AbortSignal.timeout(longestRunMs);
+  const signal = AbortSignal.any([context.signal, outOfTime]);
+  const status = await withService({ ...context, signal }, { manifests, journal }).catch((error) => {
+    if (!signal.aborted) throw error;
+    return exitStatus.interrupted;
+  });
+  if (context.signal.aborted) {
+    rmSync(directory, { recursive: true });
+    return exitStatus.interrupted;
+  }
+  if (outOfTime.aborted) {
+    context.stderr.write(`Stopped after ${longestRunMs / 1000} s, before everything had settled: is the machine busy?\n`);
+    return exitStatus.failed;
+  }
+  return status;
+}
+
+interface Places {
+  readonly manifests: string;
+  readonly journal: string;
+}
+
+async function withService(context: CommandContext, { manifests, journal }: Places): Promise<number> {
+  const { stdout, signal } = context;
+  const paint = paintWith(stdout.colour);
+  const command = (line: string) => stdout.write(`${paint('dim', '$')} ${line}\n`);
+  command(`npx logfleet simulate --scenario ${scenario}`);
+  const service = await SimulatedService.start({ scenario: join(checkout, scenario), journal, signal });
+  try {
+    const before = await service.state();
+    command(`npx logfleet run ${manifests} --grace ${grace}`);
+    stdout.write('\n');
+    // Nothing else of the environment: a proxy, or a flag that somebody keeps in LOGFLEET_…, is not meant for the demo.
+    const env = service.variables();
+    const args = ['run', manifests, '--grace', grace, '--log-level', 'warn', '--log-format', 'text'];
+    const status = await runProgram(args, { ...context, env, cwd: checkout });
+    const after = await service.state();
+    const requests = await service.stop();
+    if (status === exitStatus.usage || signal.reason === 'SIGINT' || signal.reason === 'SIGTERM') return status;
+    // Status 1 is what the run has to end with: some of the fleet cannot be upgraded. The demo went well.
+    const found = { before, after, requests, policy: await readPolicy(manifests, context) };
+    const lines = [...renderReport(found, paint), '', ...renderSuggestions(manifests, policy, paint)];
+    stdout.write(`\n${lines.join('\n')}\n`);
+    return exitStatus.ok;
+  } finally {
+    await service.stop();
+  }
+}
+
+/** As a person reads it afterwards. */
+async function readPolicy(manifests: string, context: CommandContext): Promise<CollectorVersionPolicy> {
+  let json = '';
+  const stdout = {
+    ...context.stdout,
+    write: (text: string) => {
+      json += text;
+    },
+  };
+  const signal = new AbortController().signal;
+  const args = ['get', 'cvp', policy.name, '-n', policy.namespace, '--dir', manifests, '-o', 'json'];
+  const status = await runProgram(args, { ...context, stdout, signal, env: {} });
+  if (status !== exitStatus.ok) throw new Error(`logfleet ${args.join(' ')} ended with status ${status}`);
+  return JSON.parse(json) as CollectorVersionPolicy;
+}

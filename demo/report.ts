@@ -1,0 +1,132 @@
+/**
+ * What happened in a demo, as lines: versions before and after, who was upgraded and who was not and why, and what it took in
+ * requests. Pure. The fleet and the requests are what the simulator saw, the reasons what the policy's status says.
+ */
+import type { CollectorCounts, ReasonCount } from '../src/api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
+import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
+import { collectorStates } from '../src/cli/render/fleet-bar.ts';
+import { type Paint, widthOf } from '../src/cli/render/palette.ts';
+import { renderTable } from '../src/cli/render/table.ts';
+import type { JournalEntry } from '../src/simulator/journal.ts';
+import type { SimulatorState } from '../src/simulator/snapshot.ts';
+
+export interface Findings {
+  readonly before: SimulatorState;
+  readonly after: SimulatorState;
+  /** Everything that arrived at the service. */
+  readonly requests: readonly JournalEntry[];
+  readonly policy: CollectorVersionPolicy;
+}
+
+export function renderReport(found: Findings, paint: Paint): readonly string[] {
+  return [
+    paint('bold', 'What happened'),
+    '',
+    ...indent(renderVersions(found)),
+    '',
+    ...indent(renderStates(found, paint)),
+    '',
+    ...indent(renderRequests(found)),
+  ];
+}
+
+/** Collectors by version, before and after; hosted ones have none. */
+function renderVersions({ before, after }: Findings): readonly string[] {
+  const was = countVersions(before);
+  const is = countVersions(after);
+  const versions = [...new Set([...was.keys(), ...is.keys()])].sort(oldestFirst);
+  const rows = versions.map((version) => [
+    version || '(hosted)',
+    String(was.get(version) ?? 0).padStart('before'.length),
+    String(is.get(version) ?? 0).padStart('after'.length),
+  ]);
+  return renderTable(['version', 'before', 'after'], rows);
+}
+
+function countVersions({ collectors }: SimulatorState): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { version } of collectors) counts.set(version, (counts.get(version) ?? 0) + 1);
+  return counts;
+}
+
+/** Those without a version last. */
+function oldestFirst(left: string, right: string): number {
+  const [leftVersion, rightVersion] = [parseBuildVersion(left), parseBuildVersion(right)];
+  if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
+  return Number(rightVersion !== undefined) - Number(leftVersion !== undefined);
+}
+
+function renderStates(found: Findings, paint: Paint): readonly string[] {
+  const { collectors: counts, failureReasons = [], skippedReasons = [] } = found.policy.status ?? {};
+  if (!counts) return ['The policy never came to know its fleet.'];
+  const notes: Partial<Record<keyof CollectorCounts, readonly string[]>> = {
+    updated: [updatedNote(found)],
+    failed: failureReasons.map(renderReason),
+    offline: ['left alone until they talk to the service again'],
+    skipped: skippedReasons.map(renderReason),
+  };
+  return collectorStates
+    .filter(({ member }) => counts[member] > 0)
+    .flatMap(({ member, label, mark, colour }) => {
+      const head = `${paint(colour, mark)} ${label.padEnd(11)} ${String(counts[member]).padStart(4)}   `;
+      const [first = '', ...more] = notes[member] ?? [];
+      return [`${head}${first}`.trimEnd(), ...more.map((note) => ' '.repeat(widthOf(head)) + note)];
+    });
+}
+
+function updatedNote({ before, after, policy }: Findings): string {
+  const target = policy.status?.targetVersion;
+  const already = before.collectors.filter(({ version }) => version === target).length;
+  const upgraded = after.collectors.filter(({ version, tasksAccepted }) => version === target && tasksAccepted > 0);
+  const again = upgraded.filter(({ tasksAccepted }) => tasksAccepted > 1).length;
+  return `${already} before, ${upgraded.length} upgraded, ${again} of these at the second attempt`;
+}
+
+function renderReason({ reason, count, examples = [] }: ReasonCount): string {
+  const names = examples.join(', ') + (count > examples.length ? ', …' : '');
+  return `${count} × ${reason}${names === '' ? '' : ` (${names})`}`;
+}
+
+function renderRequests({ after, requests }: Findings): readonly string[] {
+  const { tasksAccepted, maxPerSecond, maxInFlight, rejected429 } = after.counters;
+  const tasks = after.tasks.filter(({ foreign }) => !foreign);
+  const failed = tasks.filter(({ status }) => status === taskFailed).length;
+  const tookS = (Math.max(...requests.map(({ end }) => end)) - Math.min(...requests.map(({ at }) => at))) / 1000;
+  const count = (operation: string) => requests.filter((request) => request.operation === operation).length;
+  return [
+    `${tasksAccepted} upgrade tasks, of which ${failed} failed.`,
+    `${requests.length} requests in ${tookS.toFixed(0)} s: ${count('createTask')} to create a task, ${count('getTask')} to read one, ` +
+      `${count('listCollectors') + count('listBuilds')} to list.`,
+    `On average ${(requests.length / tookS).toFixed(1)} arrivals a second, never more than ${maxPerSecond} in any second (the service allows 4)`,
+    `and ${maxInFlight} at once (10); ${rejected429} were refused for that.`,
+  ];
+}
+
+/** The status of a task that failed (4.8). */
+const taskFailed = 3;
+
+/** Commands that work as they stand, from the checkout. */
+export function renderSuggestions(
+  manifests: string,
+  { name, namespace }: { readonly name: string; readonly namespace: string },
+  paint: Paint,
+): readonly string[] {
+  const suggestions = [
+    ['all about this policy', `npx logfleet get cvp ${name} -n ${namespace} --dir ${manifests}`],
+    ['what it wants', 'cat demo/manifests/policy.yaml'],
+    ['a service for tests of your own', 'npx logfleet simulate --collectors 1000'],
+    ['check manifests, as CI would', 'npx logfleet validate demo/manifests examples'],
+    ['the operator, in a cluster', 'kubectl apply -k manifests/cluster-wide'],
+  ] as const;
+  const width = Math.max(...suggestions.map(([what]) => what.length));
+  return [
+    paint('bold', 'What to try next'),
+    '',
+    ...indent(suggestions.map(([what, command]) => `${`${what}:`.padEnd(width + 1)}  ${paint('cyan', command)}`)),
+  ];
+}
+
+function indent(lines: readonly string[]): readonly string[] {
+  return lines.map((line) => (line === '' ? '' : `  ${line}`));
+}

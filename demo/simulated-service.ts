@@ -1,0 +1,101 @@
+/**
+ * The demo's log service: a simulator in a process of its own, what it prints when it is ready, what its control address says, and
+ * its journal. It lives until `stop`, or as long as this process.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { get } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { JournalEntry } from '../src/simulator/journal.ts';
+import type { SimulatorState } from '../src/simulator/snapshot.ts';
+
+/** The one line that a simulator prints. */
+interface Access {
+  readonly baseURL: string;
+  readonly caFile: string;
+  readonly accessId: string;
+  readonly accessKey: string;
+  readonly controlURL: string;
+}
+
+export interface SimulatedServiceOptions {
+  /** A scenario's file. */
+  readonly scenario: string;
+  /** Where the journal is written. */
+  readonly journal: string;
+  /** Ends the wait for a simulator that does not come up. */
+  readonly signal: AbortSignal;
+}
+
+export class SimulatedService {
+  readonly access: Access;
+  readonly #child: ChildProcess;
+  readonly #journal: string;
+
+  private constructor(child: ChildProcess, access: Access, journal: string) {
+    this.#child = child;
+    this.access = access;
+    this.#journal = journal;
+  }
+
+  /** Resolves once it answers. @throws Error when it ends before, having said why on stderr; the signal's reason */
+  static async start({ scenario, journal, signal }: SimulatedServiceOptions): Promise<SimulatedService> {
+    const args = ['--scenario', scenario, '--journal', journal];
+    const program = fileURLToPath(new URL('simulator.ts', import.meta.url));
+    const child = fork(program, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+    try {
+      const access = JSON.parse(await firstLine(child, signal)) as Access;
+      return new SimulatedService(child, access, journal);
+    } catch (error) {
+      if (child.connected) child.disconnect();
+      throw error;
+    }
+  }
+
+  /** The variables that `logfleet run` takes its credentials from. */
+  variables(): Readonly<Record<string, string>> {
+    const { baseURL, accessId, accessKey, caFile } = this.access;
+    return {
+      LOGFLEET_BASE_URL: baseURL,
+      LOGFLEET_ACCESS_ID: accessId,
+      LOGFLEET_ACCESS_KEY: accessKey,
+      LOGFLEET_CA_FILE: caFile,
+    };
+  }
+
+  /** What is true in the service, whatever its lists say. */
+  async state(): Promise<SimulatorState> {
+    const { controlURL, accessId, accessKey, caFile } = this.access;
+    const options = { auth: `${accessId}:${accessKey}`, ca: readFileSync(caFile), agent: false as const };
+    const [response] = await once(get(`${controlURL}/state`, options), 'response');
+    return JSON.parse(await text(response)) as SimulatorState;
+  }
+
+  /** Ends the simulator. Resolves to its journal, which is complete then. */
+  async stop(): Promise<readonly JournalEntry[]> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      const ended = once(this.#child, 'exit');
+      if (this.#child.connected) this.#child.disconnect();
+      await ended;
+    }
+    const lines = readFileSync(this.#journal, 'utf8').split('\n');
+    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as JournalEntry);
+  }
+}
+
+async function firstLine(child: ChildProcess, signal: AbortSignal): Promise<string> {
+  const line = new Promise<string>((resolve, reject) => {
+    let received = '';
+    child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
+      received += piece;
+      if (received.includes('\n')) resolve(received.slice(0, received.indexOf('\n')));
+    });
+    child.on('error', reject);
+    child.on('exit', () => reject(new Error('the simulator ended before it was ready')));
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  signal.throwIfAborted();
+  return line;
+}
