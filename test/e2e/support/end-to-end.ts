@@ -1,0 +1,58 @@
+/**
+ * `test` for a story with real processes: a simulator for the file, and for each test a tenant of its own in it, a directory of
+ * manifests, and programs that do not outlive it. After every test the tenant's requests have kept the service's limits.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test as base } from 'vitest';
+import { ManifestDirectory } from './manifest-directory.ts';
+import { expectWithinLimits } from './oracles.ts';
+import { Program, type ProgramOptions } from './program.ts';
+import { Simulator, Tenant } from './simulator.ts';
+
+/** Starts logfleet; whatever runs when the test is over is killed. */
+export type Start = (args: readonly string[], options?: ProgramOptions) => Program;
+
+let tenants = 0;
+
+export const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  .extend('simulator', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const directory = mkdtempSync(join(tmpdir(), 'logfleet-simulator-'));
+    writeFileSync(join(directory, 'scenario.yaml'), JSON.stringify(Simulator.scenario));
+    const simulator = await Simulator.start(directory);
+    onCleanup(async () => {
+      await simulator.stop();
+      rmSync(directory, { recursive: true });
+    });
+    return simulator;
+  })
+  .extend('tenant', async ({ simulator }, { onCleanup }) => {
+    const tenant = new Tenant(simulator, `tenant${++tenants}`);
+    await tenant.equip({});
+    onCleanup(() => expectWithinLimits(tenant.journal()));
+    return tenant;
+  })
+  // biome-ignore lint/correctness/noEmptyPattern: as above.
+  .extend('manifests', async ({}, { onCleanup }) => {
+    const manifests = await ManifestDirectory.make();
+    onCleanup(() => manifests.remove());
+    return manifests;
+  })
+  // biome-ignore lint/correctness/noEmptyPattern: as above.
+  .extend('start', async ({}, { onCleanup }): Promise<Start> => {
+    const programs: Program[] = [];
+    onCleanup(async () => {
+      await Promise.all(programs.map((program) => program.kill()));
+    });
+    return (args, options) => {
+      const program = new Program(args, options);
+      programs.push(program);
+      return program;
+    };
+  })
+  // As a person types it, with a short grace: the simulated service shows what it did at once.
+  .extend('run', ({ start, tenant, manifests }) => (flags: readonly string[] = [], options: ProgramOptions = {}) =>
+    start(['run', manifests.path, '--grace', '1s', ...flags], { ...options, env: { ...tenant.env, ...options.env } }),
+  );

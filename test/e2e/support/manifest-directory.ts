@@ -1,0 +1,63 @@
+/** A directory of manifests as a person keeps it, and what the operator leaves beside them. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import { targetVersion } from './simulator.ts';
+
+/** A part of a spec: what a manifest says. */
+export type SpecPart = { readonly [M in keyof CollectorVersionPolicySpec]?: unknown };
+
+export class ManifestDirectory {
+  readonly path: string;
+
+  static async make(): Promise<ManifestDirectory> {
+    return new ManifestDirectory(await mkdtemp(join(tmpdir(), 'logfleet-e2e-')));
+  }
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Writes a policy to `<name>.yaml`. JSON is YAML, too. */
+  async policy(name: string, spec: SpecPart = {}): Promise<void> {
+    await this.write(`${name}.yaml`, JSON.stringify(policyManifest(name, spec), undefined, 2));
+  }
+
+  async write(file: string, text: string): Promise<void> {
+    await writeFile(join(this.path, file), text);
+  }
+
+  async delete(file: string): Promise<void> {
+    await rm(join(this.path, file));
+  }
+
+  /** The policy as the operator keeps it beside the manifests. */
+  async status(name: string): Promise<CollectorVersionPolicy> {
+    const file = join(this.path, '.logfleet/status/CollectorVersionPolicy/logging', `${name}.json`);
+    return (JSON.parse(await readFile(file, 'utf8')) as { readonly resource: CollectorVersionPolicy }).resource;
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { recursive: true, force: true });
+  }
+}
+
+/** A policy over everything that its user sees, quick to see what became of its upgrades. */
+export function policyManifest(name: string, spec: SpecPart = {}): object {
+  return {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind: 'CollectorVersionPolicy',
+    metadata: { name, namespace: 'logging' },
+    spec: {
+      credentialsSecretRef: { name: 'log-service' },
+      target: { version: targetVersion },
+      selector: {},
+      resyncInterval: '10s',
+      strategy: { maxInProgress: 100 },
+      retryPolicy: { limit: 2, backoff: { duration: '1s', factor: 1, cap: '1s' } },
+      ...spec,
+    },
+  };
+}

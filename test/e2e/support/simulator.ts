@@ -1,0 +1,187 @@
+/**
+ * One `logfleet simulate` for the tests of a file, and in it a user, a fleet and faults of its own for each test: rates and
+ * keys are counted by user, so that tests share the process and nothing else.
+ */
+import { type FSWatcher, readFileSync, watch } from 'node:fs';
+import { request, Agent } from 'undici';
+import type { JournalEntry } from '../../../src/simulator/journal.ts';
+import type { CollectorGroup, FaultScenario, Scenario } from '../../../src/simulator/scenario.ts';
+import type { CollectorState, SimulatorState, TaskState } from '../../../src/simulator/snapshot.ts';
+import { Program } from './program.ts';
+
+export const oldVersion = '19.400-1';
+export const olderVersion = '19.361-20';
+export const targetVersion = '19.500-1';
+export const newestVersion = '19.501-7';
+
+const control = { id: 'control', key: 'control-key' };
+const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.450-3', targetVersion, newestVersion];
+
+/** What the simulator says when it is ready. */
+interface Address {
+  readonly baseURL: string;
+  readonly caFile: string;
+  readonly controlURL: string;
+}
+
+export class Simulator {
+  readonly address: Address;
+  readonly #program: Program;
+  readonly #journalFile: string;
+  readonly #agent: Agent;
+
+  /** Starts one; its files go to `directory`, which exists. */
+  static async start(directory: string): Promise<Simulator> {
+    const journalFile = `${directory}/journal.ndjson`;
+    const program = new Program(['simulate', '--scenario', `${directory}/scenario.yaml`, '--journal', journalFile]);
+    const address = JSON.parse(await program.line(/^\{/)) as Address;
+    return new Simulator(program, journalFile, address);
+  }
+
+  /** The scenario to be written to `scenario.yaml`: builds, and a user for the tests themselves. */
+  static readonly scenario: Scenario = { builds, users: { [control.id]: { keys: { [control.id]: control.key } } } };
+
+  private constructor(program: Program, journalFile: string, address: Address) {
+    this.#program = program;
+    this.#journalFile = journalFile;
+    this.address = address;
+    this.#agent = new Agent({ connect: { ca: readFileSync(address.caFile) } });
+  }
+
+  async state(): Promise<SimulatorState> {
+    return (await this.#control('GET')) as SimulatorState;
+  }
+
+  /** Changes the scenario by a merge patch. */
+  async patch(patch: object): Promise<void> {
+    await this.#control('PATCH', patch);
+  }
+
+  journal(): readonly JournalEntry[] {
+    const lines = readFileSync(this.#journalFile, 'utf8').split('\n').slice(0, -1);
+    return lines.map((line) => JSON.parse(line) as JournalEntry);
+  }
+
+  /** Resolves once `done` holds of the journal, which is looked at whenever it has grown. */
+  async journalUntil(done: (journal: readonly JournalEntry[]) => boolean): Promise<void> {
+    let watcher: FSWatcher | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const look = () => {
+          if (done(this.journal())) resolve();
+        };
+        watcher = watch(this.#journalFile, look).on('error', reject);
+        look();
+      });
+    } finally {
+      watcher?.close();
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#program.signal('SIGTERM');
+    await this.#program.ended;
+    await this.#agent.close();
+  }
+
+  async #control(method: 'GET' | 'PATCH', patch?: object): Promise<unknown> {
+    const { statusCode, body } = await request(`${this.address.controlURL}/state`, {
+      method,
+      dispatcher: this.#agent,
+      headers: { authorization: `Basic ${Buffer.from(`${control.id}:${control.key}`).toString('base64')}` },
+      body: patch === undefined ? null : JSON.stringify(patch),
+    });
+    const answer = await body.json();
+    if (statusCode !== 200) throw new Error(`the simulator answers ${statusCode}: ${JSON.stringify(answer)}`);
+    return answer;
+  }
+}
+
+/** What a tenant has, by names that only count within it. */
+export interface TenantScenario {
+  readonly groups?: Readonly<Record<string, CollectorGroup | null>>;
+  /** They strike the tenant's own requests and no others. */
+  readonly faults?: Readonly<Record<string, FaultScenario | null>>;
+}
+
+/** A user of the service with its fleet. */
+export class Tenant {
+  readonly user: string;
+  readonly accessKey: string;
+  readonly #simulator: Simulator;
+  readonly #groups = new Set<string>();
+
+  constructor(simulator: Simulator, user: string) {
+    this.#simulator = simulator;
+    this.user = user;
+    this.accessKey = `${user}-key`;
+  }
+
+  get baseURL(): string {
+    return this.#simulator.address.baseURL;
+  }
+
+  get caFile(): string {
+    return this.#simulator.address.caFile;
+  }
+
+  /** The variables that lead `logfleet run DIR` to the service as this user. */
+  get env(): Readonly<Record<string, string>> {
+    return {
+      LOGFLEET_BASE_URL: this.baseURL,
+      LOGFLEET_CA_FILE: this.caFile,
+      LOGFLEET_ACCESS_ID: this.user,
+      LOGFLEET_ACCESS_KEY: this.accessKey,
+    };
+  }
+
+  /** Adds to what the tenant has, changes it, and with null takes it away. Collectors are called `<user>-<group>-1`, … */
+  async equip({ groups = {}, faults = {} }: TenantScenario): Promise<void> {
+    for (const name of Object.keys(groups)) this.#groups.add(`${this.user}-${name}`);
+    await this.#simulator.patch({
+      groups: rename(groups, (name, group) => ({
+        [`${this.user}-${name}`]: group && { name: `${this.user}-${name}-#`, ...group },
+      })),
+      users: { [this.user]: { keys: { [this.user]: this.accessKey }, groups: [...this.#groups] } },
+      faults: rename(faults, (name, fault) => ({
+        [`${this.user}-${name}`]: fault && { ...fault, users: [this.user] },
+      })),
+    });
+  }
+
+  async collectors(): Promise<readonly CollectorState[]> {
+    const { collectors } = await this.#simulator.state();
+    return collectors.filter(({ name }) => name.startsWith(`${this.user}-`));
+  }
+
+  /** Of this tenant's collectors, in order of acceptance. */
+  async tasks(): Promise<readonly TaskState[]> {
+    const { collectors, tasks } = await this.#simulator.state();
+    const own = new Set(collectors.filter(({ name }) => name.startsWith(`${this.user}-`)).map(({ id }) => id));
+    return tasks.filter(({ collectorId }) => own.has(collectorId));
+  }
+
+  journal(): readonly JournalEntry[] {
+    return this.#simulator.journal().filter(({ user }) => user === this.user);
+  }
+
+  journalUntil(done: (journal: readonly JournalEntry[]) => boolean): Promise<void> {
+    return this.#simulator.journalUntil((journal) => done(journal.filter(({ user }) => user === this.user)));
+  }
+
+  /** Resolves once so many requests to create a task have been answered or lost. */
+  posted(count: number): Promise<void> {
+    return this.journalUntil((journal) => journal.filter(isPost).length >= count);
+  }
+}
+
+export function isPost({ operation }: JournalEntry): boolean {
+  return operation === 'createTask';
+}
+
+function rename<V>(
+  members: Readonly<Record<string, V>>,
+  renamed: (name: string, value: V) => Record<string, unknown>,
+): Record<string, unknown> {
+  return Object.assign({}, ...Object.entries(members).map(([name, value]) => renamed(name, value)));
+}
