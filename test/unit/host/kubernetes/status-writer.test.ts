@@ -143,3 +143,27 @@ test('a write that gets no answer is given up', async () => {
     subresource === 'status' ? { kind: 'stall', when: 'before' } : undefined;
   expect(await codeOf(write(world, host, '1.0-1'))).toBe('host.unreachable');
 });
+
+test('an event that was lost in silence is made up for once a write is refused for it', async () => {
+  const { world, host } = await setting();
+  world.server.onWatchEvent = () => ({ kind: 'drop' });
+  retarget(world, 'production', '19.501-1');
+  await world.clock.advance(60_000);
+  world.server.onWatchEvent = () => undefined;
+  expect(cached(host).spec.target.version).not.toBe('19.501-1');
+  await expect(codeOf(write(world, host, '1.0-1'))).resolves.toBe('host.conflict');
+  await world.clock.advance(30_000);
+  expect(cached(host).spec.target.version).toBe('19.501-1');
+});
+
+test('a refused write whose event is only late costs no list', async () => {
+  const { world, host } = await setting();
+  world.server.onWatchEvent = () => ({ kind: 'delay', delayMs: 500 });
+  retarget(world, 'production', '19.501-1');
+  await expect(codeOf(write(world, host, '1.0-1'))).resolves.toBe('host.conflict');
+  const lists = () =>
+    world.server.requests.filter(({ method, path: at }) => method === 'GET' && !at.endsWith('production')).length;
+  const before = lists();
+  await world.clock.advance(60_000);
+  expect(lists()).toBe(before);
+});
