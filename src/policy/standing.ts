@@ -64,7 +64,8 @@ export function standingOf(input: StandingInput, context: StandingContext): Stan
   if (input.busyElsewhere) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
   const ending = entry?.ending;
-  if (entry && hasFailed(ending)) {
+  // Who failed and reached the target after all is no failure any more (U6): leaving it again is a drift.
+  if (entry && hasFailed(ending) && !input.drifted) {
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
   if (isOffline(row, ending)) return 'offline';

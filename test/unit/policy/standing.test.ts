@@ -1,0 +1,198 @@
+/** How a collector stands: each standing, and who wins where two would do. */
+import { describe, expect, test } from 'vitest';
+import { parseBuildVersion } from '../../../src/base/build-version.ts';
+import type { Row } from '../../../src/fleet/fleet-rows.ts';
+import { type StandingContext, type StandingInput, skipReason, standingOf } from '../../../src/policy/standing.ts';
+import { endedEntry, entry, newerVersion, oldVersion, openEntry, row, settings, target } from './builders.ts';
+
+const { graceMs } = settings;
+
+const context = (more: Partial<StandingContext> = {}): StandingContext => ({
+  targetVersion: target,
+  target: parseBuildVersion(target),
+  allowDowngrade: false,
+  retryLimit: 2,
+  settings,
+  ...more,
+});
+
+const input = (more: Partial<StandingInput> = {}): StandingInput => ({
+  row: row(oldVersion, 0),
+  entry: undefined,
+  owned: true,
+  busyElsewhere: false,
+  drifted: false,
+  ...more,
+});
+
+const offlineRow = (version = oldVersion): Row => row(version, 0, { alive: false });
+const hosted = row('', 0, { collectorType: 'Hosted' });
+const unreadable = row('nightly', 0);
+
+describe('each standing', () => {
+  test.each<[string, Partial<StandingInput>, string]>([
+    ['at the old version', {}, 'pending'],
+    ['without a row or an entry', { row: undefined }, 'pending'],
+    ['at the target', { row: row(target, 0) }, 'updated'],
+    ['with an open attempt', { entry: openEntry() }, 'inProgress'],
+    ['U13: in flight without our ledger knowing', { busyElsewhere: true }, 'inProgress'],
+    ['at a newer version', { row: row(newerVersion, 0) }, 'newer'],
+    ['not alive', { row: offlineRow() }, 'offline'],
+    ['hosted', { row: hosted }, 'skipped'],
+    ['at a version that cannot be read', { row: unreadable }, 'skipped'],
+    ['of another policy', { owned: false }, 'foreign'],
+    ['failed with attempts left', { entry: endedEntry('failed', {}, { used: 2 }) }, 'retrying'],
+    ['timed out with attempts left', { entry: endedEntry('timedOut', {}, { used: 1 }) }, 'retrying'],
+    ['failed without attempts left', { entry: endedEntry('failed', {}, { used: 3 }) }, 'failed'],
+    ['timed out without attempts left', { entry: endedEntry('timedOut', {}, { used: 3 }) }, 'failed'],
+    ['U8: away from the target again', { drifted: true }, 'drifting'],
+    ['U11: refused', { entry: endedEntry('refused') }, 'skipped'],
+    ['U11: not known to the service', { entry: endedEntry('invalid') }, 'skipped'],
+    ['U7: not observable', { entry: endedEntry('unobservable') }, 'skipped'],
+    ['an adoption that is over', { entry: entry({ used: 0 }) }, 'pending'],
+  ])('%s', (_, more, standing) => {
+    expect(standingOf(input(more), context())).toBe(standing);
+  });
+});
+
+describe('U7, U8: an attempt that was updated', () => {
+  const updated = endedEntry('updated', { sinceMs: 1_000 });
+
+  test.each<[string, Row | undefined, string]>([
+    ['is updated without a row', undefined, 'updated'],
+    ['is updated while the listing is older than G', row(oldVersion, 1_000 + graceMs - 1), 'updated'],
+    ['is drifting by a listing sent G later', row(oldVersion, 1_000 + graceMs), 'drifting'],
+    ['is updated by a listing at the target', row(target, 1_000 + graceMs), 'updated'],
+    ['is newer by a listing sent G later at a newer version', row(newerVersion, 1_000 + graceMs), 'newer'],
+    ['is offline where it drifted and is silent', row(oldVersion, 1_000 + graceMs, { alive: false }), 'offline'],
+  ])('%s', (_, shown, standing) => {
+    expect(standingOf(input({ row: shown, entry: updated }), context())).toBe(standing);
+  });
+
+  test('U8: who drifts a second time is left alone', () => {
+    const again = input({ row: row(oldVersion, 1_000 + graceMs), entry: { ...updated, drifts: 1 } });
+    expect(standingOf(again, context())).toBe('skipped');
+    expect(skipReason(again, context())).toBe('Contested');
+  });
+
+  test('U8: a lagging listing makes nobody contested', () => {
+    const lagging = input({ row: row(oldVersion, 1_000 + graceMs - 1), entry: { ...updated, drifts: 1 } });
+    expect(standingOf(lagging, context())).toBe('updated');
+    expect(skipReason(lagging, context())).toBeUndefined();
+  });
+
+  test('U8: who is corrected and fails is retried, not contested', () => {
+    const failed = endedEntry('failed', {}, { drifts: 1, used: 1 });
+    expect(standingOf(input({ entry: failed }), context())).toBe('retrying');
+  });
+});
+
+describe('U6: an attempt that failed', () => {
+  const failed = endedEntry('timedOut', { sinceMs: 1_000 }, { used: 3 });
+
+  test('moves to updated by a listing at the target', () => {
+    expect(standingOf(input({ row: row(target, 1_000), entry: failed }), context())).toBe('updated');
+  });
+
+  test('is failed while that listing is older than its end', () => {
+    expect(standingOf(input({ row: row(target, 999), entry: failed }), context())).toBe('failed');
+  });
+
+  test('U8: and once at the target, leaves it as any other: by drifting', () => {
+    const left = input({ row: row(oldVersion, 2_000), entry: failed, drifted: true });
+    expect(standingOf(left, context())).toBe('drifting');
+  });
+});
+
+describe('U11: refused as not running', () => {
+  const refused = endedEntry('offline', { lastSeenAliveMs: 500 }, { used: 0 });
+  const seen = (lastSeenAliveMs: number | undefined) => row(oldVersion, 10, { lastSeenAliveMs });
+
+  test.each<[string, Row, string]>([
+    ['stays offline with the same sign of life', seen(500), 'offline'],
+    ['stays offline with an older one', seen(400), 'offline'],
+    ['stays offline without one', seen(undefined), 'offline'],
+    ['may be upgraded after a newer one', seen(501), 'pending'],
+  ])('%s', (_, shown, standing) => {
+    expect(standingOf(input({ row: shown, entry: refused }), context())).toBe(standing);
+  });
+
+  test('where no sign of life was known, any will do', () => {
+    const blind = endedEntry('offline', {}, { used: 0 });
+    expect(standingOf(input({ row: seen(1), entry: blind }), context())).toBe('pending');
+  });
+});
+
+describe('of two that would do, the first one counts', () => {
+  const everything = { row: offlineRow(newerVersion), drifted: true, busyElsewhere: true, owned: false };
+
+  test.each<[string, Partial<StandingInput>, string]>([
+    ['inProgress before foreign and all else', { ...everything, entry: openEntry() }, 'inProgress'],
+    ['inProgress before updated', { row: row(target, 0), entry: openEntry() }, 'inProgress'],
+    ['foreign before updated', { row: row(target, 0), owned: false }, 'foreign'],
+    ['foreign before skipped', { row: hosted, owned: false }, 'foreign'],
+    ['foreign before busy', { busyElsewhere: true, owned: false }, 'foreign'],
+    ['foreign before failed', { entry: endedEntry('failed', {}, { used: 3 }), owned: false }, 'foreign'],
+    ['updated before skipped', { row: row(target, 0, { collectorType: 'Hosted' }) }, 'updated'],
+    ['updated before busy', { row: row(target, 0), busyElsewhere: true }, 'updated'],
+    ['updated before offline', { row: offlineRow(target) }, 'updated'],
+    ['updated before refused', { row: row(target, 0), entry: endedEntry('refused') }, 'updated'],
+    ['skipped before busy', { row: hosted, busyElsewhere: true }, 'skipped'],
+    ['skipped before offline', { row: row('nightly', 0, { alive: false }) }, 'skipped'],
+    ['skipped before drifting', { row: unreadable, drifted: true }, 'skipped'],
+    ['busy before newer', { row: row(newerVersion, 0), busyElsewhere: true }, 'inProgress'],
+    ['busy before offline', { row: offlineRow(), busyElsewhere: true }, 'inProgress'],
+    ['newer before offline', { row: offlineRow(newerVersion) }, 'newer'],
+    ['newer before retrying', { row: row(newerVersion, 0), entry: endedEntry('failed') }, 'newer'],
+    ['failed before offline', { row: offlineRow(), entry: endedEntry('failed', {}, { used: 3 }) }, 'failed'],
+    ['offline before retrying', { row: offlineRow(), entry: endedEntry('failed') }, 'offline'],
+    ['offline before drifting', { row: offlineRow(), drifted: true }, 'offline'],
+  ])('%s', (_, more, standing) => {
+    expect(standingOf(input(more), context())).toBe(standing);
+  });
+});
+
+describe('allowDowngrade', () => {
+  test('lets newer ones go down', () => {
+    expect(standingOf(input({ row: row(newerVersion, 0) }), context({ allowDowngrade: true }))).toBe('pending');
+  });
+
+  test('has nothing to do with older ones', () => {
+    expect(standingOf(input(), context({ allowDowngrade: true }))).toBe('pending');
+  });
+
+  test('a target that cannot be ordered leaves nobody newer', () => {
+    const odd = context({ targetVersion: 'edge', target: undefined });
+    expect(standingOf(input({ row: row(newerVersion, 0) }), odd)).toBe('pending');
+  });
+});
+
+test.each([
+  [0, 1, 'failed'],
+  [1, 1, 'retrying'],
+  [1, 2, 'failed'],
+  [10, 10, 'retrying'],
+  [10, 11, 'failed'],
+])('U15: with retryPolicy.limit %d, %d attempts used are %s', (retryLimit, used, standing) => {
+  expect(standingOf(input({ entry: endedEntry('failed', {}, { used }) }), context({ retryLimit }))).toBe(standing);
+});
+
+describe('why a collector is left alone', () => {
+  test.each<[string, Partial<StandingInput>, string | undefined]>([
+    ['hosted', { row: hosted }, 'HostedCollector'],
+    ['an unreadable version', { row: unreadable }, 'VersionUnreadable'],
+    ['no version at all', { row: row('', 0) }, 'VersionUnreadable'],
+    ['not observable', { entry: endedEntry('unobservable') }, 'VersionNotObservable'],
+    ['refused', { entry: endedEntry('refused') }, 'RefusedByService'],
+    ['invalid', { entry: endedEntry('invalid') }, 'NotPermitted'],
+    ['contested without an entry of an upgrade', { drifted: true, entry: entry({ drifts: 1 }) }, 'Contested'],
+    ['the service before the row', { row: hosted, entry: endedEntry('refused') }, 'RefusedByService'],
+    ['hosted before its version', { row: hosted }, 'HostedCollector'],
+    ['pending', {}, undefined],
+    ['a first drift', { drifted: true, entry: entry({ drifts: 0 }) }, undefined],
+    ['no row', { row: undefined }, undefined],
+    ['failed', { entry: endedEntry('failed', {}, { used: 9 }) }, undefined],
+  ])('%s', (_, more, reason) => {
+    expect(skipReason(input(more), context())).toBe(reason);
+  });
+});
