@@ -68,8 +68,9 @@ export class LiveView {
 
   /** A policy went. */
   gone(key: { readonly namespace: string; readonly name: string }): void {
-    this.#fleets.delete(keyOf(key));
+    if (!this.#fleets.delete(keyOf(key))) return;
     if (this.#screen) this.#drawSoon();
+    else this.#output.write(`${keyOf(key)}: deleted\n`);
   }
 
   /** Something happened to a policy, as in its events. */

@@ -113,11 +113,9 @@ describe.concurrent('while --watch runs', () => {
     const tasks = await tenant.tasks();
     expect(tasks.map(({ toVersion }) => toVersion)).toEqual([...Array(3).fill(targetVersion), ...Array(3).fill(newestVersion)]);
     await manifests.delete('production.yaml');
-    await program.line(/logging\/production: .*(gone|deleted)/);
+    await program.line(/^logging\/production: deleted$/);
     const { status, stdout } = await runToEnd(['get', 'cvp', '--dir', manifests.path]);
     expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
-    program.signal('SIGTERM');
-    await program.ended;
   });
 
   test('a target changed in mid-rollout lets tasks in flight end first', async ({ tenant, manifests, run }) => {
