@@ -21,7 +21,7 @@ export function nextRollout(
   target: string,
   wallMs: number,
 ): LedgerHeader {
-  const number = (before?.rolloutNumber ?? Number.parseInt(status?.rollout?.id ?? '0', 10)) + 1;
+  const number = (before?.rolloutNumber ?? newestNumber(status)) + 1;
   return {
     service,
     rolloutId: `${number}-${target}`,
@@ -32,6 +32,11 @@ export function nextRollout(
     attempts: before?.attempts ?? 0,
     history: before ? historyAfter(before, status, wallMs) : [],
   };
+}
+
+function newestNumber(status: CollectorVersionPolicyStatus | undefined): number {
+  const ids = [status?.rollout, ...(status?.history ?? [])].map((one) => Number.parseInt(one?.id ?? '', 10));
+  return Math.max(0, ...ids.filter(Number.isSafeInteger));
 }
 
 function historyAfter(
