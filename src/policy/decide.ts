@@ -164,7 +164,7 @@ function settleAll({ ledger, observation, now, settings }: DecideInput, draft: D
       sweptSinceMs,
     };
     const settled = settleEntry(entry, evidence, now, settings);
-    const look = lookAt(entry, settled, row?.seenAtMs, task ? now.monotonicMs : undefined, reads.get(collectorId));
+    const look = lookAt(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (look) looks.push(look);
     // What belonged to an earlier target is forgotten once it has ended: it is no member for that (U12).
     const stale = open.toVersion !== ledger.header.target && !settled?.open;
@@ -174,20 +174,19 @@ function settleAll({ ledger, observation, now, settings }: DecideInput, draft: D
   return looks;
 }
 
+/** What an upgrade that ended well teaches. One that failed or hangs says nothing of how long they take. */
 function lookAt(
-  before: Entry,
+  { open }: Entry,
   after: Entry | undefined,
   seenAtMs: number | undefined,
-  taskReadMs: number | undefined,
   reads: TaskReads | undefined,
+  byTask: boolean,
 ): Look | undefined {
-  const { open } = before;
-  if (open?.state !== 'accepted' || open.needsGrace) return undefined;
-  const seenAgeMs = (seenAtMs ?? 0) - open.sinceMs;
-  const ageMs = taskReadMs === undefined ? seenAgeMs : Math.max(seenAgeMs, taskReadMs - open.sinceMs);
-  if (ageMs <= 0) return undefined;
-  if (after?.open) return reads === undefined || reads.count <= 1 ? { ageMs, ended: false } : undefined;
-  return after?.ending?.kind === 'updated' ? { ageMs, ended: true } : undefined;
+  if (open?.state !== 'accepted' || open.needsGrace || after?.ending?.kind !== 'updated' || after.open) return undefined;
+  const endedMs = byTask ? reads?.lastMs : seenAtMs;
+  const unendedMs = byTask ? reads?.previousMs : reads?.lastMs;
+  if (endedMs === undefined || endedMs <= open.sinceMs) return undefined;
+  return { endedByMs: endedMs - open.sinceMs, unendedAtMs: Math.max(0, (unendedMs ?? 0) - open.sinceMs) };
 }
 
 function admissionInput({ policy, ledger, roster, observation, now, settings }: DecideInput, draft: Draft) {

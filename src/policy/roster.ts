@@ -122,19 +122,20 @@ export class Roster {
     const { listing, ledger, ownership, policy } = this.#options;
     const row = listing.row(id);
     const entry = ledger.entry(id);
-    // Who has an entry of this rollout stays a member, whatever its fields become (U12).
-    if (!entry && !(row && this.#matches(row.collector))) {
+    // Who has an entry of this rollout stays a member, whatever its fields become (U12), for as long as it is there.
+    const member = row ? entry !== undefined || this.#matches(row.collector) : this.#isUnseenMember(entry);
+    if (!member) {
       this.#remove(id);
       ownership.unclaim(policy, id);
       return;
     }
     ownership.claim(policy, id);
-    const member = this.#members.get(id);
-    if (row) this.#noteDrift(id, row, entry, member?.standing);
+    const before = this.#members.get(id);
+    if (row) this.#noteDrift(id, row, entry, before?.standing);
     const standing = this.standing(id, entry);
     const version = row?.collector.collectorVersion || undefined;
-    if (member && member.standing === standing && member.version === version) return;
-    if (member) this.#uncount(id, member);
+    if (before && before.standing === standing && before.version === version) return;
+    if (before) this.#uncount(id, before);
     this.#members.set(id, { standing, version });
     this.#count(id, standing, version);
   }
@@ -192,6 +193,12 @@ export class Roster {
 
   #isPending(id: string): boolean {
     return this.#members.get(id)?.standing === 'pending';
+  }
+
+  /** Without a row: while an attempt is open, or where listings cannot show who is at the target (U7). Else it is gone. */
+  #isUnseenMember(entry: Entry | undefined): boolean {
+    if (!entry) return false;
+    return entry.open !== undefined || !this.#options.listing.observes(this.#context.targetVersion);
   }
 
   #input(id: string, entry: Entry | undefined) {

@@ -67,8 +67,9 @@ export class TaskReadings {
     } finally {
       this.#underWay.delete(collectorId);
     }
-    const count = (this.#reads.get(collectorId)?.count ?? 0) + 1;
-    this.#reads.set(collectorId, { count, lastMs: this.#options.clock.monotonic() });
+    const before = this.#reads.get(collectorId);
+    const lastMs = this.#options.clock.monotonic();
+    this.#reads.set(collectorId, { count: (before?.count ?? 0) + 1, lastMs, previousMs: before?.lastMs });
     this.#options.onNews();
   }
 }

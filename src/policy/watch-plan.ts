@@ -14,6 +14,8 @@ import type { PolicySettings } from './settings.ts';
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
+  /** The read before the last one; undefined where there was none. */
+  readonly previousMs: number | undefined;
 }
 
 export interface WatchInput {
