@@ -1,0 +1,193 @@
+/**
+ * Whether all is as it should be: every policy says that it is done or why it cannot be, what it says is true of the service, and
+ * nothing is left open. Says what is missing, for people.
+ */
+import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import type { CollectorState, SimulatorState } from '../../src/simulator/snapshot.ts';
+import type { HistoryPlan } from './plan.ts';
+import type { PolicyChange, PostRecord } from './record.ts';
+import { acts, compareRank, compareVersions, isHosted, isPaused, isSelected, matchesVersion, targetOf } from './wanted.ts';
+
+/** What is true at one moment. */
+export interface Truth {
+  readonly plan: HistoryPlan;
+  readonly state: SimulatorState;
+  readonly policies: readonly CollectorVersionPolicy[];
+  /** Heads of ledgers by the policy's uid. */
+  readonly ledgers: ReadonlyMap<string, string>;
+  readonly posts: readonly PostRecord[];
+  readonly policyChanges: readonly PolicyChange[];
+}
+
+export function missingForConvergence(truth: Truth): string[] {
+  const running = truth.state.collectors.filter(({ upgrading }) => upgrading);
+  if (running.length > 0) return [`${running.length} upgrades are running`];
+  return truth.policies.flatMap((policy) =>
+    missingOfPolicy(truth, policy).map((what) => `${policy.metadata.name}: ${what}`),
+  );
+}
+
+function missingOfPolicy(truth: Truth, policy: CollectorVersionPolicy): string[] {
+  const { status } = policy;
+  if (!status) return ['has no status'];
+  if (status.observedGeneration !== policy.metadata.generation) return ['its status is of an older generation'];
+  const open = openAttempts(truth.ledgers.get(policy.metadata.uid));
+  if (open > 0) return [`${open} attempts are open in its ledger`];
+  const verdict = verdictOf(policy);
+  const unsettled = missingVerdict(truth, policy, verdict);
+  if (unsettled !== undefined) return [`${unsettled}: ${JSON.stringify(verdict)}`];
+  // Without a target nothing is counted.
+  if (targetOf(truth.plan, policy) === undefined) return [];
+  return missingCounts(truth, policy);
+}
+
+interface Verdict {
+  readonly ready: string | undefined;
+  readonly reason: string | undefined;
+  readonly reconciling: boolean;
+  readonly stalled: boolean;
+}
+
+function verdictOf({ status }: CollectorVersionPolicy): Verdict {
+  const find = (type: string) => status?.conditions?.find((condition) => condition.type === type);
+  const ready = find('Ready');
+  return {
+    ready: ready?.status,
+    reason: ready?.reason,
+    reconciling: find('Reconciling')?.status === 'True',
+    stalled: find('Stalled')?.status === 'True',
+  };
+}
+
+function missingVerdict({ plan }: Truth, policy: CollectorVersionPolicy, verdict: Verdict): string | undefined {
+  const counts = policy.status?.collectors;
+  if (isPaused(policy)) return verdict.ready === 'Unknown' && verdict.reason === 'Paused' ? undefined : 'does not say that it is paused';
+  if (targetOf(plan, policy) === undefined) {
+    return verdict.stalled && verdict.reason === 'VersionNotOffered' ? undefined : 'does not say that its target is not offered';
+  }
+  if (verdict.reconciling) return 'is not settled';
+  if (verdict.ready === 'True') {
+    return counts && counts.failed + counts.newer + counts.pending + counts.inProgress === 0 ? undefined : 'is ready for no reason';
+  }
+  switch (verdict.reason) {
+    case 'CollectorsFailed':
+      return counts && counts.failed > 0 ? undefined : 'tells of failures that it does not count';
+    case 'DowngradeNotAllowed':
+      return counts && counts.newer > 0 ? undefined : 'tells of newer ones that it does not count';
+    case 'NoCollectorsMatched':
+      return (counts?.matched ?? 0) === 0 ? undefined : 'matches somebody';
+    case 'Observing':
+      return policy.spec.mode === 'Observe' ? undefined : 'does not observe';
+    default:
+      return 'has no verdict that is known here';
+  }
+}
+
+function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
+  const { plan } = truth;
+  const target = targetOf(plan, policy) as string;
+  const counts = policy.status?.collectors ?? emptyCounts;
+  const members = truth.state.collectors.filter((collector) => isMember(truth, policy, collector));
+  const own = members.filter((collector) => isOwner(truth, policy, collector));
+  const updated = own.filter(({ version }) => version === target);
+  const missing: string[] = [];
+  const expect = (what: string, is: number, shouldBe: number) => {
+    if (is !== shouldBe) missing.push(`${what} is ${is}, in truth ${shouldBe}`);
+  };
+  // With a single build, who runs it shows in no list (U7); who was never upgraded by us is not known of at all.
+  const seen = plan.fleet.offer !== 'single' || plan.scenario.list?.atTarget === true;
+  const sticky = wasReselected(truth, policy);
+  if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
+  if (seen && !sticky) {
+    expect('matched', counts.matched, members.length);
+    expect('foreign', counts.foreign, members.length - own.length);
+    expect('updated', counts.updated, updated.length);
+  } else if (seen && counts.updated < updated.length) {
+    missing.push(`updated is ${counts.updated}, in truth at least ${updated.length}`);
+  } else if (seen && counts.matched < members.length) {
+    missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
+  }
+  for (const collector of own) {
+    if (collector.version === target) continue;
+    const excuse = excuseFor(truth, policy, collector, target);
+    if (excuse === undefined) missing.push(`${collector.name} runs ${collector.version}, and there is no reason for it`);
+  }
+  return missing;
+}
+
+/** Whether who has been a member stays one although the selector no longer says so (U12). */
+function wasReselected({ policyChanges }: Truth, { spec, metadata }: CollectorVersionPolicy): boolean {
+  if (spec.selector.matchExpressions !== undefined) return true;
+  const own = policyChanges.filter(({ policy }) => policy.metadata.uid === metadata.uid);
+  return new Set(own.map(({ policy }) => JSON.stringify([policy.spec.selector, policy.spec.exclude]))).size > 1;
+}
+
+/** Where several policies share a fleet, and whose a collector is depends on what it ran when somebody looked, nobody can say. */
+function isUncertain(truth: Truth): boolean {
+  return truth.policies.length > 1 && truth.policies.some((policy) => wasReselected(truth, policy));
+}
+
+export function addsUp(counts: typeof emptyCounts): boolean {
+  const { matched, ...parts } = counts;
+  return Object.values(parts).reduce((sum, part) => sum + part, 0) === matched;
+}
+
+const emptyCounts = { matched: 0, updated: 0, inProgress: 0, pending: 0, failed: 0, offline: 0, newer: 0, skipped: 0, foreign: 0 };
+
+function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorState): boolean {
+  const { plan } = truth;
+  if (isHosted(collector) && !plan.scenario.list?.hosted) return false;
+  const selected = isSelected(plan, policy, collector);
+  if (selected !== undefined) return selected;
+  // Who has an attempt of this rollout stays, whatever its fields become (U12).
+  return matchesVersion(policy, collector.version) || wasUpgraded(truth, policy, collector);
+}
+
+/** Whether a task of this policy's present target was accepted since it last changed. */
+function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorState): boolean {
+  const sinceMs = lastChangeMs(truth);
+  return truth.posts.some(
+    (post) =>
+      post.collectorId === id &&
+      post.toVersion === targetOf(truth.plan, policy) &&
+      post.answer?.status === 202 &&
+      post.atMs > sinceMs + settledAfterChangeMs &&
+      truth.policies.length === 1,
+  );
+}
+
+/** What was posted this long after a change was meant by it. */
+const settledAfterChangeMs = 10_000;
+
+export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
+  return Math.max(0, ...policyChanges.map(({ atMs }) => atMs));
+}
+
+/** Whether no other policy goes first. Where membership depends on versions, nobody can say. */
+function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorState): boolean {
+  return truth.policies.every(
+    (other) => other === policy || !isMember(truth, other, collector) || compareRank(policy, other) < 0,
+  );
+}
+
+/** Why a collector that is ours does not run the target, or undefined. */
+function excuseFor(
+  { plan, state, posts }: Truth,
+  policy: CollectorVersionPolicy,
+  { id, name, version, alive, running }: CollectorState,
+  target: string,
+): string | undefined {
+  if (!acts(policy)) return 'nothing is started';
+  if (isHosted({ name, version })) return 'hosted';
+  if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
+  if (!alive || !running) return 'offline';
+  if (plan.fleet.touched.has(name)) return 'others upgrade it, too';
+  const tasks = state.tasks.filter(({ collectorId, foreign }) => collectorId === id && !foreign);
+  if (tasks.some((task) => task.toVersion === target && task.status !== 2)) return 'its upgrade failed';
+  if (posts.some((post) => post.collectorId === id && post.toVersion === target && post.answer?.status === 400)) return 'refused';
+  return undefined;
+}
+
+function openAttempts(head: string | undefined): number {
+  return head === undefined ? 0 : (JSON.parse(head) as { open: readonly unknown[] }).open.length;
+}

@@ -1,0 +1,86 @@
+/**
+ * Runs one history: the whole operator on a virtual clock against the simulated service and an API server in memory, as its plan
+ * says, until all is as it should be or time is up. A plan gives the same history each time.
+ */
+import { createHash } from 'node:crypto';
+import { coordinationPath, SimulationWorld } from './simulation-world.ts';
+import { missingForConvergence } from './convergence.ts';
+import type { Action, HistoryPlan } from './plan.ts';
+import type { HistoryRecord } from './record.ts';
+import { violationsOf } from './oracles.ts';
+
+/** How long after it has become calm everything must be as it should be. */
+const convergeWithinMs = 45 * 60_000;
+const lookEveryMs = 5_000;
+/** It must stay so for this long. */
+const restMs = 90_000;
+
+export interface HistoryResult {
+  readonly seed: number;
+  readonly violations: readonly string[];
+  /** Of everything that the service and the API server saw. */
+  readonly digest: string;
+  readonly record: HistoryRecord;
+}
+
+export async function runHistory(plan: HistoryPlan, trace?: (line: string) => void): Promise<HistoryResult> {
+  const world = new SimulationWorld(plan, trace);
+  for (const policy of plan.policies) world.createPolicy(policy);
+  for (let replica = 0; replica < plan.replicas; replica++) world.startProcess();
+  for (const action of plan.actions) world.clock.after(action.atMs, () => perform(world, action));
+  await world.clock.advance(plan.calmAtMs);
+  world.calm();
+  const deadlineMs = plan.calmAtMs + convergeWithinMs;
+  let missing = ['never looked'];
+  while (world.clock.monotonic() < deadlineMs && missing.length > 0) {
+    await world.clock.advance(lookEveryMs);
+    missing = missingForConvergence(world.truth());
+  }
+  const convergedAtMs = missing.length === 0 ? world.clock.monotonic() : undefined;
+  if (convergedAtMs !== undefined) {
+    await world.clock.advance(restMs);
+    missing = missingForConvergence(world.truth());
+  }
+  const record = world.record(convergedAtMs, missing);
+  world.end();
+  return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
+}
+
+function perform(world: SimulationWorld, action: Action): void {
+  world.note(`action ${JSON.stringify(action)}`);
+  switch (action.kind) {
+    case 'createPolicy':
+      world.createPolicy(action.policy);
+      break;
+    case 'deletePolicy':
+      world.deletePolicy(action.name);
+      break;
+    case 'patchPolicy':
+      world.patchPolicy(action.name, action.patch);
+      break;
+    case 'compact':
+      world.api.compact();
+      break;
+    case 'kill':
+      world.kill(world.process(action.replica), action.againAfterMs);
+      break;
+    case 'stop':
+      world.stop(world.process(action.replica), action.againAfterMs);
+      break;
+    case 'freeze':
+      world.freeze(world.process(action.replica), action.forMs);
+      break;
+    case 'killAtRequest':
+      world.killAtRequest(world.process(action.replica), action);
+      break;
+  }
+}
+
+function digestOf({ journal, api }: HistoryRecord): string {
+  const hash = createHash('sha256');
+  for (const entry of journal) hash.update(JSON.stringify(entry));
+  for (const entry of api) hash.update(JSON.stringify(entry));
+  return hash.digest('hex').slice(0, 16);
+}
+
+export { coordinationPath };

@@ -1,0 +1,1 @@
+export function violationsOf(record: { missing: readonly string[] }): string[] { return [...record.missing]; }

@@ -1,0 +1,112 @@
+/**
+ * What befalls a small world in one history: a fleet, policies, replicas, faults of both APIs and what people and machines do,
+ * as plain data drawn from a seed. Nothing in it depends on what the operator does.
+ *
+ * Histories run upgrades at ten times their pace, and the times of the protocol with them; limits, leases and deadlines keep
+ * theirs. Until `calmAtMs` anything may go wrong, from then on nothing does.
+ */
+import type { PolicySettings } from '../../src/policy/settings.ts';
+import type { EventScenario, FaultScenario, Scenario } from '../../src/simulator/scenario.ts';
+import { Chance } from './chance.ts';
+import { type ApiFaultPlan, planApiFaults, planServiceFaults } from './planned-faults.ts';
+import { type FleetPlan, planFleet } from './planned-fleet.ts';
+import { type PolicyAction, type PolicySpec, planPolicies, planPolicyActions } from './planned-policies.ts';
+
+export const pace = 10;
+
+/** Upgrades and the protocol's times, ten times as fast. */
+export const fastSettings: Partial<PolicySettings> = {
+  graceMs: 60_000 / pace,
+  openLimitMs: (35 * 60_000) / pace,
+  driftConfirmMs: (10 * 60_000) / pace,
+  firstReadMs: 3_000,
+  pageWaitMs: 6_000,
+  statusIntervalMs: 5_000,
+};
+
+/** What happens to the processes. `replica` counts those that run, modulo their number. */
+export type ProcessAction =
+  | { readonly kind: 'kill'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
+  | { readonly kind: 'stop'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
+  | { readonly kind: 'freeze'; readonly atMs: number; readonly replica: number; readonly forMs: number }
+  /** Killed with its nth request from then on, right before it leaves or right after. */
+  | {
+      readonly kind: 'killAtRequest';
+      readonly atMs: number;
+      readonly replica: number;
+      readonly request: number;
+      readonly when: 'before' | 'after';
+      readonly againAfterMs: number;
+    };
+
+export type Action = ProcessAction | PolicyAction | { readonly kind: 'compact'; readonly atMs: number };
+
+export interface HistoryPlan {
+  readonly seed: number;
+  readonly fleet: FleetPlan;
+  readonly scenario: Scenario;
+  readonly settings: Partial<PolicySettings>;
+  readonly policies: readonly PolicySpec[];
+  readonly actions: readonly Action[];
+  readonly apiFaults: ApiFaultPlan;
+  /** How often the service answers about another task than it was asked for. */
+  readonly mixedUpTasks: number;
+  readonly replicas: number;
+  readonly leaderElection: boolean;
+  /** How far each replica's wall clock is off. */
+  readonly skewMs: number;
+  readonly latencyMs: number;
+  readonly jitterMs: number;
+  readonly calmAtMs: number;
+}
+
+export function planHistory(seed: number): HistoryPlan {
+  const chance = new Chance(seed);
+  const calmAtMs = chance.whole(60, 300) * 1_000;
+  const fleet = planFleet(chance, calmAtMs);
+  const policies = planPolicies(chance, fleet);
+  const faulty = chance.happens(0.75);
+  const faults = faulty ? planServiceFaults(chance, calmAtMs) : {};
+  const replicas = chance.happens(0.3) ? 2 : 1;
+  const processActions = chance.happens(0.5) ? planProcessActions(chance, calmAtMs, replicas) : [];
+  const policyActions = chance.happens(0.6) ? planPolicyActions(chance, fleet, policies, calmAtMs) : [];
+  return {
+    seed,
+    fleet,
+    scenario: { ...fleet.scenario, faults, events: fleet.events },
+    settings: fastSettings,
+    policies,
+    actions: [...processActions, ...policyActions].sort((left, right) => left.atMs - right.atMs),
+    apiFaults: chance.happens(0.5) ? planApiFaults(chance, calmAtMs) : { untilMs: 0, requests: 0, watches: 0 },
+    mixedUpTasks: chance.happens(0.1) ? 0.3 : 0,
+    replicas,
+    leaderElection: replicas > 1 || chance.happens(0.3),
+    skewMs: chance.happens(0.3) ? chance.whole(-600, 600) * 1_000 : 0,
+    latencyMs: chance.one([5, 20, 80]),
+    jitterMs: chance.one([0, 0, 10]),
+    calmAtMs,
+  };
+}
+
+function planProcessActions(chance: Chance, calmAtMs: number, replicas: number): Action[] {
+  const actions: Action[] = [];
+  const times = chance.whole(1, 3);
+  for (let time = 0; time < times; time++) {
+    const atMs = chance.whole(1, calmAtMs - 1);
+    const replica = chance.whole(0, 1);
+    const againAfterMs = chance.one([50, 500, 2_000, 20_000]);
+    const kind = chance.one(['kill', 'killAtRequest', 'killAtRequest', 'stop', 'freeze'] as const);
+    if (kind === 'freeze') {
+      // Frozen past the lease only where somebody takes over; else just for a moment.
+      actions.push({ kind, atMs, replica, forMs: chance.whole(1, replicas > 1 ? 60 : 20) * 1_000 });
+    } else if (kind === 'killAtRequest') {
+      actions.push({ kind, atMs, replica, request: chance.whole(1, 20), when: chance.one(['before', 'after']), againAfterMs });
+    } else {
+      actions.push({ kind, atMs, replica, againAfterMs });
+    }
+  }
+  if (chance.happens(0.2)) actions.push({ kind: 'compact', atMs: chance.whole(1, calmAtMs) });
+  return actions;
+}
+
+export type { ApiFaultPlan, EventScenario, FaultScenario, PolicySpec };

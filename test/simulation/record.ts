@@ -1,0 +1,74 @@
+/** What outsiders saw of a history: the service, the API server, and the wire of each process. All times are ms since its start. */
+import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import type { JournalEntry } from '../../src/simulator/journal.ts';
+import type { SimulatorState } from '../../src/simulator/snapshot.ts';
+import type { RequestRecord } from '../support/memory-api-server.ts';
+import type { HistoryPlan } from './plan.ts';
+
+/** A request to create a task, as it left a process. */
+export interface PostRecord {
+  readonly atMs: number;
+  readonly process: string;
+  readonly collectorId: string;
+  readonly toVersion: string;
+  /** Policies as this process knew them, in the turn in which it left. */
+  readonly known: readonly CollectorVersionPolicy[];
+  /** Who held the lease then, by the API server; undefined where nobody elects. */
+  readonly leaseHolder: string | undefined;
+  /** The version that ran then, and since when. */
+  readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
+  /** What the process heard; undefined where it heard nothing. */
+  answer: { readonly status: number; readonly atMs: number } | undefined;
+}
+
+/** One collector in one page of a list that a process has heard. */
+export interface Sighting {
+  readonly sentAtMs: number;
+  readonly process: string;
+  readonly version: string;
+}
+
+export interface StatusRecord {
+  readonly atMs: number;
+  readonly policy: string;
+  readonly uid: string;
+  readonly status: CollectorVersionPolicyStatus;
+}
+
+/** A change of what a policy wants, by people. */
+export interface PolicyChange {
+  readonly atMs: number;
+  readonly policy: CollectorVersionPolicy;
+  readonly deleted: boolean;
+}
+
+/** Something that may leave the outcome of what is under way unknown. */
+export interface Disturbance {
+  readonly atMs: number;
+  readonly what: string;
+}
+
+export interface HistoryRecord {
+  readonly plan: HistoryPlan;
+  readonly journal: readonly JournalEntry[];
+  readonly startMs: number;
+  readonly api: readonly RequestRecord[];
+  readonly posts: readonly PostRecord[];
+  /** By collector id, in order. */
+  readonly sightings: ReadonlyMap<string, readonly Sighting[]>;
+  readonly statuses: readonly StatusRecord[];
+  readonly policyChanges: readonly PolicyChange[];
+  readonly disturbances: readonly Disturbance[];
+  /** By collector id: each version that it has run, and since when. */
+  readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;
+  /** Ledgers as they stood at the end, by the policy's uid: the text of their heads. */
+  readonly ledgers: ReadonlyMap<string, string>;
+  readonly largestShardBytes: number;
+  readonly state: SimulatorState;
+  readonly policies: readonly CollectorVersionPolicy[];
+  /** When all was as it should be, or undefined when it never came to that, and then what was missing. */
+  readonly convergedAtMs: number | undefined;
+  readonly missing: readonly string[];
+  readonly endMs: number;
+}

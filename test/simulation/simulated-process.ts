@@ -1,0 +1,297 @@
+/**
+ * One process of the operator in a history: the real program on a clock, an API connection and a service connection that can be
+ * stopped, cut short or left to themselves, as an operating system and a network do it.
+ *
+ * Invariant: a dead process does nothing any more, and hears nothing: its timers never fire, what it asks for never
+ * comes, what it would send never leaves. What it had sent before takes effect.
+ */
+import { Operator } from '../../src/cli/operator.ts';
+import type { Clock, Timer } from '../../src/base/clock.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
+import { noMetrics } from '../../src/base/metrics.ts';
+import { type Random, seededRandom } from '../../src/base/random.ts';
+import type { KubeApi, KubeRequest, KubeResponse, WatchRequest, WatchResponse } from '../../src/host/kubernetes/kube-api.ts';
+import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
+import type { PolicySettings } from '../../src/policy/settings.ts';
+import { connectWith } from '../../src/service/connection.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport.ts';
+import type { InProcessService } from '../../src/simulator/in-process.ts';
+import { InProcessTransport } from '../support/in-process-transport.ts';
+import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-server.ts';
+import { serviceOrigin } from '../support/world.ts';
+
+/** What others learn of a process's requests, in the turn in which they set out and in which they are answered. */
+export interface ProcessObserver {
+  /** Right before the request leaves. Whoever kills the process here keeps it from leaving. */
+  sending(process: SimulatedProcess, request: Sending): void;
+  /** Right after it left: it takes effect whatever becomes of the process. */
+  sent(process: SimulatedProcess, request: Sending): void;
+  /** The process has its answer. */
+  answered(process: SimulatedProcess, request: Sending, answer: TransportResponse): void;
+  /** What the process sends in place of a request. */
+  divert(request: TransportRequest): TransportRequest;
+}
+
+export type Sending =
+  | { readonly to: 'service'; readonly atMs: number; readonly request: TransportRequest }
+  | { readonly to: 'api'; readonly atMs: number; readonly request: KubeRequest };
+
+export interface SimulatedProcessOptions {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly api: MemoryApiServer;
+  readonly service: InProcessService;
+  readonly observer: ProcessObserver;
+  readonly settings: Partial<PolicySettings>;
+  readonly seed: number;
+  readonly leaderElection: boolean;
+  /** How far the wall clock is off. */
+  readonly skewMs: number;
+  readonly log?: Logger;
+}
+
+export class SimulatedProcess {
+  readonly name: string;
+  readonly host: KubernetesHost;
+  readonly #gate: ProcessGate;
+  readonly #client: MemoryApiClient;
+  readonly #operator: Operator;
+
+  constructor(options: SimulatedProcessOptions) {
+    const { name, api, settings, leaderElection, observer, service, log = silentLogger } = options;
+    this.name = name;
+    this.#gate = new ProcessGate();
+    this.#client = api.client(name);
+    const clock = new ProcessClock(options.clock, this.#gate, options.skewMs);
+    const random: Random = seededRandom(options.seed);
+    const metrics = noMetrics;
+    const surroundings = { clock, random, log, metrics };
+    this.host = createKubernetesHost({
+      ...surroundings,
+      api: new ProcessApi(this, this.#client, this.#gate, observer, clock),
+      namespaces: 'all',
+      operatorNamespace: 'logfleet-system',
+      identity: name,
+      leaderElection,
+    });
+    const transport = () =>
+      new ProcessTransport(
+        this,
+        new InProcessTransport((origin) => (origin === serviceOrigin ? service : undefined), clock),
+        this.#gate,
+        observer,
+        clock,
+      );
+    this.#operator = new Operator({
+      ...surroundings,
+      host: this.host,
+      settings,
+      connect: connectWith({ clock, metrics, userAgent: 'logfleet/test', transport }),
+    });
+  }
+
+  get running(): boolean {
+    return this.#gate.state === 'running';
+  }
+
+  start(): void {
+    this.host.start();
+    this.#operator.start();
+  }
+
+  /** As by SIGKILL. */
+  kill(): void {
+    this.#gate.die();
+    this.#client.kill();
+  }
+
+  /** As by SIGSTOP. */
+  freeze(): void {
+    this.#gate.close();
+    this.#client.freeze();
+  }
+
+  /** As by SIGCONT. */
+  thaw(): void {
+    this.#client.thaw();
+    this.#gate.open();
+  }
+
+  /** As by SIGTERM: ends in order, then is gone. */
+  async stop(): Promise<void> {
+    await this.#operator.stop();
+    await this.host.stop();
+    this.kill();
+  }
+}
+
+/** Whether anything reaches the process. */
+class ProcessGate {
+  state: 'running' | 'frozen' | 'dead' = 'running';
+  #waiting: (() => void)[] = [];
+
+  deliver(action: () => void): void {
+    if (this.state === 'running') action();
+    else if (this.state === 'frozen') this.#waiting.push(action);
+  }
+
+  close(): void {
+    if (this.state === 'running') this.state = 'frozen';
+  }
+
+  open(): void {
+    if (this.state !== 'frozen') return;
+    this.state = 'running';
+    for (const action of this.#waiting.splice(0)) this.deliver(action);
+  }
+
+  die(): void {
+    this.state = 'dead';
+    this.#waiting = [];
+  }
+}
+
+/** Timers that fall due while the process is stopped fire when it goes on; time itself does not stop. */
+class ProcessClock implements Clock {
+  readonly #clock: Clock;
+  readonly #gate: ProcessGate;
+  readonly #skewMs: number;
+
+  constructor(clock: Clock, gate: ProcessGate, skewMs: number) {
+    this.#clock = clock;
+    this.#gate = gate;
+    this.#skewMs = skewMs;
+  }
+
+  now(): number {
+    return this.#clock.now() + this.#skewMs;
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    let cancelled = false;
+    const timer = this.#clock.after(delayMs, () =>
+      this.#gate.deliver(() => {
+        if (!cancelled) callback();
+      }),
+    );
+    return {
+      cancel() {
+        cancelled = true;
+        timer.cancel();
+      },
+    };
+  }
+}
+
+class ProcessApi implements KubeApi {
+  readonly #process: SimulatedProcess;
+  readonly #client: MemoryApiClient;
+  readonly #gate: ProcessGate;
+  readonly #observer: ProcessObserver;
+  readonly #clock: Clock;
+
+  constructor(
+    process: SimulatedProcess,
+    client: MemoryApiClient,
+    gate: ProcessGate,
+    observer: ProcessObserver,
+    clock: Clock,
+  ) {
+    this.#process = process;
+    this.#client = client;
+    this.#gate = gate;
+    this.#observer = observer;
+    this.#clock = clock;
+  }
+
+  request(request: KubeRequest): Promise<KubeResponse> {
+    if (this.#gate.state === 'dead') return never();
+    const sending: Sending = { to: 'api', atMs: this.#clock.monotonic(), request };
+    this.#observer.sending(this.#process, sending);
+    if (isDead(this.#gate)) return never();
+    const answer = this.#client.request(request);
+    this.#observer.sent(this.#process, sending);
+    return isDead(this.#gate) ? never() : answer;
+  }
+
+  watch(request: WatchRequest): Promise<WatchResponse> {
+    return isDead(this.#gate) ? never() : this.#client.watch(request);
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+}
+
+class ProcessTransport implements Transport {
+  readonly #process: SimulatedProcess;
+  readonly #inner: InProcessTransport;
+  readonly #gate: ProcessGate;
+  readonly #observer: ProcessObserver;
+  readonly #clock: Clock;
+
+  constructor(
+    process: SimulatedProcess,
+    inner: InProcessTransport,
+    gate: ProcessGate,
+    observer: ProcessObserver,
+    clock: Clock,
+  ) {
+    this.#process = process;
+    this.#inner = inner;
+    this.#gate = gate;
+    this.#observer = observer;
+    this.#clock = clock;
+  }
+
+  ready(origin: string): Promise<void> {
+    return this.#inner.ready(origin);
+  }
+
+  async send(asked: TransportRequest): Promise<TransportResponse> {
+    if (isDead(this.#gate)) return never();
+    const request = this.#observer.divert(asked);
+    let sending: Sending | undefined;
+    const answer = this.#inner.send({
+      ...request,
+      beforeWrite: () => {
+        request.beforeWrite();
+        sending = { to: 'service', atMs: this.#clock.monotonic(), request };
+        this.#observer.sending(this.#process, sending);
+        if (isDead(this.#gate)) throw new Error('the process is no more');
+      },
+    });
+    if (sending && !isDead(this.#gate)) this.#observer.sent(this.#process, sending);
+    return new Promise((resolve, reject) => {
+      answer.then(
+        (response) =>
+          this.#gate.deliver(() => {
+            if (sending) this.#observer.answered(this.#process, sending, response);
+            resolve(response);
+          }),
+        (error: unknown) => this.#gate.deliver(() => reject(error)),
+      );
+    });
+  }
+
+  drain(): Promise<void> {
+    return this.#inner.drain();
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+}
+
+/** Asked anew after each call that may have ended the process. */
+function isDead(gate: ProcessGate): boolean {
+  return gate.state === 'dead';
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => undefined);
+}

@@ -1,0 +1,391 @@
+/** The world of one history: service, API server and processes, and everything that is written down of them for the oracles. */
+import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import type { TransportRequest, TransportResponse } from '../../src/service/transport.ts';
+import { InProcessService } from '../../src/simulator/in-process.ts';
+import type { JournalEntry } from '../../src/simulator/journal.ts';
+import { ServiceModel } from '../../src/simulator/model.ts';
+import { MemoryApiServer, type RequestFault, type RequestInfo, type WatchFault } from '../support/memory-api-server.ts';
+import type { StoreEvent } from '../support/memory-api-store.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { policiesPath, policyDefaults, secretsPath, serviceOrigin } from '../support/world.ts';
+import { Chance } from './chance.ts';
+import type { Truth } from './convergence.ts';
+import type { HistoryPlan } from './plan.ts';
+import type { PolicySpec } from './planned-policies.ts';
+import type { Disturbance, HistoryRecord, PolicyChange, PostRecord, Sighting, StatusRecord } from './record.ts';
+import { type Sending, SimulatedProcess } from './simulated-process.ts';
+
+export const coordinationPath = '/apis/coordination.k8s.io/v1/namespaces/logfleet-system/leases/logfleet-operator';
+const policiesCollection = 'logfleet.dev/v1alpha1/collectorversionpolicies';
+const configMaps = 'v1/configmaps';
+const upgradesPath = '/v1/collectors/upgrades';
+
+interface DueKill {
+  requestsLeft: number;
+  readonly when: 'before' | 'after';
+  readonly againAfterMs: number;
+}
+
+export class SimulationWorld {
+  readonly clock = new VirtualClock();
+  readonly api: MemoryApiServer;
+  readonly model: ServiceModel;
+  readonly service: InProcessService;
+  readonly #plan: HistoryPlan;
+  readonly #chance: Chance;
+  readonly #trace: ((line: string) => void) | undefined;
+  readonly #processes: SimulatedProcess[] = [];
+  readonly #dueKills = new Map<SimulatedProcess, DueKill>();
+  #names = 0;
+  #calm = false;
+  readonly #journal: JournalEntry[] = [];
+  readonly #posts: PostRecord[] = [];
+  readonly #pendingPosts = new Map<TransportRequest, PostRecord>();
+  readonly #sightings = new Map<string, Sighting[]>();
+  readonly #statuses: StatusRecord[] = [];
+  readonly #policyChanges: PolicyChange[] = [];
+  readonly #disturbances: Disturbance[] = [];
+  readonly #versions = new Map<string, { version: string; sinceMs: number }[]>();
+  #largestShardBytes = 0;
+
+  constructor(plan: HistoryPlan, trace?: (line: string) => void) {
+    this.#plan = plan;
+    this.#trace = trace;
+    this.#chance = new Chance(plan.seed ^ 0x5eed);
+    const random = seededRandom(plan.seed + 1);
+    this.api = new MemoryApiServer({ clock: this.clock, random, garbageCollectionMs: 200 });
+    this.api.onRequest = (info) => this.#requestFault(info);
+    this.api.onWatchEvent = ({ event }) => this.#watchFault(event);
+    this.#followStore();
+    this.model = new ServiceModel(plan.scenario, {
+      startMs: this.clock.now(),
+      journal: (entry) => {
+        this.#journal.push(entry);
+        this.#trace?.(`${seconds(this.clock.monotonic())} service ${describeEntry(entry, this.model.startMs)}`);
+      },
+    });
+    const { latencyMs, jitterMs } = plan;
+    this.service = new InProcessService(this.model, this.clock, { latencyMs, jitterMs, random });
+    this.#addSecret();
+    this.#followVersions();
+  }
+
+  note(what: string): void {
+    this.#trace?.(`${seconds(this.clock.monotonic())} ${what}`);
+  }
+
+  /** From now on nothing goes wrong any more, and whoever was stopped goes on. */
+  calm(): void {
+    this.#calm = true;
+    this.#dueKills.clear();
+    this.note('calm');
+  }
+
+  createPolicy({ name, spec }: PolicySpec): void {
+    if (this.api.get(`${policiesPath}/${name}`)) return;
+    this.api.create(policiesPath, {
+      apiVersion: 'logfleet.dev/v1alpha1',
+      kind: 'CollectorVersionPolicy',
+      metadata: { name, namespace: 'logging', annotations: {} },
+      spec: { ...policyDefaults, ...spec },
+    });
+  }
+
+  deletePolicy(name: string): void {
+    if (this.api.get(`${policiesPath}/${name}`)) this.api.remove(`${policiesPath}/${name}`);
+  }
+
+  patchPolicy(name: string, patch: object): void {
+    if (this.api.get(`${policiesPath}/${name}`)) this.api.patch(`${policiesPath}/${name}`, patch);
+  }
+
+  startProcess(): SimulatedProcess {
+    const name = `replica-${++this.#names}`;
+    const process = new SimulatedProcess({
+      name,
+      clock: this.clock,
+      api: this.api,
+      service: this.service,
+      observer: {
+        sending: (by, request) => this.#sending(by, request),
+        sent: (by, request) => this.#sent(by, request),
+        answered: (by, request, answer) => this.#answered(by, request, answer),
+        divert: (request) => this.#divert(request),
+      },
+      settings: this.#plan.settings,
+      seed: this.#plan.seed + 100 * this.#names,
+      leaderElection: this.#plan.leaderElection,
+      skewMs: this.#plan.skewMs * (this.#names % 2 === 0 ? -1 : 1),
+    });
+    this.#processes.push(process);
+    this.note(`start ${name}`);
+    process.start();
+    return process;
+  }
+
+  process(index: number): SimulatedProcess | undefined {
+    return this.#processes[index % Math.max(1, this.#processes.length)];
+  }
+
+  kill(process: SimulatedProcess | undefined, againAfterMs: number): void {
+    if (!process || !this.#remove(process)) return;
+    this.#disturb(`kill ${process.name}`);
+    process.kill();
+    this.clock.after(againAfterMs, () => this.startProcess());
+  }
+
+  stop(process: SimulatedProcess | undefined, againAfterMs: number): void {
+    if (!process?.running || !this.#remove(process)) return;
+    this.#disturb(`stop ${process.name}`);
+    void process.stop().then(() => {
+      this.#disturb(`stopped ${process.name}`);
+      this.clock.after(againAfterMs, () => this.startProcess());
+    });
+  }
+
+  freeze(process: SimulatedProcess | undefined, forMs: number): void {
+    if (!process?.running) return;
+    this.#disturb(`freeze ${process.name}`);
+    process.freeze();
+    this.clock.after(forMs, () => {
+      this.#disturb(`thaw ${process.name}`);
+      process.thaw();
+    });
+  }
+
+  killAtRequest(process: SimulatedProcess | undefined, due: Omit<DueKill, 'requestsLeft'> & { readonly request: number }): void {
+    if (process) this.#dueKills.set(process, { requestsLeft: due.request, when: due.when, againAfterMs: due.againAfterMs });
+  }
+
+  /** What is true now, for whoever asks whether all is as it should be. */
+  truth(): Truth {
+    return {
+      plan: this.#plan,
+      state: this.model.snapshot(this.service.nowMs()),
+      policies: this.#policies(),
+      ledgers: this.#ledgers(),
+      posts: this.#posts,
+      policyChanges: this.#policyChanges,
+    };
+  }
+
+  record(convergedAtMs: number | undefined, missing: readonly string[]): HistoryRecord {
+    return {
+      ...this.truth(),
+      startMs: this.model.startMs,
+      journal: this.#journal,
+      api: this.api.requests,
+      sightings: this.#sightings,
+      statuses: this.#statuses,
+      disturbances: this.#disturbances,
+      versions: this.#versions,
+      largestShardBytes: this.#largestShardBytes,
+      convergedAtMs,
+      missing,
+      endMs: this.clock.monotonic(),
+    };
+  }
+
+  /** Lets go of everything. */
+  end(): void {
+    for (const process of this.#processes.splice(0)) process.kill();
+  }
+
+  #remove(process: SimulatedProcess): boolean {
+    const index = this.#processes.indexOf(process);
+    if (index >= 0) this.#processes.splice(index, 1);
+    return index >= 0;
+  }
+
+  #policies(): CollectorVersionPolicy[] {
+    return this.api.store.objects(policiesCollection) as unknown as CollectorVersionPolicy[];
+  }
+
+  #ledgers(): ReadonlyMap<string, string> {
+    const heads = new Map<string, string>();
+    for (const object of this.api.store.objects(configMaps)) {
+      const owner = object.metadata.ownerReferences?.[0]?.uid;
+      const content = (object.data as Record<string, string> | undefined)?.content;
+      if (owner !== undefined && content !== undefined && object.metadata.name.endsWith('-ledger-head')) {
+        heads.set(owner, content);
+      }
+    }
+    return heads;
+  }
+
+  #addSecret(): void {
+    const text = { baseURL: `${serviceOrigin}${this.model.basePath}`, accessId: 'simulator', accessKey: 'simulator-key' };
+    const data = Object.fromEntries(Object.entries(text).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+    this.api.create(secretsPath, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'log-service', namespace: 'logging' },
+      data,
+    });
+  }
+
+  #disturb(what: string): void {
+    this.#disturbances.push({ atMs: this.clock.monotonic(), what });
+    this.note(what);
+  }
+
+  #requestFault(info: RequestInfo): RequestFault | undefined {
+    const { untilMs, requests } = this.#plan.apiFaults;
+    if (this.#calm || requests === 0 || this.clock.monotonic() >= untilMs || !this.#chance.happens(requests)) return undefined;
+    const when = this.#chance.one(['before', 'after'] as const);
+    const fault = this.#chance.one<RequestFault>([
+      { kind: 'status', status: 500, when },
+      { kind: 'status', status: 409, when: 'before' },
+      { kind: 'status', status: 429, when: 'before', retryAfterSeconds: 1 },
+      { kind: 'reset', when },
+      { kind: 'stall', when },
+      { kind: 'delay', delayMs: this.#chance.whole(10, 4_000) },
+    ]);
+    if (info.collection === configMaps) this.#disturb(`api fault ${fault.kind} ${info.method} ${info.name}`);
+    return fault;
+  }
+
+  #watchFault(_event: StoreEvent): WatchFault | undefined {
+    const { untilMs, watches } = this.#plan.apiFaults;
+    if (this.#calm || watches === 0 || this.clock.monotonic() >= untilMs || !this.#chance.happens(watches)) return undefined;
+    return this.#chance.one<WatchFault>([
+      { kind: 'drop' },
+      { kind: 'delay', delayMs: this.#chance.whole(10, 5_000) },
+      { kind: 'cut' },
+      { kind: 'silence' },
+      { kind: 'badLine' },
+      { kind: 'expired' },
+    ]);
+  }
+
+  #followStore(): void {
+    const publish = this.api.store.onEvent;
+    this.api.store.onEvent = (event) => {
+      this.#noteEvent(event);
+      publish(event);
+    };
+  }
+
+  #noteEvent({ collection, type, object }: StoreEvent): void {
+    const atMs = this.clock.monotonic();
+    if (collection === configMaps) {
+      const content = (object.data as Record<string, string> | undefined)?.content ?? '';
+      this.#largestShardBytes = Math.max(this.#largestShardBytes, Buffer.byteLength(content));
+      return;
+    }
+    if (collection !== policiesCollection) return;
+    const policy = object as unknown as CollectorVersionPolicy;
+    const { uid, name } = policy.metadata;
+    const last = this.#policyChanges.findLast((change) => change.policy.metadata.uid === uid);
+    const changed = last?.policy.metadata.generation !== policy.metadata.generation;
+    const annotated = JSON.stringify(last?.policy.metadata.annotations) !== JSON.stringify(policy.metadata.annotations);
+    if (!last || changed || annotated || type === 'DELETED') {
+      this.#policyChanges.push({ atMs, policy, deleted: type === 'DELETED' });
+      return;
+    }
+    const status = policy.status as CollectorVersionPolicyStatus;
+    this.#statuses.push({ atMs, policy: name, uid, status });
+    this.note(`status ${name} ${JSON.stringify(status.collectors)} ${status.conditions?.map((one) => `${one.type}=${one.status}/${one.reason}`)}`);
+  }
+
+  #followVersions(): void {
+    this.#lookAtVersions();
+    this.clock.after(versionLookMs, () => this.#followVersions());
+  }
+
+  #lookAtVersions(): void {
+    const { collectors } = this.model.snapshot(this.service.nowMs());
+    for (const { id, version } of collectors) {
+      const known = this.#versions.get(id);
+      if (!known) this.#versions.set(id, [{ version, sinceMs: this.clock.monotonic() }]);
+      else if (known.at(-1)?.version !== version) known.push({ version, sinceMs: this.clock.monotonic() });
+    }
+  }
+
+  #sending(process: SimulatedProcess, sending: Sending): void {
+    if (this.#countsDown(process, sending, 'before')) return;
+    if (sending.to === 'service' && sending.request.method === 'POST') this.#notePost(process, sending.request);
+  }
+
+  #sent(process: SimulatedProcess, sending: Sending): void {
+    this.#countsDown(process, sending, 'after');
+  }
+
+  /** Kills the process when it is its turn. */
+  #countsDown(process: SimulatedProcess, sending: Sending, when: 'before' | 'after'): boolean {
+    const due = this.#dueKills.get(process);
+    if (!due || due.when !== when || (sending.to === 'api' && sending.request.path.includes('/leases'))) return false;
+    if (--due.requestsLeft > 0) return false;
+    this.#dueKills.delete(process);
+    this.note(`killed ${when} ${sending.request.method} ${sending.request.path}`);
+    this.kill(process, due.againAfterMs);
+    return true;
+  }
+
+  #notePost(process: SimulatedProcess, request: TransportRequest): void {
+    const { collectorId, toVersion } = decodeOrder(request.body ?? '');
+    this.#lookAtVersions();
+    const post: PostRecord = {
+      atMs: this.clock.monotonic(),
+      process: process.name,
+      collectorId,
+      toVersion,
+      known: [...process.host.resources('CollectorVersionPolicy').list()],
+      leaseHolder: this.#leaseHolder(),
+      truth: this.#versions.get(collectorId)?.at(-1),
+      answer: undefined,
+    };
+    this.#posts.push(post);
+    this.#pendingPosts.set(request, post);
+    this.note(`post ${process.name} ${collectorId} to ${toVersion}`);
+  }
+
+  #leaseHolder(): string | undefined {
+    const lease = this.api.get(coordinationPath) as { readonly spec?: { readonly holderIdentity?: string } } | undefined;
+    return lease?.spec?.holderIdentity;
+  }
+
+  #answered(process: SimulatedProcess, { atMs, request }: Sending, answer: TransportResponse): void {
+    const post = this.#pendingPosts.get(request as TransportRequest);
+    if (post) {
+      post.answer = { status: answer.status, atMs: this.clock.monotonic() };
+      this.#pendingPosts.delete(request as TransportRequest);
+    } else if (request.path.includes(`${upgradesPath}/collectors`) && answer.status === 200) {
+      this.#noteSightings(process, atMs, answer.body);
+    }
+  }
+
+  #noteSightings(process: SimulatedProcess, sentAtMs: number, body: Uint8Array): void {
+    for (const [, id, version] of Buffer.from(body).toString('utf8').matchAll(/"id":(\d+),.*?"collectorVersion":"([^"]*)"/g)) {
+      const sightings = this.#sightings.get(id as string) ?? [];
+      this.#sightings.set(id as string, sightings);
+      sightings.push({ sentAtMs, process: process.name, version: version as string });
+    }
+  }
+
+  /** A service that answers about another task than it was asked for (U4). */
+  #divert(request: TransportRequest): TransportRequest {
+    if (this.#calm || this.#plan.mixedUpTasks === 0 || request.method !== 'GET') return request;
+    const match = /^(.*\/v1\/collectors\/upgrades\/)(\d+)$/.exec(request.path);
+    if (!match || !this.#chance.happens(this.#plan.mixedUpTasks)) return request;
+    return { ...request, path: `${match[1]}${Number(match[2]) + this.#chance.one([-1, 1, 2])}` };
+  }
+}
+
+const versionLookMs = 5_000;
+
+function decodeOrder(body: string): { collectorId: string; toVersion: string } {
+  const [, collectorId = '', toVersion = ''] = /"collectorId":(\d+),"toVersion":"([^"]*)"/.exec(body) ?? [];
+  return { collectorId, toVersion };
+}
+
+function describeEntry({ at, operation, status, code, fault, collectorId, taskId, path }: JournalEntry, startMs: number): string {
+  const about = operation === 'createTask' ? ` ${collectorId}${taskId === null ? '' : ` task ${taskId}`}` : ` ${path}`;
+  return `${operation}${about} -> ${status} ${code ?? ''}${fault === null ? '' : ` (${fault})`} arrived ${seconds(at - startMs)}`;
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(3).padStart(9);
+}

@@ -1,0 +1,74 @@
+/**
+ * What policies want, worked out from their text and what is true of the collectors, in a way of its own: who is selected, whose a
+ * collector is, which version it should run. The oracles believe this and not the operator.
+ */
+import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import type { SelectorSpec } from './planned-policies.ts';
+import type { HistoryPlan } from './plan.ts';
+
+export interface Subject {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** By the part of a name before its number. */
+export function groupOf(plan: HistoryPlan, { name }: Subject) {
+  return plan.fleet.groups.find((group) => name.startsWith(`${group.name}-`));
+}
+
+export function isHosted(subject: Subject): boolean {
+  return subject.name.startsWith('cloud-');
+}
+
+/** Undefined where it depends on the version, which may have been another when the operator looked. */
+export function isSelected(plan: HistoryPlan, policy: CollectorVersionPolicy, subject: Subject): boolean | undefined {
+  const { selector, exclude = [] } = policy.spec;
+  const excluded = (exclude as readonly SelectorSpec[]).some(({ matchNames = [] }) =>
+    matchNames.some((glob) => subject.name.endsWith(glob.slice(1))),
+  );
+  if (excluded) return false;
+  const { matchNames, matchFields, matchExpressions } = selector as SelectorSpec;
+  if (matchNames && !matchNames.some((glob) => subject.name.startsWith(glob.slice(0, -1)))) return false;
+  if (matchFields && groupOf(plan, subject)?.osName !== matchFields['osName']) return false;
+  return matchExpressions === undefined ? true : undefined;
+}
+
+/** `19.404-12` → [19, 404, 12] */
+export function compareVersions(left: string, right: string): number {
+  const [leftParts, rightParts] = [left, right].map((version) => version.split(/[.-]/).map(Number)) as [number[], number[]];
+  for (let part = 0; part < 3; part++) {
+    const difference = (leftParts[part] ?? 0) - (rightParts[part] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+export function matchesVersion(policy: CollectorVersionPolicy, version: string): boolean {
+  const expressions = (policy.spec.selector as SelectorSpec).matchExpressions ?? [];
+  return expressions.every(({ values }) => version !== '' && compareVersions(version, values[0] as string) < 0);
+}
+
+/** The version that a policy asks for, or undefined where the service does not offer it. */
+export function targetOf(plan: HistoryPlan, policy: CollectorVersionPolicy): string | undefined {
+  const { target } = policy.spec;
+  if (target.version === undefined) return plan.fleet.builds.at(-1);
+  return plan.fleet.builds.includes(target.version) ? target.version : undefined;
+}
+
+export function isPaused(policy: CollectorVersionPolicy): boolean {
+  return policy.spec.paused || policy.metadata.annotations?.['logfleet.dev/paused'] === 'true';
+}
+
+/** Whether it may start anything. */
+export function acts(policy: CollectorVersionPolicy): boolean {
+  return policy.spec.mode === 'Enforce' && !isPaused(policy) && policy.metadata.deletionTimestamp === undefined;
+}
+
+/** Negative where `left` goes first (U13). */
+export function compareRank(left: CollectorVersionPolicy, right: CollectorVersionPolicy): number {
+  if (left.spec.mode !== right.spec.mode) return left.spec.mode === 'Enforce' ? -1 : 1;
+  if (left.spec.priority !== right.spec.priority) return right.spec.priority - left.spec.priority;
+  const [leftCreated, rightCreated] = [left.metadata.creationTimestamp, right.metadata.creationTimestamp];
+  if (leftCreated !== rightCreated) return leftCreated < rightCreated ? -1 : 1;
+  return left.metadata.name < right.metadata.name ? -1 : 1;
+}
