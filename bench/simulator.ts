@@ -2,21 +2,13 @@
  * How much the simulator serves with its limits lifted: a server in a process of its own, this one asks over TLS with
  * keep-alive. What one core could do follows from the processor time that the server took. Prints one line a case.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
-
-interface Ready {
-  readonly baseURL: string;
-  readonly caFile: string;
-  readonly accessId: string;
-  readonly accessKey: string;
-}
+import type { Scenario } from '../src/simulator/scenario.ts';
+import { processorSeconds, residentMiB } from './process-figures.ts';
+import { type Ready, startSimulator } from './simulator-process.ts';
 
 interface Case {
   readonly name: string;
@@ -55,33 +47,12 @@ const cases: readonly Case[] = [
   },
 ];
 
-const scenario = `
-builds: [19.400-1, 19.500-1]
-limits: {requestsPerSecond: 0, concurrentRequests: 0}
-upgrade: {duration: 30m, timeout: 1h}
-groups: {web: {count: ${collectors}, name: web-######, version: 19.400-1}}
-`;
-
-function processorSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-function residentMiB(pid: number): number {
-  const kib = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kib) / 1024;
-}
-
-async function start(dir: string): Promise<{ readonly child: ChildProcess; readonly ready: Ready }> {
-  const file = path.join(dir, 'scenario.yaml');
-  writeFileSync(file, scenario);
-  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-  const child = spawn(process.execPath, [main, 'simulate', '--scenario', file, '--tls-dir', dir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [line] = await once(createInterface({ input: child.stdout }), 'line');
-  return { child, ready: JSON.parse(line as string) as Ready };
-}
+const scenario: Scenario = {
+  builds: ['19.400-1', '19.500-1'],
+  limits: { requestsPerSecond: 0, concurrentRequests: 0 },
+  upgrade: { duration: '30m', timeout: '1h' },
+  groups: { web: { count: collectors, name: 'web-######', version: '19.400-1' } },
+};
 
 async function measure(pool: Pool, { requests, request }: Case, ready: Ready, pid: number) {
   const authorization = `Basic ${Buffer.from(`${ready.accessId}:${ready.accessKey}`).toString('base64')}`;
@@ -104,19 +75,21 @@ async function measure(pool: Pool, { requests, request }: Case, ready: Ready, pi
   return { perSecond: requests / seconds, perCore: requests / cpu, mbPerSecond: bytes / 1e6 / seconds };
 }
 
-const dir = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
-const { child, ready } = await start(dir);
-const pool = new Pool(new URL(ready.baseURL).origin, { connections: 10, connect: { ca: readFileSync(ready.caFile) } });
-const pid = child.pid as number;
-console.log(`simulator with ${collectors} collectors, ${residentMiB(pid).toFixed(0)} MiB at the start`);
-for (const one of cases) {
-  const { perSecond, perCore, mbPerSecond } = await measure(pool, one, ready, pid);
-  console.log(
-    `${one.name.padEnd(16)} ${perSecond.toFixed(0).padStart(7)} requests/s, ${perCore.toFixed(0).padStart(7)} per second of processor time, ${mbPerSecond.toFixed(1).padStart(6)} MB/s`,
-  );
+export async function benchSimulator(): Promise<void> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
+  const simulator = await startSimulator(directory, scenario);
+  const { pid } = simulator;
+  const connect = { ca: readFileSync(simulator.caFile) };
+  const pool = new Pool(new URL(simulator.baseURL).origin, { connections: 10, connect });
+  console.log(`simulator with ${collectors} collectors, ${residentMiB(pid).toFixed(0)} MiB at the start`);
+  for (const one of cases) {
+    const { perSecond, perCore, mbPerSecond } = await measure(pool, one, simulator, pid);
+    console.log(
+      `${one.name.padEnd(16)} ${perSecond.toFixed(0).padStart(7)} requests/s, ${perCore.toFixed(0).padStart(7)} per second of processor time, ${mbPerSecond.toFixed(1).padStart(6)} MB/s`,
+    );
+  }
+  console.log(`${residentMiB(pid).toFixed(0)} MiB at the end`);
+  await pool.destroy();
+  await simulator.stop();
+  rmSync(directory, { recursive: true });
 }
-console.log(`${residentMiB(pid).toFixed(0)} MiB at the end`);
-await pool.destroy();
-child.kill();
-await once(child, 'exit');
-rmSync(dir, { recursive: true });

@@ -1,0 +1,41 @@
+/**
+ * `npm run bench -- NAME`: measures one thing and prints what came out. What a measurement needs (a control plane, a server) it
+ * starts and ends by itself.
+ */
+import { parseArgs } from 'node:util';
+
+const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PART]
+
+  rollout     requests, time, memory, processor time and latency of a rolling policy
+                --quick   small fleets and few repetitions: two minutes instead of six
+                --full    100,000 collectors from the first upgrade to the last: ten minutes more
+                --only    parts: requests, converged, load, latency
+                --json    one JSON document instead of tables
+  simulator   what the simulated service serves with its limits lifted`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean', default: false },
+    full: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    only: { type: 'string' },
+  },
+});
+
+switch (positionals[0]) {
+  case 'rollout': {
+    const { benchRollout } = await import('./rollout.ts');
+    const { only, ...rest } = values;
+    await benchRollout({ ...rest, ...(only === undefined ? {} : { only: only.split(',') }) });
+    break;
+  }
+  case 'simulator': {
+    const { benchSimulator } = await import('./simulator.ts');
+    await benchSimulator();
+    break;
+  }
+  default:
+    console.error(usage);
+    process.exitCode = 2;
+}

@@ -1,0 +1,58 @@
+/** What a fleet that is where it should be costs: an hour of virtual time, request by request. */
+import { World } from '../../test/support/world.ts';
+import { fleetScenario } from './virtual-rollout.ts';
+
+export interface ConvergedFigures {
+  readonly collectors: number;
+  readonly minutes: number;
+  /** `METHOD resource` → requests to the API server. */
+  readonly api: Readonly<Record<string, number>>;
+  /** operation → requests to the service. */
+  readonly service: Readonly<Record<string, number>>;
+  /** Pages of one sweep. */
+  readonly pages: number;
+  readonly resyncs: number;
+}
+
+const collectors = 10_000;
+const pageRows = 1_000;
+const resyncMinutes = 5;
+const minutes = 60;
+const minuteMs = 60_000;
+
+export async function stayConverged(): Promise<ConvergedFigures> {
+  const fleet = { collectors, pageRows, oldVersions: 1, spareBuild: true };
+  const world = new World({ scenario: fleetScenario(fleet) });
+  world.addSecret();
+  world.addPolicy('fleet', { target: { version: '19.300-1' }, resyncInterval: `${resyncMinutes}m` });
+  const replica = world.start({ leaderElection: true });
+  await world.until(() => world.ready('fleet')?.status === 'True', minuteMs * 10);
+  // What is written once on the way there has been written.
+  await world.clock.advance(2 * minuteMs);
+  world.journal.length = 0;
+  world.api.requests.length = 0;
+  await world.clock.advance(minutes * minuteMs);
+  const figures: ConvergedFigures = {
+    collectors,
+    minutes,
+    api: tally(world.api.requests.map(({ method, path }) => `${method} ${resourceOf(path)}`)),
+    service: tally(world.journal.map(({ operation }) => operation ?? 'other')),
+    pages: collectors / pageRows,
+    resyncs: minutes / resyncMinutes,
+  };
+  replica.kill();
+  return figures;
+}
+
+/** The plural in the path of a resource or a collection. */
+function resourceOf(path: string): string {
+  const segments = path.split('?')[0]?.split('/').slice(1) ?? [];
+  const rest = segments.slice(segments[0] === 'api' ? 2 : 3);
+  return (rest[0] === 'namespaces' ? rest[2] : rest[0]) ?? path;
+}
+
+function tally(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names.toSorted()) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,118 @@
+/**
+ * A whole rollout in virtual time: the real operator, the simulated service and an API server in memory. What the service saw is
+ * from its own record.
+ *
+ * Runs as a program, too, so that each rollout has a heap of its own: `node virtual-rollout.ts '{"collectors": …}'` prints the
+ * figures as one line of JSON.
+ */
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import { World } from '../../test/support/world.ts';
+
+export interface RolloutCase {
+  readonly collectors: number;
+  /** The most that the service puts into one page. */
+  readonly pageRows: number;
+  readonly oldVersions: number;
+  /** Whether the service offers a build that nobody runs and nobody targets, towards which a list shows everybody (U7). */
+  readonly spareBuild: boolean;
+}
+
+export interface RolloutFigures extends RolloutCase {
+  /** Whether all came to the target. */
+  readonly complete: boolean;
+  readonly requests: number;
+  readonly requestsByOperation: Readonly<Record<string, number>>;
+  readonly requestsPerCollector: number;
+  /** From the apply to the end of the last upgrade, in virtual seconds. */
+  readonly lastUpgradedSeconds: number;
+  /** From the apply to Ready=True. */
+  readonly readySeconds: number;
+  /** 1.05 times the larger of what the requests take at four a second and what maxInProgress allows, plus one upgrade. */
+  readonly allowedSeconds: number;
+  readonly mostPerSecond: number;
+  readonly mostAtOnce: number;
+  readonly refused429: number;
+  readonly acceptedTasks: number;
+  readonly apiRequests: number;
+}
+
+const target = '19.500-1';
+const upgradeSeconds = 180;
+const maxInProgress = 1_000;
+const requestsPerSecond = 4;
+const tolerance = 1.05;
+const minuteMs = 60_000;
+const longestMs = 48 * 60 * minuteMs;
+
+export function fleetScenario({ collectors, pageRows, oldVersions, spareBuild }: RolloutCase): Scenario {
+  const versions = Array.from({ length: oldVersions }, (_, index) => `19.${300 + 20 * index}-1`);
+  return {
+    builds: [...(spareBuild ? ['19.200-1'] : []), ...versions, target],
+    list: { maxLimit: pageRows },
+    upgrade: { duration: `${upgradeSeconds}s` },
+    groups: { web: { count: collectors, name: 'web-######', versions } },
+  };
+}
+
+export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
+  const world = new World({ scenario: fleetScenario(rollout) });
+  world.addSecret();
+  world.addPolicy('fleet', { target: { version: target }, strategy: { maxInProgress, order: 'OldestVersionFirst' } });
+  const record = new RunningTotals(world);
+  world.start();
+  await world.until(() => record.look() && world.ready('fleet')?.status === 'True', longestMs);
+  const readySeconds = world.clock.monotonic() / 1_000;
+  record.take();
+  const state = world.model.snapshot(world.service.nowMs());
+  const endsMs = state.tasks.map(({ collectorEndTime }) => collectorEndTime ?? Number.NaN);
+  const { requests, maxPerSecond, maxInFlight, rejected429, tasksAccepted } = state.counters;
+  const slots = Math.ceil(rollout.collectors / maxInProgress) * upgradeSeconds;
+  return {
+    ...rollout,
+    complete: state.collectors.every(({ version }) => version === target),
+    requests,
+    requestsByOperation: record.operations,
+    requestsPerCollector: requests / rollout.collectors,
+    lastUpgradedSeconds: (endsMs.reduce((last, endMs) => Math.max(last, endMs), 0) - world.model.startMs) / 1_000,
+    readySeconds,
+    allowedSeconds: tolerance * Math.max(requests / requestsPerSecond, slots) + upgradeSeconds,
+    mostPerSecond: maxPerSecond,
+    mostAtOnce: maxInFlight,
+    refused429: rejected429,
+    acceptedTasks: tasksAccepted,
+    apiRequests: record.apiRequests,
+  };
+}
+
+/** Counts what the world writes down, and throws it away: a long history would be most of the heap. */
+class RunningTotals {
+  readonly operations: Record<string, number> = {};
+  apiRequests = 0;
+  readonly #world: World;
+  #takenMs = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  look(): boolean {
+    if (this.#world.clock.monotonic() - this.#takenMs >= minuteMs) this.take();
+    return true;
+  }
+
+  take(): void {
+    const { api, journal, clock } = this.#world;
+    this.#takenMs = clock.monotonic();
+    for (const { operation } of journal.splice(0)) {
+      const name = operation ?? 'other';
+      this.operations[name] = (this.operations[name] ?? 0) + 1;
+    }
+    this.apiRequests += api.requests.splice(0).length;
+    api.compact();
+  }
+}
+
+if (import.meta.main) {
+  console.log(JSON.stringify(await rollOut(JSON.parse(process.argv[2] as string) as RolloutCase)));
+  process.exit();
+}

@@ -1,0 +1,48 @@
+/** `logfleet simulate` in a process of its own, for measurements that must not share a processor or a heap with it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Scenario } from '../src/simulator/scenario.ts';
+
+/** The line that the simulator prints once it listens. */
+export interface Ready {
+  readonly baseURL: string;
+  readonly caFile: string;
+  readonly accessId: string;
+  readonly accessKey: string;
+  readonly controlURL: string;
+}
+
+export interface SimulatorProcess extends Ready {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export const mainProgram = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+/** Puts scenario and certificates into `directory`, and the journal too where one is named. */
+export async function startSimulator(
+  directory: string,
+  scenario: Scenario,
+  journal?: string,
+): Promise<SimulatorProcess> {
+  const file = path.join(directory, 'scenario.yaml');
+  writeFileSync(file, JSON.stringify(scenario));
+  const args = ['simulate', '--scenario', file, '--tls-dir', directory];
+  if (journal !== undefined) args.push('--journal', journal);
+  const child = spawn(process.execPath, [mainProgram, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  return { ...(JSON.parse(line as string) as Ready), child, pid: child.pid as number, stop: () => ended(child) };
+}
+
+/** Asks a process to end, and waits until it has. */
+export async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exit;
+}
