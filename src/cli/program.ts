@@ -8,7 +8,15 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { duration, listenAddress, nameList, positiveNumber, valueFromVariable, variableOf, wholeNumber } from './flag-values.ts';
+import {
+  duration,
+  listenAddress,
+  nameList,
+  positiveNumber,
+  valueFromVariable,
+  variableOf,
+  wholeNumber,
+} from './flag-values.ts';
 import type { GetOptions, RunOptions, SimulateOptions, TargetOptions, ValidateOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';

@@ -17,6 +17,7 @@ import { type CommandContext, exitStatus } from './context.ts';
 import { LiveView } from './live-view.ts';
 import { Operator } from './operator.ts';
 import type { RunOptions } from './options.ts';
+import { countingRequests } from './request-count.ts';
 import type { RunSupport } from './run.ts';
 import { aborted } from './run-cluster.ts';
 import { packageVersion } from './version.ts';
@@ -30,8 +31,9 @@ export async function runOnDirectories(
   context: CommandContext,
   { logTo, metrics, serveHealth }: RunSupport,
 ): Promise<number> {
-  const common = { clock: systemClock, random: systemRandom, metrics };
   const view = new LiveView({ output: context.stderr, clock: systemClock });
+  const counted = countingRequests(metrics, (total) => view.requests(total));
+  const common = { clock: systemClock, random: systemRandom, metrics: counted };
   // Lines of the log stand above the live view, not in it.
   const log = logTo({ write: (line) => view.print(line.trimEnd()) });
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));

@@ -4,9 +4,11 @@
  */
 import type {
   CollectorVersionPolicyStatus,
+  ReasonCount,
   TaskSample,
   VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
+import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import type { EventType } from '../../host/host.ts';
 import { renderAge, renderAgeSince } from './age.ts';
 import { renderBar, renderLegend } from './fleet-bar.ts';
@@ -43,6 +45,7 @@ export interface FleetViewOptions {
 
 const maxVersions = 6;
 const maxTasks = 5;
+const maxReasons = 4;
 const maxEvents = 5;
 const widestBar = 100;
 
@@ -54,10 +57,11 @@ export function renderFleet(view: FleetView, { width, colour }: FleetViewOptions
     lines.push(renderBar(status.collectors, Math.min(width, widestBar), paint));
     lines.push(...renderLegend(status.collectors, width, paint));
   }
-  lines.push(pace(view));
+  lines.push(...pace(view));
   lines.push(...reason(status, paint));
   lines.push(...block('Versions', versions(status, width - 2, paint), paint));
-  lines.push(...block('Upgrading', tasks(status?.tasks ?? [], view.nowMs), paint));
+  lines.push(...block('Upgrading', tasks(status, view.nowMs), paint));
+  lines.push(...block('Failed', failures(status?.failureReasons ?? [], paint), paint));
   lines.push(...block('Latest', events(view.events, paint), paint));
   return lines.map((line) => clipColoured(line, width));
 }
@@ -83,20 +87,24 @@ function headline({ name, status, elapsedMs }: FleetView, width: number, paint: 
 }
 
 function stateColour(status: CollectorVersionPolicyStatus | undefined): 'green' | 'red' | 'cyan' {
-  const holds = (type: string) =>
-    status?.conditions?.some((condition) => condition.type === type && condition.status === 'True');
-  if (holds('Stalled')) return 'red';
-  return holds('Ready') ? 'green' : 'cyan';
+  if (holds(status, 'Stalled')) return 'red';
+  return holds(status, 'Ready') ? 'green' : 'cyan';
 }
 
-function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView): string {
+function holds(status: CollectorVersionPolicyStatus | undefined, type: string): boolean {
+  return status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;
+}
+
+/** Nothing once nothing moves. */
+function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView): readonly string[] {
+  if (status?.conditions?.length && !holds(status, 'Reconciling')) return [];
   const end = status?.rollout?.estimatedCompletionTime;
   const parts = [
     updatedPerMinute === undefined ? 'pace not known yet' : `${updatedPerMinute} upgrades a minute`,
     requestsPerSecond === undefined ? undefined : `${requestsPerSecond.toFixed(1)} requests a second`,
     end === undefined ? undefined : `done in about ${renderAge(Math.max(0, Date.parse(end) - nowMs))}`,
   ];
-  return parts.filter((part) => part !== undefined).join(', ');
+  return [parts.filter((part) => part !== undefined).join(', ')];
 }
 
 /** Why nothing is happening, where the policy says that it stands or waits. */
@@ -113,7 +121,8 @@ function block(title: string, lines: readonly string[], paint: Paint): readonly 
 
 function versions(status: CollectorVersionPolicyStatus | undefined, width: number, paint: Paint): readonly string[] {
   const counts = status?.versions ?? [];
-  const shown = counts.slice(0, maxVersions);
+  // The most frequent ones, but in their own order: bars that change places cannot be followed.
+  const shown = counts.slice(0, maxVersions).sort(oldestFirst);
   const labels = shown.map(({ version }) => printable(version) || '(none)');
   const labelWidth = Math.max(0, ...labels.map(widthOf));
   const largest = Math.max(1, ...shown.map(({ count }) => count));
@@ -127,18 +136,40 @@ function versions(status: CollectorVersionPolicyStatus | undefined, width: numbe
   return rest.length === 0 ? lines : [...lines, `and ${rest.length} more versions with ${total(rest)} collectors`];
 }
 
+/** What is no version stands last. */
+function oldestFirst(left: VersionCount, right: VersionCount): number {
+  const [leftVersion, rightVersion] = [parseBuildVersion(left.version), parseBuildVersion(right.version)];
+  if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
+  return Number(rightVersion !== undefined) - Number(leftVersion !== undefined);
+}
+
 function total(counts: readonly VersionCount[]): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-function tasks(all: readonly TaskSample[], nowMs: number): readonly string[] {
-  const shown = all.filter(({ endTime }) => endTime === undefined).slice(0, maxTasks);
+function tasks(status: CollectorVersionPolicyStatus | undefined, nowMs: number): readonly string[] {
+  const open = (status?.tasks ?? []).filter(({ endTime }) => endTime === undefined);
+  const shown = open.slice(0, maxTasks);
+  const lines = taskLines(shown, nowMs);
+  // The sample in the status is bounded; the count is not.
+  const more = Math.max(open.length, status?.collectors?.inProgress ?? 0) - shown.length;
+  return more > 0 && shown.length > 0 ? [...lines, `and ${more} more`] : lines;
+}
+
+function taskLines(shown: readonly TaskSample[], nowMs: number): readonly string[] {
   const names = shown.map(({ collector }) => clip(printable(collector), 24));
   const nameWidth = Math.max(0, ...names.map(widthOf));
   return shown.map(({ from, to, state, startTime }, index) => {
     const name = names[index] ?? '';
     const way = printable(`${from ?? '?'} → ${to}`);
     return `${name}${' '.repeat(nameWidth - widthOf(name))}  ${way}  ${printable(state)}, ${renderAgeSince(startTime, nowMs)}`;
+  });
+}
+
+function failures(all: readonly ReasonCount[], paint: Paint): readonly string[] {
+  return all.slice(0, maxReasons).map(({ reason: why, count, examples = [] }) => {
+    const names = examples.length === 0 ? '' : `  ${examples.join(', ')}${count > examples.length ? ', …' : ''}`;
+    return `${paint('red', `${count} × ${printable(why)}`)}${printable(names)}`;
   });
 }
 

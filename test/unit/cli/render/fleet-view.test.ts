@@ -24,10 +24,13 @@ describe('renderFleet', () => {
       '█ updated 180  ▓ in progress 6  ░ pending 9  × failed 2  ○ offline 3',
       '36 upgrades a minute, 3.3 requests a second, done in about 90s',
       'Versions',
-      `  19.500-1   ${'■'.repeat(49)} 180`,
       '  19.253-26  ■■■■■ 20',
+      `  19.500-1   ${'■'.repeat(49)} 180`,
       'Upgrading',
       '  web-12  19.253-26 → 19.500-1  Progressing, 80s',
+      '  and 5 more',
+      'Failed',
+      '  2 × disk full  web-3, …',
       'Latest',
       '  11:59:00  RolloutStarted  20 collectors go to 19.500-1',
       '  11:59:59  UpgradeFailed  web-3: disk full',
@@ -58,8 +61,27 @@ describe('renderFleet', () => {
     };
     const lines = renderFleet({ ...view, status, events: Array(9).fill(view.events[0]) }, { width: 80, colour: false });
     expect(lines).toContain('  and 3 more versions with 30 collectors');
-    expect(lines.filter((line) => line.includes('web-'))).toHaveLength(5);
+    expect(lines.filter((line) => line.includes('→ 19.500-1  Progressing'))).toHaveLength(5);
+    expect(lines).toContain('  and 4 more');
     expect(lines.filter((line) => line.includes('RolloutStarted'))).toHaveLength(5);
+  });
+
+  it('keeps versions in their own order, with what is no version last', () => {
+    const versions = ['19.500-1', 'beta', '19.9-1', '19.40-2'].map((version, index) => ({ version, count: 9 - index }));
+    const lines = renderFleet({ ...view, status: { ...rollingStatus, versions } }, { width: 80, colour: false });
+    const start = lines.indexOf('Versions') + 1;
+    expect(lines.slice(start, start + 4).map((line) => line.trim().split(' ')[0])).toEqual([
+      '19.9-1',
+      '19.40-2',
+      '19.500-1',
+      'beta',
+    ]);
+  });
+
+  it('has no pace to tell once everything has settled', () => {
+    const settled = { ...rollingStatus, conditions: rollingStatus.conditions!.slice(0, 1) };
+    const lines = renderFleet({ ...view, status: settled }, { width: 80, colour: false });
+    expect(lines.join('\n')).not.toContain('a minute');
   });
 
   it('says why nothing is happening', () => {
