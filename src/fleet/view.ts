@@ -65,9 +65,10 @@ export function chooseView(
   const unused = free.filter((version) => !counts.get(version));
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
-  if (first === undefined) return new View([versions[0]], versions, targeted);
-  const view = new View([first], versions, targeted);
-  return counts.get(first) ? (view.widened(counts) ?? view) : view;
+  const view = new View([first ?? versions[0]], versions, targeted);
+  // Who runs it, or is brought to it, shows in another build's list only.
+  const hidesSome = first === undefined || counts.get(first);
+  return hidesSome ? (view.widened(counts) ?? view) : view;
 }
 
 function leastUsed(versions: readonly string[], counts: ReadonlyMap<string, number>): string | undefined {

@@ -1,0 +1,280 @@
+/** U13: whose a collector is, and what is in flight. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Claimant, compareClaimants, type Flight, Ownership } from '../../../src/fleet/ownership.ts';
+import { claimant } from '../policy/builders.ts';
+
+const flight = (policy: string, more: Partial<Flight> = {}): Flight => ({
+  policy,
+  toVersion: '19.200-1',
+  taskId: '7',
+  sinceMs: 0,
+  ...more,
+});
+
+function table(...claimants: readonly Claimant[]) {
+  const told: string[] = [];
+  const ownership = new Ownership(({ uid }) => told.push(uid));
+  for (const one of claimants) ownership.introduce(one);
+  return { ownership, told, owner: (id = '1') => ownership.owner(id)?.uid };
+}
+
+describe('U13: who goes first', () => {
+  const plain = claimant('a');
+
+  test.each<[string, Claimant, Claimant]>([
+    ['who acts, before who observes', claimant('b'), claimant('a', { enforcing: false, priority: 9 })],
+    ['the higher priority', claimant('b', { priority: 1 }), claimant('a', { priority: 0 })],
+    ['a priority below zero comes last', claimant('b'), claimant('a', { priority: -1 })],
+    [
+      'the older',
+      claimant('b', { creationTimestamp: '2026-10-31T00:00:00Z' }),
+      claimant('a', { creationTimestamp: '2026-11-01T00:00:00Z' }),
+    ],
+    ['priority before age', claimant('b', { priority: 1, creationTimestamp: '2026-12-01T00:00:00Z' }), plain],
+    ['the namespace', claimant('b', { namespace: 'apps' }), claimant('a', { namespace: 'logging' })],
+    ['the name', claimant('b', { name: 'alpha' }), claimant('a', { name: 'beta' })],
+  ])('%s', (_, first, second) => {
+    expect(compareClaimants(first, second)).toBeLessThan(0);
+    expect(compareClaimants(second, first)).toBeGreaterThan(0);
+    for (const order of [
+      [first, second],
+      [second, first],
+    ]) {
+      const { ownership, owner } = table(first, second);
+      for (const { uid } of order) ownership.claim(uid, '1');
+      expect(owner()).toBe('b');
+    }
+  });
+
+  test('a policy is level with itself', () => {
+    expect(compareClaimants(plain, { ...plain, targetVersion: 'other' })).toBe(0);
+  });
+});
+
+describe('claims', () => {
+  test('nobody owns what nobody claims', () => {
+    expect(table(claimant('a')).owner()).toBeUndefined();
+  });
+
+  test('a single claim owns', () => {
+    const { ownership, owner } = table(claimant('a'));
+    ownership.claim('a', '1');
+    expect(owner()).toBe('a');
+    expect(owner('2')).toBeUndefined();
+  });
+
+  test('a claim let go of passes on', () => {
+    const { ownership, owner } = table(claimant('a', { priority: 1 }), claimant('b'));
+    ownership.claim('a', '1');
+    ownership.claim('b', '1');
+    ownership.unclaim('a', '1');
+    expect(owner()).toBe('b');
+    ownership.unclaim('b', '1');
+    expect(owner()).toBeUndefined();
+  });
+
+  test('a retired policy owns nothing, and can be introduced again', () => {
+    const { ownership, owner } = table(claimant('a', { priority: 1 }), claimant('b'));
+    ownership.claim('a', '1');
+    ownership.claim('b', '1');
+    ownership.retire('a');
+    expect(owner()).toBe('b');
+    ownership.introduce(claimant('a', { priority: 1 }));
+    expect(owner()).toBe('b');
+    ownership.claim('a', '1');
+    expect(owner()).toBe('a');
+  });
+
+  test('a new rank changes who owns', () => {
+    const { ownership, owner } = table(claimant('a'), claimant('b'));
+    ownership.claim('a', '1');
+    ownership.claim('b', '1');
+    expect(owner()).toBe('a');
+    ownership.introduce(claimant('b', { priority: 5 }));
+    expect(owner()).toBe('b');
+  });
+});
+
+describe('U13: an open attempt holds its collector', () => {
+  test('against a policy of higher priority, until it has ended', () => {
+    const { ownership, owner } = table(claimant('a'));
+    ownership.claim('a', '1');
+    ownership.began('1', flight('a'));
+    ownership.introduce(claimant('b', { priority: 9 }));
+    ownership.claim('b', '1');
+    expect(owner()).toBe('a');
+    ownership.ended('1', 'a');
+    expect(owner()).toBe('b');
+  });
+
+  test('but not once its policy claims it no longer', () => {
+    const { ownership, owner } = table(claimant('a'), claimant('b', { priority: 9 }));
+    ownership.claim('a', '1');
+    ownership.began('1', flight('a'));
+    ownership.claim('b', '1');
+    ownership.unclaim('a', '1');
+    expect(owner()).toBe('b');
+    expect(ownership.flight('1')).toEqual(flight('a'));
+  });
+
+  test('the end of an attempt of another policy changes nothing', () => {
+    const { ownership } = table(claimant('a'), claimant('b'));
+    ownership.began('1', flight('a'));
+    ownership.ended('1', 'b');
+    expect(ownership.flight('1')).toEqual(flight('a'));
+  });
+
+  test('more that is known about it replaces what was known', () => {
+    const { ownership } = table(claimant('a'));
+    ownership.began('1', flight('a', { taskId: undefined }));
+    ownership.began('1', flight('a'));
+    expect(ownership.flight('1')?.taskId).toBe('7');
+  });
+});
+
+describe('U13: what is in flight outlives its policy', () => {
+  test('a flight is an orphan once its policy is gone', () => {
+    const { ownership } = table(claimant('a'));
+    ownership.claim('a', '1');
+    ownership.began('1', flight('a'));
+    expect(ownership.orphan('1')).toBeUndefined();
+    ownership.retire('a');
+    expect(ownership.orphan('1')).toEqual(flight('a'));
+  });
+
+  test('it is forgotten once nothing can be running any more, and its claimants hear of it', () => {
+    const { ownership } = table(claimant('a'), claimant('b'));
+    ownership.claim('b', '1');
+    ownership.began('1', flight('a', { sinceMs: 100 }));
+    ownership.retire('a');
+    ownership.takeChanged('b');
+    ownership.forgetOrphans(100);
+    expect(ownership.orphan('1')).toBeDefined();
+    ownership.forgetOrphans(101);
+    expect(ownership.orphan('1')).toBeUndefined();
+    expect([...ownership.takeChanged('b')]).toEqual(['1']);
+  });
+
+  test('what a policy that is there has in flight is not forgotten, however old', () => {
+    const { ownership } = table(claimant('a'));
+    ownership.began('1', flight('a', { sinceMs: 0 }));
+    ownership.forgetOrphans(1_000_000);
+    expect(ownership.flight('1')).toBeDefined();
+  });
+});
+
+describe('who hears of changes', () => {
+  test('the former owner hears of a better claim, once', () => {
+    const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
+    ownership.claim('a', '1');
+    ownership.claim('b', '1');
+    ownership.announce();
+    expect(told).toEqual(['a']);
+    expect([...ownership.takeChanged('a')]).toEqual(['1']);
+    expect([...ownership.takeChanged('a')]).toEqual([]);
+  });
+
+  test('the next owner hears of a claim let go of', () => {
+    const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
+    ownership.claim('a', '1');
+    ownership.claim('b', '1');
+    ownership.takeChanged('a');
+    ownership.unclaim('b', '1');
+    ownership.announce();
+    expect(told).toEqual(['a']);
+    expect([...ownership.takeChanged('a')]).toEqual(['1']);
+  });
+
+  test('all who claim its collectors hear of a policy that is retired', () => {
+    const { ownership, told } = table(claimant('a'), claimant('b'));
+    ownership.claim('a', '1');
+    ownership.claim('b', '1');
+    ownership.takeChanged('a');
+    ownership.retire('a');
+    expect(told).toEqual(['b']);
+    expect([...ownership.takeChanged('a')]).toEqual([]);
+  });
+
+  test('the same claim again tells nobody', () => {
+    const { ownership, told } = table(claimant('a'), claimant('b'));
+    ownership.claim('a', '1');
+    ownership.claim('a', '1');
+    ownership.introduce(claimant('a'));
+    ownership.announce();
+    expect(told).toEqual([]);
+  });
+});
+
+test('versions targeted are those of the policies that are there and have one', () => {
+  const { ownership } = table(
+    claimant('a'),
+    claimant('b', { targetVersion: '18.1-1' }),
+    claimant('c', { targetVersion: undefined }),
+  );
+  expect([...ownership.targeted()].sort()).toEqual(['18.1-1', '19.200-1']);
+  ownership.retire('b');
+  expect([...ownership.targeted()]).toEqual(['19.200-1']);
+});
+
+test('U13: whatever happened, a collector has the owner that the rules give it, and whoever it concerns was told', () => {
+  const uids = ['a', 'b', 'c'];
+  const ids = ['1', '2', '3'];
+  const uid = fc.constantFrom(...uids);
+  const id = fc.constantFrom(...ids);
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('introduce' as const), uid, priority: fc.integer({ min: 0, max: 2 }) }),
+    fc.record({ kind: fc.constantFrom('claim', 'unclaim', 'retire', 'ended', 'began'), uid, id }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const ownership = new Ownership(() => {});
+      const known = new Map<string, Claimant>();
+      const claims = new Set<string>();
+      const flights = new Map<string, string>();
+      const believed = new Map<string, string | undefined>();
+      const expected = (collector: string) => {
+        const rivals = [...known.values()].filter((one) => claims.has(`${one.uid} ${collector}`));
+        const holder = rivals.find((one) => one.uid === flights.get(collector));
+        return (holder ?? rivals.sort(compareClaimants)[0])?.uid;
+      };
+      for (const one of steps) {
+        if (one.kind === 'introduce') {
+          known.set(one.uid, claimant(one.uid, { priority: one.priority }));
+          ownership.introduce(known.get(one.uid) as Claimant);
+        } else if (one.kind === 'claim' && known.has(one.uid)) {
+          claims.add(`${one.uid} ${one.id}`);
+          ownership.claim(one.uid, one.id);
+          believed.set(`${one.uid} ${one.id}`, expected(one.id));
+        } else if (one.kind === 'unclaim') {
+          claims.delete(`${one.uid} ${one.id}`);
+          ownership.unclaim(one.uid, one.id);
+        } else if (one.kind === 'retire') {
+          known.delete(one.uid);
+          for (const collector of ids) claims.delete(`${one.uid} ${collector}`);
+          ownership.retire(one.uid);
+        } else if (one.kind === 'began' && expected(one.id) === one.uid) {
+          // Only an owner begins, and only where nothing is in flight.
+          if (!flights.has(one.id)) {
+            flights.set(one.id, one.uid);
+            ownership.began(one.id, flight(one.uid));
+          }
+        } else if (one.kind === 'ended' && flights.get(one.id) === one.uid) {
+          flights.delete(one.id);
+          ownership.ended(one.id, one.uid);
+        }
+        for (const collector of ids) expect(ownership.owner(collector)?.uid).toBe(expected(collector));
+        for (const policy of known.keys()) {
+          for (const collector of ownership.takeChanged(policy)) {
+            believed.set(`${policy} ${collector}`, expected(collector));
+          }
+          for (const collector of ids) {
+            if (!claims.has(`${policy} ${collector}`)) continue;
+            expect(believed.get(`${policy} ${collector}`)).toBe(expected(collector));
+          }
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,120 @@
+/** U9: the largest pages that a service takes, learnt from its answers. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { PageSize } from '../../../src/fleet/page-size.ts';
+import { ServiceError } from '../../../src/service/service-error.ts';
+
+function refusal(status: number): ServiceError {
+  return new ServiceError({
+    code: 'service.refused',
+    message: 'no',
+    handling: { kind: 'backoff' },
+    effect: 'none',
+    status,
+  });
+}
+
+/** Sweeps a service of `rows` rows that cuts pages at `cut` and refuses limits above `most`. Returns the limits asked for. */
+function sweep(size: PageSize, rows: number, { cut = Infinity, most = Infinity } = {}): readonly number[] {
+  const limits: number[] = [];
+  for (let offset = 0; limits.length < 1_000; ) {
+    const limit = size.rows();
+    limits.push(limit);
+    if (limit > most) {
+      expect(size.refused(refusal(400), limit)).toBe(true);
+      continue;
+    }
+    const got = Math.max(0, Math.min(limit, cut, rows - offset));
+    const ended = size.learn(limit, got, offset);
+    offset += got;
+    if (!ended) continue;
+    expect(offset).toBe(rows);
+    return limits;
+  }
+  throw new Error('the sweep does not end');
+}
+
+describe('a service that takes any limit', () => {
+  test('shows a small fleet in one page', () => {
+    expect(sweep(new PageSize(), 20)).toEqual([1_000]);
+  });
+
+  test('is asked once more where the page may have been cut', () => {
+    expect(sweep(new PageSize(), 700)).toEqual([1_000, 1_000]);
+  });
+
+  test('is asked for more once a page came back full', () => {
+    expect(sweep(new PageSize(), 25_000)).toEqual([1_000, 10_000, 10_000, 10_000, 10_000]);
+  });
+
+  test('an empty fleet is the end', () => {
+    expect(sweep(new PageSize(), 0)).toEqual([1_000]);
+  });
+});
+
+describe('a service that refuses large limits', () => {
+  test.each([
+    [500, 1_020, [1_000, 500, 500, 500]],
+    [100, 220, [1_000, 500, 100, 100, 100]],
+  ])('of more than %d is asked for what it takes', (most, rows, limits) => {
+    expect(sweep(new PageSize(), rows, { most })).toEqual(limits);
+  });
+
+  test('is not asked for more again', () => {
+    const size = new PageSize();
+    sweep(size, 5_000, { most: 500 });
+    expect(new Set(sweep(size, 5_000, { most: 500 }))).toEqual(new Set([500]));
+  });
+
+  test('a refused growth falls back to what it took before', () => {
+    const size = new PageSize();
+    expect(sweep(size, 2_020, { most: 1_000 })).toEqual([1_000, 10_000, 1_000, 1_000]);
+    expect(sweep(size, 2_020, { most: 1_000 })).toEqual([1_000, 1_000, 1_000]);
+  });
+
+  test('at the documented default there is nothing smaller', () => {
+    const size = new PageSize();
+    for (const limit of [1_000, 500, 100]) expect(size.refused(refusal(400), limit)).toBe(true);
+    expect(size.rows()).toBe(50);
+    expect(size.refused(refusal(400), 50)).toBe(false);
+  });
+
+  test.each([401, 403, 404, 429, 500, 503])('a %d is no refusal of the limit', (status) => {
+    const size = new PageSize();
+    expect(size.refused(refusal(status), 1_000)).toBe(false);
+    expect(size.rows()).toBe(1_000);
+  });
+
+  test('nor is any other failure', () => {
+    expect(new PageSize().refused(new Error('reset'), 1_000)).toBe(false);
+  });
+});
+
+describe('a service that cuts pages in silence', () => {
+  test.each([50, 100, 640])('to %d is found out by the second page', (cut) => {
+    const size = new PageSize();
+    sweep(size, 5_010, { cut });
+    expect(size.rows()).toBe(cut);
+  });
+
+  test('is asked for just as many afterwards', () => {
+    const size = new PageSize();
+    sweep(size, 500, { cut: 50 });
+    expect(new Set(sweep(size, 500, { cut: 50 }))).toEqual(new Set([50]));
+  });
+});
+
+test('U9: whatever the service does, a sweep ends and leaves nobody out', () => {
+  const behaviour = fc.record({
+    rows: fc.integer({ min: 0, max: 12_000 }),
+    cut: fc.oneof(fc.constant(Infinity), fc.integer({ min: 50, max: 2_000 })),
+    most: fc.oneof(fc.constant(Infinity), fc.integer({ min: 50, max: 12_000 })),
+  });
+  fc.assert(
+    fc.property(behaviour, fc.array(fc.integer({ min: 0, max: 12_000 }), { maxLength: 3 }), (how, later) => {
+      const size = new PageSize();
+      for (const rows of [how.rows, ...later]) sweep(size, rows, how);
+    }),
+    { numRuns: 200 },
+  );
+});

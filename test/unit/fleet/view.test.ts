@@ -1,0 +1,110 @@
+/** U7: towards which build the list is asked for, so that it shows everybody. */
+import { describe, expect, test } from 'vitest';
+import { chooseView, type View } from '../../../src/fleet/view.ts';
+import type { Build } from '../../../src/service/upgrade-service.ts';
+
+const builds = (...versions: readonly string[]): readonly Build[] =>
+  versions.map((version, index) => ({ version, latest: index === versions.length - 1 }));
+const versions = ['19.1-1', '19.2-1', '19.3-1', '19.4-1'];
+const counts = (running: Readonly<Record<string, number>>) => new Map(Object.entries(running));
+
+function choose(
+  offered: readonly string[],
+  targeted: readonly string[],
+  running: Readonly<Record<string, number>> = {},
+  present?: View,
+): View {
+  return chooseView(builds(...offered), new Set(targeted), counts(running), present);
+}
+
+describe('the view of a sweep', () => {
+  test.each<[string, readonly string[], readonly string[], Record<string, number>, readonly (string | undefined)[]]>([
+    ['is a build that nobody targets and nobody runs', versions, ['19.4-1'], { '19.1-1': 5, '19.2-1': 1 }, ['19.3-1']],
+    ['is the oldest of several', versions, ['19.4-1'], {}, ['19.1-1']],
+    ['orders builds as versions', ['19.10-1', '19.9-1', '19.11-1'], ['19.11-1'], {}, ['19.9-1']],
+    [
+      'is two lists where somebody runs every build that is free: those that hide the fewest',
+      ['19.1-1', '19.2-1', '19.3-1'],
+      ['19.3-1'],
+      { '19.1-1': 9, '19.2-1': 2, '19.3-1': 1 },
+      ['19.2-1', '19.3-1'],
+    ],
+    [
+      'is two lists with two builds, of which one is targeted and the other run',
+      ['19.1-1', '19.2-1'],
+      ['19.2-1'],
+      { '19.1-1': 9 },
+      ['19.1-1', '19.2-1'],
+    ],
+    ['is the only build', ['19.2-1'], ['19.2-1'], {}, ['19.2-1']],
+    [
+      'is two lists where every build is targeted',
+      ['19.1-1', '19.2-1', '19.3-1'],
+      ['19.1-1', '19.2-1', '19.3-1'],
+      { '19.2-1': 3 },
+      ['19.1-1', '19.3-1'],
+    ],
+    ['is the default list where there are no builds', [], [], {}, [undefined]],
+  ])('%s', (_, offered, targeted, running, expected) => {
+    expect(choose(offered, targeted, running).builds).toEqual(expected);
+  });
+
+  test('stays while it serves', () => {
+    const present = choose(versions, ['19.4-1'], { '19.1-1': 5 });
+    expect(present.builds).toEqual(['19.2-1']);
+    expect(choose(versions, ['19.4-1'], {}, present).builds).toEqual(['19.2-1']);
+  });
+
+  test.each<[string, readonly string[], readonly string[], Record<string, number>]>([
+    ['targeted', versions, ['19.2-1'], { '19.1-1': 5 }],
+    ['run', versions, ['19.4-1'], { '19.1-1': 5, '19.2-1': 1 }],
+    ['no longer offered', ['19.1-1', '19.3-1', '19.4-1'], ['19.4-1'], { '19.1-1': 5 }],
+  ])('is another once its build is %s', (_, offered, targeted, running) => {
+    const present = choose(versions, ['19.4-1'], { '19.1-1': 5 });
+    expect(choose(offered, targeted, running, present).builds[0]).not.toBe('19.2-1');
+  });
+});
+
+describe('U7: what a view shows', () => {
+  test('one list shows every version but its own', () => {
+    const view = choose(versions, ['19.4-1']);
+    expect(view.observes('19.4-1')).toBe(true);
+    expect(view.observes('19.1-1')).toBe(false);
+  });
+
+  test('two lists show every version', () => {
+    const view = choose(['19.1-1', '19.2-1'], ['19.2-1'], { '19.1-1': 9 });
+    expect(versions.every((version) => view.observes(version))).toBe(true);
+  });
+
+  test('with a single build, nobody at the target shows', () => {
+    expect(choose(['19.2-1'], ['19.2-1']).observes('19.2-1')).toBe(false);
+  });
+});
+
+describe('how a view is checked', () => {
+  test('against another build that nobody targets and nobody seems to run', () => {
+    const view = choose(versions, ['19.4-1']);
+    expect(view.alternative(counts({ '19.2-1': 1 }))?.builds).toEqual(['19.3-1']);
+  });
+
+  test('not at all where every other build is run or targeted', () => {
+    const view = choose(versions, ['19.4-1']);
+    expect(view.alternative(counts({ '19.2-1': 1, '19.3-1': 1 }))).toBeUndefined();
+  });
+
+  test('then by a second list, of the build that hides the fewest', () => {
+    const view = choose(versions, ['19.4-1']);
+    expect(view.widened(counts({ '19.2-1': 4, '19.3-1': 1, '19.4-1': 2 }))?.builds).toEqual(['19.1-1', '19.3-1']);
+  });
+
+  test('a single build has no second list', () => {
+    expect(choose(['19.2-1'], ['19.2-1']).widened(counts({}))).toBeUndefined();
+  });
+
+  test('two lists need no check', () => {
+    const view = choose(['19.1-1', '19.2-1'], ['19.2-1'], { '19.1-1': 9 });
+    expect(view.alternative(counts({}))).toBeUndefined();
+    expect(view.widened(counts({}))).toBeUndefined();
+  });
+});
