@@ -90,7 +90,8 @@ class Batch {
       const open: Attempt = {
         number: ++this.#attempts,
         toVersion: orphan.toVersion,
-        state: orphan.taskId === undefined ? 'adopted' : 'accepted',
+        // Without a task id nobody knows whether it was ever accepted: a probe tells (U3).
+        state: orphan.taskId === undefined ? 'unknown' : 'accepted',
         taskId: orphan.taskId,
         ours: true,
         probe: false,

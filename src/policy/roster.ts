@@ -55,6 +55,8 @@ export class Roster {
   };
   /** Who was seen off the target after having been at it: when first, as the time of the listing's sending (U8). */
   readonly #drifts = new Map<string, number>();
+  /** Whose row says otherwise than how the last attempt ended: the same row, seen later, decides (U6, U8). */
+  readonly #contradicted = new Set<string>();
   #revision = -1;
   #orderRevision = -1;
   #order: string[] = [];
@@ -104,7 +106,7 @@ export class Roster {
     if (changed) {
       for (const id of changed) this.place(id);
       // A newer sign of life is no change of a row, and still the end of being offline.
-      for (const id of [...this.#listed.offline]) this.place(id);
+      for (const id of [...this.#listed.offline, ...this.#contradicted]) this.place(id);
     } else {
       for (const [id] of listing.rows.entries()) this.place(id);
       for (const { collectorId } of ledger.entries()) this.place(collectorId);
@@ -134,6 +136,8 @@ export class Roster {
     if (row) this.#noteDrift(id, row, entry, before?.standing);
     const standing = this.standing(id, entry);
     const version = row?.collector.collectorVersion || undefined;
+    if (entry?.ending && (version === this.#context.targetVersion) !== (standing === 'updated')) this.#contradicted.add(id);
+    else this.#contradicted.delete(id);
     if (before && before.standing === standing && before.version === version) return;
     if (before) this.#uncount(id, before);
     this.#members.set(id, { standing, version });
@@ -232,6 +236,7 @@ export class Roster {
     this.#uncount(id, member);
     this.#members.delete(id);
     this.#drifts.delete(id);
+    this.#contradicted.delete(id);
     this.#returned.delete(id);
   }
 
@@ -257,28 +262,39 @@ export class Roster {
 
   #sort(): void {
     const { listing, spec } = this.#options;
-    const ids: string[] = [];
-    for (const [id, { standing }] of this.#members) if (standing === 'pending') ids.push(id);
-    const rank = rankVersions(this.#versions.keys(), spec.strategy.order);
-    const keys = new Map<string, { readonly rank: number; readonly position: number; readonly name: string }>();
-    for (const id of ids) {
-      const row = listing.row(id);
-      const position = row && row.position >= 0 ? row.position : Number.MAX_SAFE_INTEGER;
-      const name = spec.strategy.order === 'Name' ? (row?.collector.name ?? '') : '';
-      keys.set(id, { rank: rank.get(row?.collector.collectorVersion ?? '') ?? 0, position, name });
+    const { order } = spec.strategy;
+    const rank = rankVersions(this.#versions.keys(), order);
+    const keys: SortKey[] = [];
+    for (const [id, { standing, version }] of this.#members) {
+      if (standing !== 'pending') continue;
+      const name = order === 'Name' ? (listing.row(id)?.collector.name ?? '') : '';
+      keys.push({ id, rank: rank.get(version ?? '') ?? 0, name, place: listing.placeOf(id) });
     }
-    ids.sort((left, right) => {
-      const leftKey = keys.get(left) as { rank: number; position: number; name: string };
-      const rightKey = keys.get(right) as { rank: number; position: number; name: string };
-      if (leftKey.rank !== rightKey.rank) return leftKey.rank - rightKey.rank;
-      if (leftKey.name !== rightKey.name) return leftKey.name < rightKey.name ? -1 : 1;
-      return leftKey.position - rightKey.position || (left < right ? -1 : 1);
-    });
-    this.#order = ids;
+    this.#order = keys.sort(compareKeys).map(({ id }) => id);
     this.#orderStart = 0;
     this.#orderStale = false;
     this.#returned.clear();
   }
+}
+
+interface SortKey {
+  readonly id: string;
+  readonly rank: number;
+  readonly name: string;
+  readonly place: number;
+}
+
+function compareKeys(left: SortKey, right: SortKey): number {
+  return (
+    left.rank - right.rank ||
+    compareText(left.name, right.name) ||
+    left.place - right.place ||
+    compareText(left.id, right.id)
+  );
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 /** Whether everything that decides standings and order is the same, so that a roster can be kept. */
