@@ -14,6 +14,7 @@ import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Build, Collector, UpgradeService } from '../service/upgrade-service.ts';
 import { FleetRows, type Row } from './fleet-rows.ts';
+import { type Listed, ListOrder } from './list-order.ts';
 import { PageSize } from './page-size.ts';
 import { chooseView, type View } from './view.ts';
 
@@ -37,6 +38,8 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
+  /** What the list of each build of the view showed, in its order. */
+  readonly lists: readonly [Listed[], Listed[]];
   offset: number;
   /** Which of the view's builds is being read. */
   build: number;
@@ -63,6 +66,10 @@ export class FleetListing {
   #wantBuildsAfter: number | undefined;
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
+  readonly #pageReads = new Map<number, number>();
+  /** Where every build is run by someone: the order of two lists that together show everybody. */
+  #order: ListOrder | undefined;
+  #orderRevision = 0;
   #running = false;
   #failures = 0;
   #problem: ListingProblem | undefined;
@@ -105,10 +112,26 @@ export class FleetListing {
     return this.#pageSize.rows();
   }
 
-  /** The page that shows this collector, or undefined where its place is not known. */
+  /** The page that shows this collector, or will once it has left the build that hides it; undefined where that is not known. */
   pageOf(id: string): number | undefined {
-    const position = this.rows.get(id)?.position ?? -1;
-    return position < 0 ? undefined : Math.floor(position / this.#pageSize.rows());
+    const position = this.#positionOf(id);
+    return position === undefined ? undefined : Math.floor(position / this.#pageSize.rows());
+  }
+
+  /** Changes whenever `placeOf` may answer otherwise. */
+  orderRevision(): number {
+    return this.#orderRevision + this.rows.orderRevision;
+  }
+
+  /** Where a collector stands in the list's order, for comparison alone; past the end where that is not known. */
+  placeOf(id: string): number {
+    const place = this.#order ? this.#order.place(id) : this.rows.get(id)?.position;
+    return place === undefined || place < 0 ? Number.MAX_SAFE_INTEGER : place;
+  }
+
+  /** When a page was last read since the newest sweep, as the time of the request's sending; undefined when it was not. */
+  pageReadMs(page: number): number | undefined {
+    return this.#pageReads.get(page);
   }
 
   /** Asks for a complete sweep whose requests are all sent at or after `sentAfterMs`. */
@@ -225,6 +248,7 @@ export class FleetListing {
       view,
       startedAtMs: this.#options.clock.monotonic(),
       seen: new Set(),
+      lists: [[], []],
       offset: 0,
       build: 0,
       proven: false,
@@ -248,6 +272,7 @@ export class FleetListing {
     // Places count in the first build's list only; the others show who that one leaves out.
     this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const collector of page) sweep.seen.add(collector.id);
+    for (const { id, name } of page) sweep.lists[sweep.build === 0 ? 0 : 1].push({ id, name });
     sweep.offset += page.length;
     if (!ended) return;
     sweep.offset = 0;
@@ -260,11 +285,20 @@ export class FleetListing {
     if (!view) return;
     this.#view = view;
     this.#sweep = undefined;
+    this.#pageReads.clear();
     this.rows.endSweep(sweep.seen);
+    this.#order = this.#orderAfter(sweep, view);
     this.rows.trimChanges();
     this.#completeSinceMs = sweep.startedAtMs;
     this.#lastSweepMs = this.#options.clock.monotonic() - sweep.startedAtMs;
     this.#tell();
+  }
+
+  #orderAfter({ lists }: Sweep, view: View): ListOrder | undefined {
+    const former = this.#order;
+    if (former || view.builds.length > 1) this.#orderRevision++;
+    if (view.builds.length === 1) return undefined;
+    return ListOrder.after(former, ...lists, (id) => this.rows.get(id) !== undefined);
   }
 
   /**
@@ -274,7 +308,7 @@ export class FleetListing {
    * with the list of a second one. Undefined: not finished.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
-    const { view, seen, startedAtMs } = sweep;
+    const { view, seen, lists, startedAtMs } = sweep;
     if (view.builds.length > 1 || sweep.proven) return view;
     if (this.#completeSinceMs !== undefined && !this.rows.missesAny(seen)) return view;
     const counts = this.rows.countVersions();
@@ -283,12 +317,12 @@ export class FleetListing {
       const { value } = await this.#list(other.builds[0], seen.size, 1);
       this.#sweepRequests++;
       if (value.length === 0) return view;
-      this.#sweep = { view: other, startedAtMs, seen: new Set(), offset: 0, build: 0, proven: true };
+      this.#sweep = { view: other, startedAtMs, seen: new Set(), lists: [[], []], offset: 0, build: 0, proven: true };
       return undefined;
     }
     const wider = view.widened(counts);
     if (!wider) return view;
-    this.#sweep = { view: wider, startedAtMs, seen, offset: 0, build: 1, proven: false };
+    this.#sweep = { view: wider, startedAtMs, seen, lists, offset: 0, build: 1, proven: false };
     return undefined;
   }
 
@@ -298,10 +332,23 @@ export class FleetListing {
     const build = this.#view?.builds[0];
     const { value, sentAtMs } = await this.#list(build, offset, size);
     if ((this.#wantPages.get(index) ?? 0) <= sentAtMs) this.#wantPages.delete(index);
-    this.rows.displace(offset, size, value);
-    this.rows.takePage(value, sentAtMs, offset);
+    this.#pageReads.set(index, sentAtMs);
+    if (!this.#order) this.rows.displace(offset, size, value);
+    this.rows.takePage(value, sentAtMs, this.#order ? undefined : offset);
     this.rows.trimChanges();
     if (this.#wantPages.size === 0) this.#tell();
+  }
+
+  #positionOf(id: string): number | undefined {
+    const { rows } = this;
+    const hidden = this.#view?.builds[0];
+    const shows = (other: string) => {
+      const version = rows.get(other)?.collector.collectorVersion;
+      return version !== undefined && version !== hidden;
+    };
+    if (this.#order) return this.#order.position(id, rows.revision, shows);
+    const position = rows.get(id)?.position ?? -1;
+    return position < 0 ? undefined : position;
   }
 
   #list(toVersion: string | undefined, offset: number, limit: number) {

@@ -37,10 +37,12 @@ export class PageSize {
 
   /** Takes note of an answer with `rows` rows to `limit` at `offset`; returns whether the list ends with it. */
   learn(limit: number, rows: number, offset: number): boolean {
-    const suspect = this.#suspect;
+    // A list that begins says nothing of where another one ended.
+    const suspect = offset === 0 ? undefined : this.#suspect;
     this.#suspect = undefined;
     if (rows === 0) return true;
-    if (suspect !== undefined) this.#cut = suspect;
+    // A few rows more may have come to the list meanwhile; a page of them has not.
+    if (suspect !== undefined && rows >= defaultRows) this.#cut = suspect;
     if (rows >= limit) {
       if (offset === 0 && this.#cut === undefined) this.#grow();
       return false;

@@ -32,7 +32,10 @@ import type { Look } from './upgrade-duration.ts';
 import { planWatch, type TaskReads, type WatchPlan } from './watch-plan.ts';
 
 /** What a decision needs of the shared listing; it only reads. */
-export type ListingFacts = Pick<FleetListing, 'row' | 'pageOf' | 'observes' | 'completeSinceMs' | 'sweepCost'>;
+export type ListingFacts = Pick<
+  FleetListing,
+  'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepCost'
+>;
 
 export interface Observation {
   readonly listing: ListingFacts;
@@ -182,7 +185,8 @@ function lookAt(
   reads: TaskReads | undefined,
   byTask: boolean,
 ): Look | undefined {
-  if (open?.state !== 'accepted' || open.needsGrace || after?.ending?.kind !== 'updated' || after.open) return undefined;
+  if (open?.state !== 'accepted' || open.needsGrace || after?.ending?.kind !== 'updated' || after.open)
+    return undefined;
   const endedMs = byTask ? reads?.lastMs : seenAtMs;
   const unendedMs = byTask ? reads?.previousMs : reads?.lastMs;
   if (endedMs === undefined || endedMs <= open.sinceMs) return undefined;
@@ -215,6 +219,7 @@ function planReads(input: DecideInput, draft: Draft, admission: Admission): Watc
     open: draft.open(),
     row: (id) => listing.row(id),
     pageOf: (id) => listing.pageOf(id),
+    pageReadMs: (page) => listing.pageReadMs(page),
     reads: observation.reads,
     observes: (version) => listing.observes(version),
     typicalMs: observation.typicalMs,
@@ -226,7 +231,7 @@ function planReads(input: DecideInput, draft: Draft, admission: Admission): Watc
   let sweepAfterMs = dueSweepMs(input, draft, watch.sweepAfterMs);
   for (const [id, sentAfterMs] of admission.look) {
     const page = listing.pageOf(id);
-    if (page !== undefined) pages.set(page, Math.max(pages.get(page) ?? 0, sentAfterMs));
+    if (page !== undefined && (listing.pageReadMs(page) ?? 0) < sentAfterMs) pages.set(page, Math.max(pages.get(page) ?? 0, sentAfterMs));
     else if (roster.row(id)) sweepAfterMs = dueSweepMs(input, draft, sentAfterMs);
   }
   return { ...watch, pages, sweepAfterMs };

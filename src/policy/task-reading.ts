@@ -18,7 +18,8 @@ export interface TaskReadingsOptions {
 export class TaskReadings {
   readonly #options: TaskReadingsOptions;
   readonly #abort = new AbortController();
-  readonly #underWay = new Set<string>();
+  /** Collectors whose task is being read, with the task's id. */
+  readonly #underWay = new Map<string, string>();
   readonly #readings = new Map<string, TaskReading>();
   readonly #reads = new Map<string, TaskReads>();
 
@@ -39,15 +40,16 @@ export class TaskReadings {
     for (const [id, reading] of taken) if (this.#readings.get(id) === reading) this.#readings.delete(id);
   }
 
-  /** The attempt has ended: the next one of this collector is counted anew. */
+  /** The attempt has ended: the next one of this collector is counted anew, and not judged by what comes in of this one. */
   forget(collectorId: string): void {
+    this.#underWay.delete(collectorId);
     this.#reads.delete(collectorId);
     this.#readings.delete(collectorId);
   }
 
   read(service: UpgradeService, collectorId: string, taskId: string): void {
     if (this.#underWay.has(collectorId) || this.#underWay.size >= maxAtOnce) return;
-    this.#underWay.add(collectorId);
+    this.#underWay.set(collectorId, taskId);
     void this.#read(service, collectorId, taskId);
   }
 
@@ -56,17 +58,19 @@ export class TaskReadings {
   }
 
   async #read(service: UpgradeService, collectorId: string, taskId: string): Promise<void> {
+    let reading: TaskReading | undefined;
     try {
       const { value } = await service.getTask(taskId, { signal: this.#abort.signal });
-      this.#readings.set(collectorId, { kind: 'task', task: value });
+      reading = { kind: 'task', task: value };
     } catch (thrown) {
       if (this.#abort.signal.aborted) return;
       const error = asLogfleetError(thrown);
-      if (error instanceof ServiceError && error.status === 404) this.#readings.set(collectorId, { kind: 'notFound' });
+      if (error instanceof ServiceError && error.status === 404) reading = { kind: 'notFound' };
       else this.#options.onProblem(error);
-    } finally {
-      this.#underWay.delete(collectorId);
     }
+    if (this.#underWay.get(collectorId) !== taskId) return;
+    this.#underWay.delete(collectorId);
+    if (reading) this.#readings.set(collectorId, reading);
     const before = this.#reads.get(collectorId);
     const lastMs = this.#options.clock.monotonic();
     this.#reads.set(collectorId, { count: (before?.count ?? 0) + 1, lastMs, previousMs: before?.lastMs });

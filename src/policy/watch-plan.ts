@@ -23,6 +23,8 @@ export interface WatchInput {
   readonly row: (collectorId: string) => Row | undefined;
   /** The page that shows a collector, or undefined where its place is not known. */
   readonly pageOf: (collectorId: string) => number | undefined;
+  /** When a page was last read, as the time of its sending. */
+  readonly pageReadMs: (page: number) => number | undefined;
   readonly reads: ReadonlyMap<string, TaskReads>;
   /** Whether listings show who is at this version (U7). */
   readonly observes: (version: string) => boolean;
@@ -128,14 +130,16 @@ class PlanBuilder {
   }
 
   #considerAccepted(id: string, open: Attempt): void {
-    const { typicalMs, row, reads, nowMs, observes, pageOf, settings } = this.#input;
+    const { typicalMs, row, reads, nowMs, observes, pageOf, pageReadMs, settings } = this.#input;
     if (typicalMs === undefined) {
       this.#unsampled.push({ id, sinceMs: open.sinceMs });
       return;
     }
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
-    const seenMs = row(id)?.seenAtMs ?? 0;
+    const page = observes(open.toVersion) ? pageOf(id) : undefined;
+    // A page that hides who still runs the old version says that it has not ended by not showing it.
+    const seenMs = Math.max(row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (pageReadMs(page) ?? 0));
     const lookedMs = Math.max(read?.lastMs ?? 0, seenMs >= dueMs ? seenMs : 0);
     if (lookedMs >= dueMs) {
       // It should have ended and has not: its own status tells, asked for ever more rarely.
@@ -144,7 +148,6 @@ class PlanBuilder {
       this.#readTaskAt(id, lookedMs + waitMs);
       return;
     }
-    const page = observes(open.toVersion) ? pageOf(id) : undefined;
     if (page === undefined) {
       this.#readTaskAt(id, dueMs);
       return;
@@ -196,8 +199,11 @@ class PlanBuilder {
       this.#wake(sentAfterMs);
       return;
     }
-    const page = this.#input.pageOf(id);
-    if (page === undefined) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
+    const { pageOf, pageReadMs } = this.#input;
+    const page = pageOf(id);
+    // A page that was read since and does not show it hides it: only a sweep looks everywhere.
+    const inVain = page === undefined || (pageReadMs(page) ?? 0) >= sentAfterMs;
+    if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));
   }
 
