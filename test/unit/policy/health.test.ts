@@ -1,0 +1,183 @@
+/** The verdict on health: what each check says, and which one goes first. */
+import { describe, expect, test } from 'vitest';
+import { LogfleetError } from '../../../src/base/errors.ts';
+import { counted, type HealthInput, healthOf, outstanding } from '../../../src/policy/health.ts';
+import type { Counts } from '../../../src/policy/roster.ts';
+import { counts, spec, target } from './builders.ts';
+
+function fleet(more: Partial<Counts>): NonNullable<HealthInput['fleet']> {
+  const all = counts(more);
+  return { counts: all, matched: Object.values(all).reduce((sum, count) => sum + count, 0) };
+}
+
+function input(more: Partial<HealthInput> = {}): HealthInput {
+  return {
+    spec: spec(),
+    pausedBy: undefined,
+    problem: undefined,
+    notOffered: undefined,
+    targetVersion: target,
+    fleet: fleet({ updated: 10 }),
+    ledgerFull: false,
+    waitingFor: undefined,
+    ...more,
+  };
+}
+
+const problem = (kind: 'stall' | 'backoff') =>
+  new LogfleetError({ code: 'x.y', reason: 'Unauthorized', message: 'The key is wrong.', handling: { kind } });
+
+const stalled = { ready: 'False', reconciling: false, stalled: true };
+const atWork = { ready: 'False', reconciling: true, stalled: false };
+
+describe('each situation of the table', () => {
+  test('all at the target: ready', () => {
+    expect(healthOf(input())).toEqual({
+      ready: 'True',
+      reason: 'AllUpdated',
+      message: `10 of 10 collectors run ${target}.`,
+      reconciling: false,
+      stalled: false,
+    });
+  });
+
+  test('ready leaves out offline, hosted and foreign ones, and says so', () => {
+    const health = healthOf(input({ fleet: fleet({ updated: 7, offline: 1, skipped: 2, foreign: 3 }) }));
+    expect(health).toMatchObject({ ready: 'True', reason: 'AllUpdated' });
+    expect(health.message).toContain('1 offline, 2 that cannot be upgraded, 3 of other policies');
+  });
+
+  test.each(['pending', 'inProgress', 'retrying', 'drifting'] as const)('some are %s: rolling', (standing) => {
+    expect(healthOf(input({ fleet: fleet({ updated: 3, [standing]: 2 }) }))).toMatchObject({
+      ...atWork,
+      reason: 'RollingOut',
+    });
+  });
+
+  test('rolling tells how far it is, and what it waits for', () => {
+    const rolling = { fleet: fleet({ updated: 3, inProgress: 2, pending: 5, foreign: 1 }), waitingFor: 'a place' };
+    expect(healthOf(input(rolling)).message).toBe(
+      `3 of 10 collectors run ${target}, 2 are being upgraded; waiting for a place.`,
+    );
+  });
+
+  test('paused: unknown, and says what still runs', () => {
+    const health = healthOf(input({ pausedBy: 'spec.paused', fleet: fleet({ pending: 5, inProgress: 2 }) }));
+    expect(health).toMatchObject({ ready: 'Unknown', reason: 'Paused', reconciling: false, stalled: false });
+    expect(health.message).toBe(
+      'Paused by spec.paused: nothing new is started. 2 upgrades that began before will end.',
+    );
+  });
+
+  test('paused before anything is known', () => {
+    expect(healthOf(input({ pausedBy: 'spec.paused', fleet: undefined })).reason).toBe('Paused');
+  });
+
+  test('a problem that somebody has to mend: stalled, with its reason', () => {
+    expect(healthOf(input({ problem: problem('stall') }))).toEqual({
+      ...stalled,
+      reason: 'Unauthorized',
+      message: 'The key is wrong.',
+    });
+  });
+
+  test('a problem that may pass: at work', () => {
+    expect(healthOf(input({ problem: problem('backoff') }))).toEqual({
+      ...atWork,
+      reason: 'Unauthorized',
+      message: 'The key is wrong. It is tried again.',
+    });
+  });
+
+  test('a target that is not offered: stalled', () => {
+    expect(healthOf(input({ notOffered: 'It offers 1.' }))).toEqual({
+      ...stalled,
+      reason: 'VersionNotOffered',
+      message: 'It offers 1.',
+    });
+  });
+
+  test('nothing known yet: at work', () => {
+    expect(healthOf(input({ fleet: undefined }))).toMatchObject({ ...atWork, reason: 'Progressing' });
+  });
+
+  test('nobody matched: stalled', () => {
+    expect(healthOf(input({ fleet: fleet({}) }))).toMatchObject({ ...stalled, reason: 'NoCollectorsMatched' });
+  });
+
+  test('U1: the ledger is full: stalled', () => {
+    expect(healthOf(input({ ledgerFull: true }))).toMatchObject({ ...stalled, reason: 'LedgerFull' });
+  });
+
+  test('only observing, with something to do: not ready, and nothing moves', () => {
+    const observe = { spec: spec({ mode: 'Observe' as const }) };
+    const health = healthOf(input({ ...observe, fleet: fleet({ updated: 1, pending: 1 }) }));
+    expect(health).toMatchObject({ ready: 'False', reason: 'Observing', reconciling: false, stalled: false });
+    expect(health.message).toContain(`Would upgrade 1 collector to ${target}`);
+    expect(healthOf(input({ ...observe, fleet: fleet({ updated: 1 }) })).reason).toBe('AllUpdated');
+  });
+
+  test('newer ones and no leave to go back: stalled, and says what to write', () => {
+    const health = healthOf(input({ fleet: fleet({ updated: 5, newer: 2 }) }));
+    expect(health).toMatchObject({ ...stalled, reason: 'DowngradeNotAllowed' });
+    expect(health.message).toContain('Set spec.allowDowngrade to true');
+  });
+
+  test('failed ones: stalled', () => {
+    expect(healthOf(input({ fleet: fleet({ updated: 5, failed: 2 }) }))).toMatchObject({
+      ...stalled,
+      reason: 'CollectorsFailed',
+    });
+  });
+});
+
+describe('of two that would say something, the first one does', () => {
+  /** In the order of precedence: each holds together with all that come after it. */
+  const situations: readonly (readonly [string, Partial<HealthInput>])[] = [
+    ['Paused', { pausedBy: 'spec.paused' }],
+    ['Unauthorized', { problem: problem('stall') }],
+    ['VersionNotOffered', { notOffered: 'It offers 1.' }],
+    ['LedgerFull', { ledgerFull: true }],
+    ['RollingOut', { fleet: fleet({ updated: 1, pending: 1, newer: 1, failed: 1 }) }],
+  ];
+
+  for (const [first, [reason]] of situations.entries()) {
+    for (const [second, [later]] of situations.entries()) {
+      if (second <= first) continue;
+      test(`${reason} before ${later}`, () => {
+        expect(healthOf(input({ ...situations[second]?.[1], ...situations[first]?.[1] })).reason).toBe(reason);
+      });
+    }
+  }
+
+  test.each<[string, Partial<HealthInput>, string]>([
+    [
+      'a target not offered, before a problem that passes',
+      { notOffered: 'x', problem: problem('backoff') },
+      'VersionNotOffered',
+    ],
+    ['a problem that passes, before nothing known', { problem: problem('backoff'), fleet: undefined }, 'Unauthorized'],
+    [
+      'a problem that passes, before rolling',
+      { problem: problem('backoff'), fleet: fleet({ pending: 1 }) },
+      'Unauthorized',
+    ],
+    ['nobody matched, before a full ledger', { fleet: fleet({}), ledgerFull: true }, 'NoCollectorsMatched'],
+    [
+      'a full ledger, before observing',
+      { ledgerFull: true, spec: spec({ mode: 'Observe' }), fleet: fleet({ pending: 1 }) },
+      'LedgerFull',
+    ],
+    ['observing, before rolling', { spec: spec({ mode: 'Observe' }), fleet: fleet({ pending: 1 }) }, 'Observing'],
+    ['newer ones, before failed ones', { fleet: fleet({ newer: 1, failed: 1 }) }, 'DowngradeNotAllowed'],
+    ['failed ones, before ready', { fleet: fleet({ updated: 9, failed: 1 }) }, 'CollectorsFailed'],
+  ])('%s', (_, more, reason) => {
+    expect(healthOf(input(more)).reason).toBe(reason);
+  });
+});
+
+test('what is outstanding, and what counts', () => {
+  const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
+  expect(outstanding(all)).toBe(30);
+  expect(counted({ counts: counts({ foreign: 3 }), matched: 10 })).toBe(7);
+});

@@ -1,0 +1,219 @@
+/** Attempts on their way: what is checked before the write (U2), what becomes of them (U3, U11), and how many wait at once. */
+import { describe, expect, test } from 'vitest';
+import type { LogfleetError } from '../../../src/base/errors.ts';
+import { Posting } from '../../../src/policy/posting.ts';
+import { settle, VirtualClock } from '../../support/virtual-clock.ts';
+import { attempt, entry, settings, target } from './builders.ts';
+import { ScriptedService, serviceError } from './scripted-service.ts';
+
+const intended = (id: string) => entry({ collectorId: id, open: attempt({ state: 'intended' }) });
+const several = (count: number, from = 1) =>
+  Array.from({ length: count }, (_, index) => intended(String(from + index)));
+
+function world() {
+  const clock = new VirtualClock();
+  const service = new ScriptedService();
+  const problems: LogfleetError[] = [];
+  const state = { wanted: true, news: 0, rooms: 0, accepted: 0 };
+  const posting = new Posting({
+    clock,
+    settings,
+    stillWanted: () => state.wanted,
+    onNews: () => state.news++,
+    onRoom: () => state.rooms++,
+    onProblem: (error) => problems.push(error),
+    onAccepted: () => state.accepted++,
+  });
+  return { clock, service, problems, posting, state };
+}
+
+describe('U3: what becomes of a POST', () => {
+  test('202 is accepted, with its id', async () => {
+    const { service, posting, state } = world();
+    posting.post(service, [intended('1')]);
+    expect(service.posts[0]?.asked).toEqual({ collectorId: '1', toVersion: target });
+    expect([...posting.flying]).toEqual(['1']);
+    service.posts[0]?.send();
+    service.posts[0]?.answer({ taskId: '9' });
+    await settle();
+    expect(posting.flying.size).toBe(0);
+    expect(posting.outcomes.get('1')).toEqual({ kind: 'accepted', taskId: '9' });
+    expect(state).toMatchObject({ news: 1, accepted: 1 });
+  });
+
+  test.each([
+    ['5xx', serviceError({ status: 503, effect: 'unknown' }), 'unknown'],
+    ['a time-out or a reset', serviceError({ effect: 'unknown' }), 'unknown'],
+    ['400 with a code', serviceError({ status: 400, serviceCode: 'collector.not.alive' }), 'refused'],
+    ['400 without a code', serviceError({ status: 400 }), 'refused'],
+    ['400 whose effect is not known', serviceError({ status: 400, effect: 'unknown' }), 'unknown'],
+    ['401', serviceError({ status: 401 }), 'notSent'],
+    ['403', serviceError({ status: 403 }), 'notSent'],
+    ['415', serviceError({ status: 415 }), 'notSent'],
+    ['429', serviceError({ status: 429 }), 'notSent'],
+    ['what nobody foresaw, after the write', new Error('?'), 'unknown'],
+  ])('U11: %s', async (_, error, kind) => {
+    const { service, posting } = world();
+    posting.post(service, [intended('1')]);
+    service.posts[0]?.send();
+    service.posts[0]?.fail(error);
+    await settle();
+    expect(posting.outcomes.get('1')?.kind).toBe(kind);
+    expect(posting.flying.size).toBe(0);
+  });
+
+  test('U11: a refusal carries its code and message', async () => {
+    const { service, posting } = world();
+    posting.post(service, [intended('1')]);
+    service.posts[0]?.send();
+    service.posts[0]?.fail(serviceError({ status: 400, serviceCode: 'collector.in.upgrading', message: 'busy' }));
+    await settle();
+    expect(posting.outcomes.get('1')).toEqual({
+      kind: 'refused',
+      serviceCode: 'collector.in.upgrading',
+      message: 'busy',
+    });
+  });
+
+  test.each([
+    ['401 is a problem of the whole policy', serviceError({ status: 401 }), 1],
+    ['5xx, too', serviceError({ status: 503, effect: 'unknown' }), 1],
+    ['a refusal is one of its collector', serviceError({ status: 400, serviceCode: 'collector.invalid' }), 0],
+  ])('U11: %s', async (_, error, count) => {
+    const { service, posting, problems } = world();
+    posting.post(service, [intended('1')]);
+    service.posts[0]?.send();
+    service.posts[0]?.fail(error);
+    await settle();
+    expect(problems).toHaveLength(count);
+  });
+
+  test('what fails before the write was never sent', async () => {
+    const { service, posting } = world();
+    posting.post(service, [intended('1')]);
+    service.posts[0]?.fail(new Error('?'));
+    await settle();
+    expect(posting.outcomes.get('1')).toEqual({ kind: 'notSent' });
+  });
+
+  test('an outcome stays until a written decision took it in', async () => {
+    const { service, posting } = world();
+    posting.post(service, several(2));
+    service.posts[0]?.send();
+    service.posts[0]?.answer({ taskId: '9' });
+    await settle();
+    const taken = new Map(posting.outcomes);
+    service.posts[1]?.send();
+    service.posts[1]?.answer({ taskId: '10' });
+    await settle();
+    posting.acknowledge(taken);
+    expect([...posting.outcomes.keys()]).toEqual(['2']);
+  });
+});
+
+describe('U2: right before the write', () => {
+  test('what is no longer wanted is withdrawn as never sent', async () => {
+    const { service, posting, state, problems } = world();
+    posting.post(service, [intended('1')]);
+    state.wanted = false;
+    service.posts[0]?.send();
+    await settle();
+    expect(posting.outcomes.get('1')).toEqual({ kind: 'notSent' });
+    expect(problems).toEqual([]);
+  });
+
+  test('what waited for longer than 5 s is withdrawn', async () => {
+    const { clock, service, posting } = world();
+    posting.post(service, [intended('1')]);
+    await clock.advance(settings.intentLifeMs - 1);
+    expect(posting.flying.size).toBe(1);
+    await clock.advance(1);
+    expect(posting.outcomes.get('1')).toEqual({ kind: 'notSent' });
+    expect(posting.flying.size).toBe(0);
+  });
+
+  test('what was written by then is not', async () => {
+    const { clock, service, posting } = world();
+    posting.post(service, [intended('1')]);
+    await clock.advance(settings.intentLifeMs - 1);
+    service.posts[0]?.send();
+    await clock.advance(60_000);
+    expect(posting.flying.size).toBe(1);
+    service.posts[0]?.answer({ taskId: '9' });
+    await settle();
+    expect(posting.outcomes.get('1')?.kind).toBe('accepted');
+  });
+
+  test('a redirected POST is checked again', async () => {
+    const { service, posting, state } = world();
+    posting.post(service, [intended('1')]);
+    service.posts[0]?.send();
+    state.wanted = false;
+    service.posts[0]?.send();
+    await settle();
+    expect(posting.outcomes.get('1')).toEqual({ kind: 'notSent' });
+  });
+});
+
+describe('U2: batches', () => {
+  test('of twenty at most, and the next once most of them have been sent', () => {
+    const { service, posting, state } = world();
+    expect(posting.room()).toBe(20);
+    posting.post(service, several(20));
+    expect(posting.room()).toBe(0);
+    for (const call of service.posts.slice(0, 15)) call.send();
+    expect(posting.room()).toBe(0);
+    expect(state.rooms).toBe(0);
+    service.posts[15]?.send();
+    expect(posting.room()).toBe(16);
+    expect(state.rooms).toBe(1);
+  });
+
+  test('those sent and not answered yet take no room', () => {
+    const { service, posting } = world();
+    posting.post(service, several(20));
+    for (const call of service.posts) call.send();
+    expect(posting.room()).toBe(20);
+    expect(posting.flying.size).toBe(20);
+  });
+
+  test('are halved by each that waited too long, down to one', async () => {
+    const { clock, service, posting } = world();
+    posting.post(service, several(2));
+    await clock.advance(settings.intentLifeMs);
+    expect(posting.room()).toBe(5);
+    posting.post(service, several(5, 10));
+    await clock.advance(settings.intentLifeMs);
+    expect(posting.room()).toBe(1);
+  });
+
+  test('grow by one with each that was sent in time, up to twenty again', async () => {
+    const { clock, service, posting } = world();
+    posting.post(service, several(1));
+    await clock.advance(settings.intentLifeMs);
+    expect(posting.room()).toBe(10);
+    posting.post(service, several(4, 10));
+    for (const call of service.posts.slice(1)) call.send();
+    expect(posting.room()).toBe(14);
+    posting.post(service, several(10, 20));
+    for (const call of service.posts.slice(5)) call.send();
+    expect(posting.room()).toBe(20);
+  });
+
+  test('a write that is repeated counts once', () => {
+    const { service, posting } = world();
+    posting.post(service, several(1));
+    service.posts[0]?.send();
+    service.posts[0]?.send();
+    expect(posting.room()).toBe(20);
+  });
+});
+
+test('once closed, nothing is sent or heard of any more', async () => {
+  const { service, posting, state, problems } = world();
+  posting.post(service, several(2));
+  service.posts[0]?.send();
+  posting.close();
+  await settle();
+  expect([state.news, problems.length, posting.outcomes.size]).toEqual([0, 0, 0]);
+});

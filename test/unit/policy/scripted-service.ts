@@ -1,0 +1,73 @@
+/** A service whose every call waits until a test answers it. */
+import { ServiceError, type ServiceErrorOptions } from '../../../src/service/service-error.ts';
+import type {
+  Answer,
+  Build,
+  CallOptions,
+  Collector,
+  CreateTaskOptions,
+  ListCollectorsQuery,
+  UpgradeService,
+  UpgradeTask,
+} from '../../../src/service/upgrade-service.ts';
+
+export interface Call<Asked, T> {
+  readonly asked: Asked;
+  /** The socket write: runs what the caller wants checked right before it, and ends the call where that throws. */
+  send(): void;
+  answer(value: T, sentAtMs?: number): void;
+  fail(error: unknown): void;
+}
+
+export class ScriptedService implements UpgradeService {
+  readonly posts: Call<{ readonly collectorId: string; readonly toVersion: string }, { readonly taskId: string }>[] =
+    [];
+  readonly taskReads: Call<string, UpgradeTask>[] = [];
+
+  createTask(
+    task: { readonly collectorId: string; readonly toVersion: string },
+    options: CreateTaskOptions = {},
+  ): Promise<Answer<{ readonly taskId: string }>> {
+    return record(this.posts, task, options);
+  }
+
+  getTask(taskId: string, options: CallOptions = {}): Promise<Answer<UpgradeTask>> {
+    return record(this.taskReads, taskId, options);
+  }
+
+  listCollectors(_: ListCollectorsQuery): Promise<Answer<readonly Collector[]>> {
+    return Promise.reject(new Error('nobody lists here'));
+  }
+
+  listBuilds(): Promise<Answer<readonly Build[]>> {
+    return Promise.reject(new Error('nobody lists here'));
+  }
+}
+
+function record<Asked, T>(calls: Call<Asked, T>[], asked: Asked, options: CreateTaskOptions): Promise<Answer<T>> {
+  return new Promise((resolve, reject) => {
+    options.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
+    calls.push({
+      asked,
+      send: () => {
+        try {
+          options.beforeSend?.();
+        } catch (error) {
+          reject(error);
+        }
+      },
+      answer: (value, sentAtMs = 0) => resolve({ value, sentAtMs }),
+      fail: reject,
+    });
+  });
+}
+
+export function serviceError(more: Partial<ServiceErrorOptions>): ServiceError {
+  return new ServiceError({
+    code: 'service.failed',
+    message: 'it failed',
+    handling: { kind: 'backoff' },
+    effect: 'none',
+    ...more,
+  });
+}

@@ -1,0 +1,120 @@
+/** Reads of task status in the background (4.8): how many at once, what is kept, and until when. */
+import { expect, test } from 'vitest';
+import type { LogfleetError } from '../../../src/base/errors.ts';
+import { TaskReadings } from '../../../src/policy/task-reading.ts';
+import { settle, VirtualClock } from '../../support/virtual-clock.ts';
+import { task } from './builders.ts';
+import { ScriptedService, serviceError } from './scripted-service.ts';
+
+function world() {
+  const clock = new VirtualClock();
+  const service = new ScriptedService();
+  const problems: LogfleetError[] = [];
+  let news = 0;
+  const tasks = new TaskReadings({ clock, onNews: () => news++, onProblem: (error) => problems.push(error) });
+  return { clock, service, problems, tasks, news: () => news };
+}
+
+test('a reading is kept until a decision took it in', async () => {
+  const { service, tasks, news } = world();
+  tasks.read(service, '1', '77');
+  expect(service.taskReads[0]?.asked).toBe('77');
+  expect(tasks.readings.size).toBe(0);
+  service.taskReads[0]?.answer(task());
+  await settle();
+  expect(news()).toBe(1);
+  expect(tasks.readings.get('1')).toEqual({ kind: 'task', task: task() });
+  tasks.acknowledge(new Map(tasks.readings));
+  expect(tasks.readings.size).toBe(0);
+});
+
+test('what came in after the decision is not taken for what it knew', async () => {
+  const { service, tasks } = world();
+  tasks.read(service, '1', '77');
+  service.taskReads[0]?.answer(task());
+  await settle();
+  const taken = new Map(tasks.readings);
+  tasks.read(service, '1', '77');
+  service.taskReads[1]?.answer(task({ status: 'succeeded' }));
+  await settle();
+  tasks.acknowledge(taken);
+  expect(tasks.readings.get('1')).toMatchObject({ task: { status: 'succeeded' } });
+});
+
+test('how often and when it was read is counted, whatever came of it', async () => {
+  const { clock, service, tasks, problems } = world();
+  await clock.advance(100);
+  tasks.read(service, '1', '77');
+  service.taskReads[0]?.answer(task());
+  await settle();
+  await clock.advance(900);
+  tasks.read(service, '1', '77');
+  service.taskReads[1]?.fail(serviceError({ status: 503, effect: 'unknown' }));
+  await settle();
+  expect(tasks.reads.get('1')).toEqual({ count: 2, lastMs: 1_000, previousMs: 100 });
+  expect(problems).toHaveLength(1);
+});
+
+test('U5: a task that is not found is a reading, and no problem', async () => {
+  const { service, tasks, problems } = world();
+  tasks.read(service, '1', '77');
+  service.taskReads[0]?.fail(serviceError({ status: 404 }));
+  await settle();
+  expect(tasks.readings.get('1')).toEqual({ kind: 'notFound' });
+  expect(problems).toEqual([]);
+});
+
+test('a failure is a problem, and no reading', async () => {
+  const { service, tasks, problems, news } = world();
+  tasks.read(service, '1', '77');
+  service.taskReads[0]?.fail(serviceError({ status: 401 }));
+  await settle();
+  expect(tasks.readings.size).toBe(0);
+  expect(problems.map(({ code }) => code)).toEqual(['service.failed']);
+  expect(news()).toBe(1);
+});
+
+test('one read of a collector at a time, and eight in all', async () => {
+  const { service, tasks } = world();
+  tasks.read(service, '1', '77');
+  tasks.read(service, '1', '77');
+  expect(service.taskReads).toHaveLength(1);
+  for (let id = 2; id <= 12; id++) tasks.read(service, String(id), '77');
+  expect(service.taskReads).toHaveLength(8);
+  service.taskReads[0]?.answer(task());
+  await settle();
+  tasks.read(service, '12', '77');
+  expect(service.taskReads).toHaveLength(9);
+});
+
+test('an attempt that ended is forgotten, with what was read of it', async () => {
+  const { service, tasks } = world();
+  tasks.read(service, '1', '77');
+  service.taskReads[0]?.answer(task());
+  await settle();
+  tasks.forget('1');
+  expect(tasks.readings.size).toBe(0);
+  expect(tasks.reads.get('1')).toBeUndefined();
+});
+
+test('U4: what comes in late of an attempt that ended does not judge the next one', async () => {
+  const { service, tasks } = world();
+  tasks.read(service, '1', '77');
+  tasks.forget('1');
+  tasks.read(service, '1', '78');
+  service.taskReads[0]?.answer(task({ status: 'failed' }));
+  await settle();
+  expect(tasks.readings.size).toBe(0);
+  service.taskReads[1]?.answer(task({ id: '78' }));
+  await settle();
+  expect(tasks.readings.get('1')).toMatchObject({ task: { id: '78' } });
+  expect(tasks.reads.get('1')?.count).toBe(1);
+});
+
+test('once closed, nothing is heard of any more', async () => {
+  const { service, tasks, problems, news } = world();
+  tasks.read(service, '1', '77');
+  tasks.close();
+  await settle();
+  expect([news(), problems.length, tasks.readings.size]).toEqual([0, 0, 0]);
+});
