@@ -80,19 +80,36 @@ export function encodeLog({ rolloutId, target }: LedgerHeader, ended: Iterable<s
 /** @param takeoverMs monotonic time from which all ages of this process count */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
   const { header, logs, forgotten, ...head } = parse<Head>(text);
-  const ended = head.ended.map((packed) => unpackEntry(packed, header.target, takeoverMs));
-  const open = head.open.map(([packed, attempt]): Entry => {
-    const entry = unpackEntry(packed, header.target, takeoverMs);
-    return { ...entry, open: unpackAttempt(attempt, takeoverMs) };
+  return unpacked(() => {
+    const ended = head.ended.map((packed) => unpackEntry(packed, header.target, takeoverMs));
+    const open = head.open.map(([packed, attempt]): Entry => {
+      const entry = unpackEntry(packed, header.target, takeoverMs);
+      return { ...entry, open: unpackAttempt(attempt, takeoverMs) };
+    });
+    return { header, logs, entries: [...ended, ...open], forgotten };
   });
-  return { header, logs, entries: [...ended, ...open], forgotten };
 }
 
 /** The entries of a log shard; none where it belongs to another rollout. */
 export function decodeLog(text: string, rolloutId: string, takeoverMs: number): readonly Entry[] {
   const log = parse<Log>(text);
   if (log.rolloutId !== rolloutId) return [];
-  return log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs));
+  return unpacked(() => log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs)));
+}
+
+/** A shard that is JSON of our format and still not what we write was changed by somebody. */
+function unpacked<T>(unpack: () => T): T {
+  try {
+    return unpack();
+  } catch (cause) {
+    throw unreadable('its lines are not of the form that logfleet writes', cause);
+  }
+}
+
+function nameAt<T>(names: readonly T[], place: number): T {
+  const name = names[place];
+  if (name === undefined) throw new RangeError(`there is no name ${place}`);
+  return name;
 }
 
 function parse<T extends { readonly format: number }>(text: string): T {
@@ -145,7 +162,7 @@ function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): E
 function unpackEnding(packed: PackedEnding, target: string, takeoverMs: number): Ending {
   const [kind, ended, taskId, message, started, lastSeenAliveMs, toVersion] = packed;
   return {
-    kind: endingKinds[kind] as EndingKind,
+    kind: nameAt<EndingKind>(endingKinds, kind),
     toVersion: toVersion ?? target,
     taskId: taskId ?? undefined,
     message: message ?? '',
@@ -165,7 +182,7 @@ function unpackAttempt(packed: PackedAttempt, takeoverMs: number): Attempt {
   return {
     number,
     toVersion,
-    state: attemptStates[state] as AttemptState,
+    state: nameAt<AttemptState>(attemptStates, state),
     taskId: taskId ?? undefined,
     ours: ours === 1,
     probe: probe === 1,

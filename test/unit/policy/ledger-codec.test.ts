@@ -1,0 +1,182 @@
+/** U1: the ledger as text: what is kept comes back, what is not ours is refused, and a line is small. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { LogfleetError } from '../../../src/base/errors.ts';
+import type { Attempt, Ending, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
+import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from '../../../src/policy/ledger-codec.ts';
+import { attempt, endedEntry, ending, entry, epochMs, header, newerVersion, openEntry, target } from './builders.ts';
+
+const takeoverMs = 5_000;
+
+function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten: readonly string[] = []): string {
+  const lines = (open: boolean) =>
+    entries.filter((one) => (one.open !== undefined) === open).map((one) => encodeEntry(one, of.target));
+  return encodeHead(of, logs, lines(true), lines(false), forgotten);
+}
+
+/** What a process that takes over makes of an entry: ages count anew, and of what ended well only that it did is kept. */
+function taken(before: Entry): Entry {
+  return {
+    ...before,
+    open: before.open && { ...before.open, sinceMs: takeoverMs, needsGrace: true },
+    ending: before.ending && takenEnding(before.ending),
+  };
+}
+
+function takenEnding(before: Ending): Ending {
+  const endedAtMs = Math.round(before.endedAtMs / 1_000) * 1_000;
+  const startedAtMs = Math.round(before.startedAtMs / 1_000) * 1_000;
+  const isPlain = before.kind === 'updated' && before.toVersion === target;
+  const rest = isPlain ? { taskId: undefined, message: '', startedAtMs: endedAtMs, lastSeenAliveMs: undefined } : {};
+  return { ...before, endedAtMs, startedAtMs, sinceMs: takeoverMs, ...rest };
+}
+
+describe('what is kept', () => {
+  const word = fc.oneof(fc.string({ maxLength: 30, unit: 'grapheme' }), fc.constantFrom(target, newerVersion));
+  const optional = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
+  const wall = fc.integer({ min: epochMs, max: epochMs + 86_400_000 });
+  const open: fc.Arbitrary<Attempt> = fc.record({
+    number: fc.nat(),
+    toVersion: word,
+    state: fc.constantFrom('intended', 'accepted', 'unknown', 'adopted'),
+    taskId: optional(word),
+    ours: fc.boolean(),
+    probe: fc.boolean(),
+    startedAtMs: wall,
+    sinceMs: fc.nat(),
+    needsGrace: fc.boolean(),
+  });
+  const ended: fc.Arbitrary<Ending> = fc.record({
+    kind: fc.constantFrom('updated', 'failed', 'timedOut', 'refused', 'offline', 'invalid', 'unobservable'),
+    toVersion: word,
+    taskId: optional(word),
+    message: word,
+    startedAtMs: wall,
+    endedAtMs: wall,
+    sinceMs: fc.nat(),
+    lastSeenAliveMs: optional(wall),
+  });
+  const anyEntry: fc.Arbitrary<Entry> = fc.record({
+    collectorId: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(String),
+    before: optional(word),
+    used: fc.nat(20),
+    drifts: fc.nat(3),
+    open: optional(open),
+    ending: optional(ended),
+  });
+  const entries = fc.uniqueArray(anyEntry, { selector: ({ collectorId }) => collectorId, maxLength: 20 });
+  const byId = (list: readonly Entry[]) => new Map(list.map((one) => [one.collectorId, one]));
+
+  test('U1: a head comes back as it was, but for ages', () => {
+    fc.assert(
+      fc.property(entries, fc.nat(64), fc.array(word), (list, logs, forgotten) => {
+        const of = header({ attempts: 7, completedAtMs: epochMs });
+        const decoded = decodeHead(encode(of, list, logs, forgotten), takeoverMs);
+        expect(decoded.header).toEqual(of);
+        expect([decoded.logs, decoded.forgotten]).toEqual([logs, forgotten]);
+        expect(byId(decoded.entries)).toEqual(byId(list.map(taken)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('U1: a log comes back as it was, but for ages', () => {
+    fc.assert(
+      fc.property(entries, (list) => {
+        const closed = list.map((one) => ({ ...one, open: undefined }));
+        const text = encodeLog(
+          header(),
+          closed.map((one) => encodeEntry(one, target)),
+        );
+        expect(decodeLog(text, header().rolloutId, takeoverMs)).toEqual(closed.map(taken));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('the header with its history', () => {
+    const of = header({
+      history: [
+        {
+          id: '1-x',
+          targetVersion: 'x',
+          startedAtMs: 1,
+          endedAtMs: 2,
+          outcome: 'Superseded',
+          updated: 3,
+          failed: 4,
+        },
+      ],
+    });
+    expect(decodeHead(encode(of, []), takeoverMs).header).toEqual(of);
+  });
+});
+
+describe('what is not kept', () => {
+  test('U5: all ages count from the takeover, and evidence needs its grace', () => {
+    const list = [openEntry({ sinceMs: 99_000, probedAtMs: 99_500, silentSinceMs: 3 })];
+    const [decoded] = decodeHead(encode(header(), list), takeoverMs).entries;
+    expect(decoded?.open).toEqual({ ...attempt(), sinceMs: takeoverMs, needsGrace: true });
+  });
+
+  test('of an upgrade that went well, all but that and when', () => {
+    const [decoded] = decodeHead(encode(header(), [endedEntry('updated', { message: 'fine' })]), takeoverMs).entries;
+    expect(decoded?.ending).toEqual(ending('updated', { taskId: undefined, sinceMs: takeoverMs }));
+  });
+});
+
+test('U1: a log of another rollout counts for nothing', () => {
+  const text = encodeLog(header(), [encodeEntry(endedEntry('failed'), target)]);
+  expect(decodeLog(text, '2-other', takeoverMs)).toEqual([]);
+});
+
+describe('U1: what cannot be read stalls, and is not taken for empty', () => {
+  const whole = encode(header(), [openEntry(), { ...endedEntry('failed'), collectorId: '2' }]);
+
+  test.each<[string, string]>([
+    ['nothing', ''],
+    ['half of it', whole.slice(0, whole.length / 2)],
+    ['a page of HTML', '<html></html>'],
+    ['null', 'null'],
+    ['a list', '[]'],
+    ['another format', whole.replace('"format":1', '"format":2')],
+    ['no format', '{}'],
+    ['a format and nothing else', '{"format":1}'],
+    ['no open attempts', JSON.stringify({ ...JSON.parse(whole), open: undefined })],
+    ['no header', JSON.stringify({ ...JSON.parse(whole), header: undefined })],
+    ['lines that are none', JSON.stringify({ ...JSON.parse(whole), ended: [7] })],
+    ['open lines that are none', JSON.stringify({ ...JSON.parse(whole), open: [[['1', null, 1, 0]]] })],
+    ['an ending of an unknown kind', whole.replace(/\[1,(\d{10},"77")/, '[42,$1')],
+  ])('%s', (_, text) => {
+    let thrown: unknown;
+    try {
+      decodeHead(text, takeoverMs);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({
+      code: 'ledger.unreadable',
+      reason: 'LedgerUnreadable',
+      handling: { kind: 'stall' },
+    });
+    expect((thrown as LogfleetError).message).toContain('Restore it, or delete it once no upgrade is running.');
+  });
+
+  test.each(['', 'null', '{"format":2}', '{"format":1,"rolloutId":"1-19.200-1","ended":[7]}'])(
+    'a log that is %j',
+    (text) => {
+      expect(() => decodeLog(text, header().rolloutId, takeoverMs)).toThrow(
+        expect.objectContaining({ code: 'ledger.unreadable' }),
+      );
+    },
+  );
+});
+
+test('U1: a line of what went well takes less than 60 bytes, so that 100,000 of them fit', () => {
+  const line = encodeEntry(
+    endedEntry('updated', { message: 'x'.repeat(500) }, { collectorId: '9223372036854775807' }),
+    target,
+  );
+  expect(Buffer.byteLength(line)).toBeLessThan(60);
+  expect(Buffer.byteLength(encodeEntry(entry(), target))).toBeLessThan(60);
+});
