@@ -17,7 +17,7 @@ import { renderReport, renderSuggestions } from './report.ts';
 import { SimulatedService } from './simulated-service.ts';
 
 const scenario = 'demo/scenario.yaml';
-const policy = { name: 'production', namespace: 'logging' } as const;
+const policyName = 'production';
 /**
  * G is short here only because this simulator's lists show an effect at once. For a real service the default, a minute, is right:
  * with a shorter one an upgrade whose answer was lost might be posted twice.
@@ -45,7 +45,9 @@ export async function runDemo(context: CommandContext): Promise<number> {
     return exitStatus.interrupted;
   }
   if (outOfTime.aborted) {
-    context.stderr.write(`Stopped after ${longestRunMs / 1000} s, before everything had settled: is the machine busy?\n`);
+    context.stderr.write(
+      `Stopped after ${longestRunMs / 1000} s, before everything had settled: is the machine busy?\n`,
+    );
     return exitStatus.failed;
   }
   return status;
@@ -75,7 +77,7 @@ async function withService(context: CommandContext, { manifests, journal }: Plac
     if (status === exitStatus.usage || signal.reason === 'SIGINT' || signal.reason === 'SIGTERM') return status;
     // Status 1 is what the run has to end with: some of the fleet cannot be upgraded. The demo went well.
     const found = { before, after, requests, policy: await readPolicy(manifests, context) };
-    const lines = [...renderReport(found, paint), '', ...renderSuggestions(manifests, policy, paint)];
+    const lines = [...renderReport(found, paint), '', ...renderSuggestions(manifests, policyName, paint)];
     stdout.write(`\n${lines.join('\n')}\n`);
     return exitStatus.ok;
   } finally {
@@ -93,7 +95,7 @@ async function readPolicy(manifests: string, context: CommandContext): Promise<C
     },
   };
   const signal = new AbortController().signal;
-  const args = ['get', 'cvp', policy.name, '-n', policy.namespace, '--dir', manifests, '-o', 'json'];
+  const args = ['get', 'cvp', policyName, '--dir', manifests, '-o', 'json'];
   const status = await runProgram(args, { ...context, stdout, signal, env: {} });
   if (status !== exitStatus.ok) throw new Error(`logfleet ${args.join(' ')} ended with status ${status}`);
   return JSON.parse(json) as CollectorVersionPolicy;

@@ -94,12 +94,12 @@ function renderRequests({ after, requests }: Findings): readonly string[] {
   const failed = tasks.filter(({ status }) => status === taskFailed).length;
   const tookS = (Math.max(...requests.map(({ end }) => end)) - Math.min(...requests.map(({ at }) => at))) / 1000;
   const count = (operation: string) => requests.filter((request) => request.operation === operation).length;
+  const listed = count('listCollectors') + count('listBuilds');
   return [
     `${tasksAccepted} upgrade tasks, of which ${failed} failed.`,
-    `${requests.length} requests in ${tookS.toFixed(0)} s: ${count('createTask')} to create a task, ${count('getTask')} to read one, ` +
-      `${count('listCollectors') + count('listBuilds')} to list.`,
-    `On average ${(requests.length / tookS).toFixed(1)} arrivals a second, never more than ${maxPerSecond} in any second (the service allows 4)`,
-    `and ${maxInFlight} at once (10); ${rejected429} were refused for that.`,
+    `${requests.length} requests in ${tookS.toFixed(0)} s: ${count('createTask')} to create a task, ${count('getTask')} to read one, ${listed} to list.`,
+    `At most ${maxPerSecond} arrivals in any one second, of 4 that the service allows (${(requests.length / tookS).toFixed(1)} on average);`,
+    `at most ${maxInFlight} at once, of 10; ${rejected429} refused for either.`,
   ];
 }
 
@@ -107,23 +107,18 @@ function renderRequests({ after, requests }: Findings): readonly string[] {
 const taskFailed = 3;
 
 /** Commands that work as they stand, from the checkout. */
-export function renderSuggestions(
-  manifests: string,
-  { name, namespace }: { readonly name: string; readonly namespace: string },
-  paint: Paint,
-): readonly string[] {
+export function renderSuggestions(manifests: string, name: string, paint: Paint): readonly string[] {
   const suggestions = [
-    ['all about this policy', `npx logfleet get cvp ${name} -n ${namespace} --dir ${manifests}`],
-    ['what it wants', 'cat demo/manifests/policy.yaml'],
-    ['a service for tests of your own', 'npx logfleet simulate --collectors 1000'],
-    ['check manifests, as CI would', 'npx logfleet validate demo/manifests examples'],
-    ['the operator, in a cluster', 'kubectl apply -k manifests/cluster-wide'],
+    ['All about this policy:', `npx logfleet get cvp ${name} --dir ${manifests}`],
+    ['What it wants; kubectl takes the same:', 'cat demo/manifests/policy.yaml'],
+    ['Check manifests, as CI would:', 'npx logfleet validate demo/manifests examples'],
+    ['The service, for tests of your own:', 'npx logfleet simulate --collectors 1000'],
+    ['The operator, in a cluster:', 'kubectl apply -k manifests/cluster-wide'],
   ] as const;
-  const width = Math.max(...suggestions.map(([what]) => what.length));
   return [
     paint('bold', 'What to try next'),
     '',
-    ...indent(suggestions.map(([what, command]) => `${`${what}:`.padEnd(width + 1)}  ${paint('cyan', command)}`)),
+    ...indent(suggestions.flatMap(([what, command]) => [what, `  ${paint('cyan', command)}`])),
   ];
 }
 

@@ -12,7 +12,7 @@ import { compareBuildVersions, parseBuildVersion } from '../../base/build-versio
 import type { EventType } from '../../host/host.ts';
 import { renderAge, renderAgeSince } from './age.ts';
 import { renderBar, renderLegend } from './fleet-bar.ts';
-import { clip, clipColoured, type Paint, paintWith, printable, widthOf } from './palette.ts';
+import { clip, clipColoured, type Paint, paintWith, printable, widthOf, wrap } from './palette.ts';
 
 /** What is shown of one policy. */
 export interface FleetView {
@@ -58,7 +58,7 @@ export function renderFleet(view: FleetView, { width, colour }: FleetViewOptions
     lines.push(...renderLegend(status.collectors, width, paint));
   }
   lines.push(...pace(view));
-  lines.push(...reason(status, paint));
+  lines.push(...reason(status, width, paint));
   lines.push(...block('Versions', versions(status, width - 2, paint), paint));
   lines.push(...block('Upgrading', tasks(status, view.nowMs), paint));
   lines.push(...block('Failed', failures(status?.failureReasons ?? [], paint), paint));
@@ -108,9 +108,9 @@ function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView)
 }
 
 /** Why nothing is happening, where the policy says that it stands or waits. */
-function reason(status: CollectorVersionPolicyStatus | undefined, paint: Paint): readonly string[] {
+function reason(status: CollectorVersionPolicyStatus | undefined, width: number, paint: Paint): readonly string[] {
   const stalled = status?.conditions?.find(({ type, status: holds }) => type === 'Stalled' && holds === 'True');
-  if (stalled) return [paint('red', printable(stalled.message))];
+  if (stalled) return wrap(printable(stalled.message), width).map((line) => paint('red', line));
   const wait = status?.rollout?.waitingFor;
   return wait === undefined ? [] : [paint('yellow', `waiting for ${printable(wait)}`)];
 }

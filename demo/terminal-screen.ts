@@ -1,0 +1,87 @@
+/**
+ * What a terminal shows after all that was written to it, in colours. It obeys the sequences that logfleet writes (colours, lines up,
+ * erasing to the end of a line and below) and no others; there is no scrolling: the screen is as high as what was written.
+ */
+
+/** Parameters of SGR, as `paintWith` writes them: 1 bold, 2 dim, 31 to 36 colours. Empty: none. */
+export type Style = '' | `${number}`;
+
+/** Characters in a row that look the same. */
+export interface Run {
+  readonly text: string;
+  readonly style: Style;
+  /** Of its first character, from 0. */
+  readonly column: number;
+}
+
+interface Cell {
+  readonly character: string;
+  readonly style: Style;
+}
+
+/** A sequence, a control character, or text. */
+const pieces = /\p{Cc}\[(\??)(\d*)([A-Za-z])|\p{Cc}|[^\p{Cc}]+/gu;
+
+export class TerminalScreen {
+  readonly #rows: Cell[][] = [];
+  #row = 0;
+  #column = 0;
+  #style: Style = '';
+
+  write(text: string): void {
+    for (const [piece, isPrivate, parameter = '', letter] of text.matchAll(pieces)) {
+      if (letter !== undefined) {
+        if (isPrivate === '') this.#obey(letter, parameter);
+      } else if (piece === '\n') {
+        this.#row++;
+        this.#column = 0;
+      } else if (piece === '\r') {
+        this.#column = 0;
+      } else if (!/^\p{Cc}/u.test(piece)) {
+        this.#print(piece);
+      }
+    }
+  }
+
+  /** Each row as its runs, blanks at its end left out. */
+  rows(): readonly (readonly Run[])[] {
+    return Array.from({ length: this.#rows.length }, (_, row) => runsOf(this.#rows[row] ?? []));
+  }
+
+  #obey(letter: string, parameter: string): void {
+    const count = Number(parameter || 1);
+    if (letter === 'm') this.#style = parameter === '' || parameter === '0' ? '' : (parameter as Style);
+    else if (letter === 'A') this.#row = Math.max(0, this.#row - count);
+    else if (letter === 'K') this.#line().length = Math.min(this.#line().length, this.#column);
+    else if (letter === 'J') {
+      this.#line().length = Math.min(this.#line().length, this.#column);
+      this.#rows.length = Math.min(this.#rows.length, this.#row + 1);
+    }
+  }
+
+  #print(text: string): void {
+    const line = this.#line();
+    for (const character of text) line[this.#column++] = { character, style: this.#style };
+  }
+
+  #line(): Cell[] {
+    this.#rows[this.#row] ??= [];
+    return this.#rows[this.#row] as Cell[];
+  }
+}
+
+function runsOf(cells: readonly (Cell | undefined)[]): readonly Run[] {
+  const runs: Run[] = [];
+  for (const [column, cell] of [...cells].entries()) {
+    const { character, style } = cell ?? { character: ' ', style: '' };
+    const last = runs.at(-1);
+    if (last && last.style === style) runs[runs.length - 1] = { ...last, text: last.text + character };
+    else runs.push({ text: character, style, column });
+  }
+  return runs.filter(({ text }) => text.trim() !== '');
+}
+
+/** The characters of a row, colours left out. */
+export function textOf(row: readonly Run[]): string {
+  return row.reduce((line, { text, column }) => line.padEnd(column) + text, '').trimEnd();
+}
