@@ -1,5 +1,5 @@
 /**
- * What the kubelet and Prometheus ask a running operator: `/healthz` (the process goes round), `/readyz` (it can do its work,
+ * What the kubelet and Prometheus ask a running operator: `/healthz` (its loops go round), `/readyz` (it can do its work,
  * whether it leads or not) and `/metrics`. Plain HTTP, answers only, nothing that changes anything.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -9,6 +9,8 @@ import { LogfleetError } from '../base/errors.ts';
 export interface HealthServerOptions {
   /** `HOST:PORT` or `:PORT`; an IPv6 host in brackets. Port 0 takes a free one. */
   readonly listen: string;
+  /** What has come to a stop and needs a restart, in words for people; empty when all goes round. */
+  readonly unhealthy: () => readonly string[];
   /** What still keeps the operator from its work, in words for people; empty when it is ready. */
   readonly unready: () => readonly string[];
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
@@ -52,22 +54,23 @@ async function respond(
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-async function answer({ unready, metrics }: HealthServerOptions, request: IncomingMessage): Promise<Answer> {
+async function answer({ unhealthy, unready, metrics }: HealthServerOptions, request: IncomingMessage): Promise<Answer> {
   if (request.method !== 'GET' && request.method !== 'HEAD') return { status: 405, body: 'only GET and HEAD\n' };
   switch ((request.url ?? '/').split('?', 1)[0]) {
     case '/healthz':
-      return { status: 200, body: 'ok\n' };
-    case '/readyz': {
-      const reasons = unready();
-      return reasons.length === 0
-        ? { status: 200, body: 'ok\n' }
-        : { status: 503, body: reasons.map((reason) => `not ready: ${reason}\n`).join('') };
-    }
+      return verdict('not healthy', unhealthy());
+    case '/readyz':
+      return verdict('not ready', unready());
     case '/metrics':
       return renderMetrics(metrics);
     default:
       return { status: 404, body: 'there are /healthz, /readyz and /metrics\n' };
   }
+}
+
+function verdict(what: string, reasons: readonly string[]): Answer {
+  if (reasons.length === 0) return { status: 200, body: 'ok\n' };
+  return { status: 503, body: reasons.map((reason) => `${what}: ${reason}\n`).join('') };
 }
 
 async function renderMetrics(metrics: HealthServerOptions['metrics']): Promise<Answer> {

@@ -33,10 +33,10 @@ export async function runInCluster(
     connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: env }),
     ...(options.grace === undefined ? {} : { settings: { graceMs: options.grace } }),
   });
-  const health = await serveHealth(() => [
-    ...(host.ready() ? [] : ['the resources have not been listed yet']),
-    ...(host.healthy() ? [] : ['a loop has not moved for two minutes']),
-  ]);
+  const health = await serveHealth({
+    unhealthy: () => (host.healthy() ? [] : ['a loop has not moved for two minutes']),
+    unready: () => (host.ready() ? [] : ['the resources have not been listed yet']),
+  });
   host.start();
   operator.start();
   log.info('logfleet runs', { version: packageVersion(), namespaces: options.namespaces ?? 'all' });

@@ -51,7 +51,7 @@ export async function runOnDirectories(
     connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: context.env }),
     settings: { statusIntervalMs, ...(options.grace === undefined ? {} : { graceMs: options.grace }) },
   });
-  const health = await serveHealth(() => []);
+  const health = await serveHealth({ unhealthy: () => [], unready: () => [] });
   try {
     operator.start();
     await Promise.race([aborted(context.signal), options.watch ? forever : operator.whenSettled()]);

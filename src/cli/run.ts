@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.ts';
 import { PrometheusMetrics } from '../base/prometheus-metrics.ts';
 import { createTextLogger } from '../base/text-log.ts';
 import type { CommandContext, Output } from './context.ts';
-import { type HealthServer, startHealthServer } from './health-server.ts';
+import { type HealthServer, type HealthServerOptions, startHealthServer } from './health-server.ts';
 import type { RunOptions } from './options.ts';
 import { runInCluster } from './run-cluster.ts';
 import { runOnDirectories } from './run-directory.ts';
@@ -16,7 +16,7 @@ export interface RunSupport {
   logTo(output: { write(line: string): void }): Logger;
   readonly metrics: PrometheusMetrics;
   /** Serves the probes and metrics where the flags ask for it. */
-  serveHealth(unready: () => readonly string[]): Promise<HealthServer | undefined>;
+  serveHealth(state: Pick<HealthServerOptions, 'unhealthy' | 'unready'>): Promise<HealthServer | undefined>;
 }
 
 export async function runCommand(
@@ -29,12 +29,12 @@ export async function runCommand(
   const support: RunSupport = {
     logTo: (output) => createLogger(options, context.stderr, output),
     metrics,
-    serveHealth: async (unready) => {
+    serveHealth: async (state) => {
       const { healthListen } = options;
       if (!healthListen) return undefined;
       const { host, port } = healthListen;
       const listen = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-      return startHealthServer({ listen, unready, metrics });
+      return startHealthServer({ ...state, listen, metrics });
     },
   };
   return dirs.length === 0

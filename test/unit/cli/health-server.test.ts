@@ -7,9 +7,12 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-async function start(options: { listen?: string; unready?: string[]; render?: () => Promise<string> } = {}) {
+async function start(
+  options: { listen?: string; unhealthy?: string[]; unready?: string[]; render?: () => Promise<string> } = {},
+) {
   const server = await startHealthServer({
     listen: options.listen ?? '127.0.0.1:0',
+    unhealthy: () => options.unhealthy ?? [],
     unready: () => options.unready ?? [],
     metrics: { contentType: 'text/plain; version=0.0.4', render: options.render ?? (async () => 'up 1\n') },
   });
@@ -45,6 +48,12 @@ describe('the health server', () => {
     expect(await ask(server, '/readyz')).toMatchObject({ status: 503, body: `not ready: ${unready[0]}\n` });
     expect(await ask(server, '/healthz')).toMatchObject({ status: 200 });
     unready.pop();
+    expect(await ask(server, '/readyz')).toMatchObject({ status: 200 });
+  });
+
+  test('a loop that stands still asks for a restart, and is no lack of readiness', async () => {
+    const server = await start({ unhealthy: ['a loop has not moved'] });
+    expect(await ask(server, '/healthz')).toMatchObject({ status: 503, body: 'not healthy: a loop has not moved\n' });
     expect(await ask(server, '/readyz')).toMatchObject({ status: 200 });
   });
 
