@@ -5,12 +5,12 @@ import { test } from './support/end-to-end.ts';
 import { policyManifest } from './support/manifest-directory.ts';
 import { expectPromiseKept } from './support/oracles.ts';
 import { runToEnd } from './support/program.ts';
-import { newestVersion, oldVersion, olderVersion, targetVersion } from './support/simulator.ts';
+import { newestVersion, olderVersion, oldVersion, targetVersion } from './support/simulator.ts';
 
-vi.setConfig({ maxConcurrency: 20 });
+vi.setConfig({ maxConcurrency: 20, testTimeout: 120_000 });
 
 const quick = { duration: '2s' };
-const unkilled = { retryLimit: 2, kills: 0, failures: false };
+const once = { retryLimit: 2 };
 
 describe.concurrent('a rollout', () => {
   test('goes from manifests to the end', async ({ tenant, manifests, start }) => {
@@ -23,53 +23,58 @@ describe.concurrent('a rollout', () => {
     const { baseURL, user: accessId, accessKey, caFile } = tenant;
     const secret = { baseURL, accessId, accessKey, 'ca.crt': await readFile(caFile, 'utf8') };
     const metadata = { name: 'log-service', namespace: 'logging' };
-    await manifests.write('secret.yaml', JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: secret }));
+    await manifests.write(
+      'secret.yaml',
+      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: secret }),
+    );
     await manifests.policy('production');
-    const { status, stdout } = await start(['run', manifests.path, '--grace', '1s']).ended;
+    const { status, stdout } = await (await start(['run', manifests.path, '--grace', '1s'])).ended;
     expect(stdout).toBe(`logging/production: AllUpdated: 4 of 4 collectors run ${targetVersion}.\n`);
     expect(status).toBe(0);
     expect((await tenant.collectors()).map(({ version }) => version)).toEqual([...Array(4).fill(targetVersion), '']);
-    await expectPromiseKept(tenant, unkilled);
+    await expectPromiseKept(tenant, once);
   });
 
-  test.for([['SIGINT'], ['SIGTERM']] as const)('that %s interrupts is gone on with by the next start', async ([signal], {
-    tenant,
-    manifests,
-    run,
-  }) => {
-    await tenant.equip({ groups: { web: { count: 8, version: oldVersion, upgrade: quick } } });
-    await manifests.policy('production', { strategy: { maxInProgress: 3 } });
-    const first = run();
-    await tenant.posted(2);
-    first.signal(signal);
-    expect(await first.ended).toMatchObject({ status: 130, signal: null });
-    const { status, stdout } = await run().ended;
-    expect(stdout).toBe(`logging/production: AllUpdated: 8 of 8 collectors run ${targetVersion}.\n`);
-    expect(status).toBe(0);
-    await expectPromiseKept(tenant, unkilled);
-  });
+  test.for([['SIGINT'], ['SIGTERM']] as const)(
+    'that %s interrupts is gone on with by the next start',
+    async ([signal], { tenant, manifests, run }) => {
+      await tenant.equip({ groups: { web: { count: 8, version: oldVersion, upgrade: quick } } });
+      await manifests.policy('production', { strategy: { maxInProgress: 3 } });
+      const first = await run();
+      await tenant.posted(2);
+      first.signal(signal);
+      expect(await first.ended).toMatchObject({ status: 130, signal: null });
+      const { status, stdout } = await (await run()).ended;
+      expect(stdout).toBe(`logging/production: AllUpdated: 8 of 8 collectors run ${targetVersion}.\n`);
+      expect(status).toBe(0);
+      await expectPromiseKept(tenant, once);
+    },
+  );
 
   test('in which collectors fail ends with status 1 and says which and why', async ({ tenant, manifests, run }) => {
     const upgrade = { ...quick, outcomes: [{ end: 'fail', message: 'No space left.' }] } as const;
     await tenant.equip({
-      groups: { web: { count: 2, version: oldVersion, upgrade: quick }, full: { count: 1, version: oldVersion, upgrade } },
+      groups: {
+        web: { count: 2, version: oldVersion, upgrade: quick },
+        full: { count: 1, version: oldVersion, upgrade },
+      },
     });
     await manifests.policy('production', { retryPolicy: { limit: 0 } });
-    const { status, stdout } = await run().ended;
+    const { status, stdout } = await (await run()).ended;
     expect(stdout).toMatch(/^logging\/production: CollectorsFailed: 1 collector could not be brought to 19\.500-1/);
     expect(status).toBe(1);
     const { status: found } = await manifests.status('production');
     expect(found?.failureReasons).toEqual([expect.objectContaining({ count: 1, examples: [`${tenant.user}-full-1`] })]);
     expect(JSON.stringify(found?.failureReasons)).toContain('No space left.');
-    await expectPromiseKept(tenant, { retryLimit: 0, kills: 0, failures: true });
+    await expectPromiseKept(tenant, { retryLimit: 0, failures: true });
   });
 
   test('does not begin in a directory where another process is at work', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');
-    const first = run(['--watch']);
+    const first = await run(['--watch']);
     await first.line(/AllUpdated/);
-    const { status, stdout, stderr } = await run().ended;
+    const { status, stdout, stderr } = await (await run()).ended;
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(new RegExp(`process ${first.pid} .*is at work in this directory .*stop it, or wait`));
     expect(first.signal('SIGINT')).toBe(undefined);
@@ -79,8 +84,11 @@ describe.concurrent('a rollout', () => {
 
 describe.concurrent('manifests that are wrong', () => {
   test('are named with place and remedy, and end the run with status 2', async ({ manifests, run }) => {
-    await manifests.write('typing.yaml', 'apiVersion: logfleet.dev/v1alpha1\nkind: CollectorVersionPolicy\nmetadata: {name: a}\nspce: {}\n');
-    const { status, stderr } = await run().ended;
+    await manifests.write(
+      'typing.yaml',
+      'apiVersion: logfleet.dev/v1alpha1\nkind: CollectorVersionPolicy\nmetadata: {name: a}\nspce: {}\n',
+    );
+    const { status, stderr } = await (await run()).ended;
     expect(stderr).toMatch(/typing\.yaml:4:1: spce: .*\bspec\b/);
     expect(status).toBe(2);
   });
@@ -89,7 +97,7 @@ describe.concurrent('manifests that are wrong', () => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');
     await manifests.policy('broken', { target: { version: 'newest' } });
-    const { status, stdout, stderr } = await run().ended;
+    const { status, stdout, stderr } = await (await run()).ended;
     expect(stdout).toBe(`logging/production: AllUpdated: 1 of 1 collectors run ${targetVersion}.\n`);
     expect(stderr).toMatch(/broken\.yaml:\d+:\d+: spec\.target\.version: /);
     expect(status).toBe(2);
@@ -104,14 +112,17 @@ describe.concurrent('while --watch runs', () => {
   }) => {
     await tenant.equip({ groups: { web: { count: 3, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');
-    const program = run(['--watch']);
+    const program = await run(['--watch']);
     await program.line(/AllUpdated; target 19\.500-1/);
     await manifests.write('production.yaml', 'spec: [never\n');
     await program.line(/production\.yaml:\d+:\d+: /);
     await manifests.policy('production', { target: { version: newestVersion } });
     await program.line(/AllUpdated; target 19\.501-7/);
     const tasks = await tenant.tasks();
-    expect(tasks.map(({ toVersion }) => toVersion)).toEqual([...Array(3).fill(targetVersion), ...Array(3).fill(newestVersion)]);
+    expect(tasks.map(({ toVersion }) => toVersion)).toEqual([
+      ...Array(3).fill(targetVersion),
+      ...Array(3).fill(newestVersion),
+    ]);
     await manifests.delete('production.yaml');
     await program.line(/^logging\/production: deleted$/);
     const { status, stdout } = await runToEnd(['get', 'cvp', '--dir', manifests.path]);
@@ -121,7 +132,7 @@ describe.concurrent('while --watch runs', () => {
   test('a target changed in mid-rollout lets tasks in flight end first', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production', { strategy: { maxInProgress: 2 } });
-    const program = run(['--watch']);
+    const program = await run(['--watch']);
     await tenant.posted(2);
     await manifests.policy('production', { strategy: { maxInProgress: 2 }, target: { version: newestVersion } });
     await program.line(/AllUpdated; target 19\.501-7/);
@@ -129,28 +140,36 @@ describe.concurrent('while --watch runs', () => {
     expect(collectors.map(({ version }) => version)).toEqual(Array(6).fill(newestVersion));
     const history = (await manifests.status('production')).status?.history?.map(({ outcome }) => outcome);
     expect(history).toEqual(['Completed', 'Superseded']);
-    await expectPromiseKept(tenant, { retryLimit: 2, kills: 0, failures: true });
+    await expectPromiseKept(tenant, { retryLimit: 2, failures: true });
   });
 });
 
 describe.concurrent('what a person does', () => {
-  test('pause starts nothing new, resume goes on, and neither touches the manifest', async ({ tenant, manifests, run }) => {
+  test('pause starts nothing new, resume goes on, and neither touches the manifest', async ({
+    tenant,
+    manifests,
+    run,
+  }) => {
     await tenant.equip({ groups: { web: { count: 4, version: oldVersion, upgrade: quick } } });
-    const spec = { strategy: { maxInProgress: 1 } };
+    const spec = { strategy: { maxInProgress: 2 } };
     await manifests.policy('production', spec);
-    const program = run(['--watch']);
-    await tenant.posted(1);
+    const program = await run(['--watch']);
+    await tenant.posted(2);
     const paused = await runToEnd(['pause', 'cvp/production', '--dir', manifests.path]);
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused, /);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // Somebody looks twice at the fleet while it is paused: what could start has had its chance.
+    // The fleet is looked at while it is paused, and places are free: what could start has had its chance.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
-    await tenant.journalUntil((journal) => journal.filter(({ operation }) => operation === 'listBuilds').length >= reads + 2);
+    await tenant.journalUntil(
+      (journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads,
+    );
     expect((await tenant.tasks()).length).toBe(atPause);
     const shown = await runToEnd(['get', 'cvp', '--dir', manifests.path]);
     expect(shown.stdout).toMatch(/^NAMESPACE +NAME +TARGET +UPDATED +IN PROGRESS +FAILED +STATE +AGE\n/);
-    expect(shown.stdout).toMatch(new RegExp(`\nlogging +production +${targetVersion} +\\d/4 +\\d +0 +Paused +\\d+s\n$`));
+    expect(shown.stdout).toMatch(
+      new RegExp(`\nlogging +production +${targetVersion} +\\d/4 +\\d +0 +Paused +\\d+s\n$`),
+    );
     const resumed = await runToEnd(['resume', 'cvp/production', '--dir', manifests.path]);
     expect(resumed.stdout).toBe('cvp/production in namespace logging: resumed.\n');
     await program.line(/AllUpdated/);
@@ -159,13 +178,13 @@ describe.concurrent('what a person does', () => {
       ...policyManifest('production', spec),
       status: { summary: { updated: '4/4', state: 'AllUpdated' } },
     });
-    await expectPromiseKept(tenant, unkilled);
+    await expectPromiseKept(tenant, once);
   });
 
   test('a run that is paused ends, and says what it waits for', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production', { paused: true });
-    const { status, stdout } = await run().ended;
+    const { status, stdout } = await (await run()).ended;
     expect(stdout).toBe('logging/production: Paused: Paused by spec.paused: nothing new is started.\n');
     expect(status).toBe(0);
     expect(await tenant.tasks()).toEqual([]);

@@ -3,7 +3,7 @@
  * keys are counted by user, so that tests share the process and nothing else.
  */
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
-import { request, Agent } from 'undici';
+import { Agent, request } from 'undici';
 import type { JournalEntry } from '../../../src/simulator/journal.ts';
 import type { CollectorGroup, FaultScenario, Scenario } from '../../../src/simulator/scenario.ts';
 import type { CollectorState, SimulatorState, TaskState } from '../../../src/simulator/snapshot.ts';
@@ -33,7 +33,13 @@ export class Simulator {
   /** Starts one; its files go to `directory`, which exists. */
   static async start(directory: string): Promise<Simulator> {
     const journalFile = `${directory}/journal.ndjson`;
-    const program = new Program(['simulate', '--scenario', `${directory}/scenario.yaml`, '--journal', journalFile]);
+    const program = await Program.start([
+      'simulate',
+      '--scenario',
+      `${directory}/scenario.yaml`,
+      '--journal',
+      journalFile,
+    ]);
     const address = JSON.parse(await program.line(/^\{/)) as Address;
     return new Simulator(program, journalFile, address);
   }
