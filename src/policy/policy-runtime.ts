@@ -20,14 +20,14 @@ import type { Host, OwnerRef, ResourceKey } from '../host/host.ts';
 import { adoptFromStatus } from './adoption.ts';
 import { type Decision, decide, pausedByOf } from './decide.ts';
 import { findOverlap } from './describe.ts';
-import { type Health, healthOf } from './health.ts';
-import type { Entry, EntryChange, LedgerHeader } from './ledger.ts';
-import { Ledger } from './ledger.ts';
+import { healthOf } from './health.ts';
+import { type Entry, type EntryChange, Ledger } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
+import { recheckMs, requeue } from './next-look.ts';
 import { Posting } from './posting.ts';
-import { nextRollout } from './rollout.ts';
+import { nextRollout, rolloutStarted } from './rollout.ts';
 import { Roster, sameSelection } from './roster.ts';
-import { type Bound, ServiceBinding, stallHoldMs } from './service-binding.ts';
+import { type Bound, ServiceBinding } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
 import { StatusPublisher } from './status-publisher.ts';
 import { resolveTarget } from './target.ts';
@@ -108,11 +108,7 @@ export class PolicyRuntime {
     const before = this.#binding.bound;
     const secret = { namespace: this.key.namespace, name: policy.spec.credentialsSecretRef.name };
     const bound = await this.#binding.bind(secret);
-    if (bound instanceof LogfleetError) {
-      this.#options.onClaimed();
-      const targetVersion = policy.spec.target.version;
-      return this.#report(policy, { problem: bound, notOffered: undefined, targetVersion });
-    }
+    if (bound instanceof LogfleetError) return this.#reportUnusable(policy, bound);
     this.#options.onClaiming(bound.account.serviceId);
     if (bound !== before) this.#roster = undefined;
     // Ids of another service are void (U1).
@@ -122,7 +118,8 @@ export class PolicyRuntime {
     const builds = bound.listing.builds();
     const verdict = builds && resolveTarget(policy.spec.target, builds.list);
     this.#introduce(policy, bound, verdict?.kind === 'offered' ? verdict.version : policy.spec.target.version);
-    if (!this.#loaded) await this.#load(policy, bound);
+    const unreadable = this.#loaded ? undefined : await this.#load(policy, bound);
+    if (unreadable) return this.#reportUnusable(policy, unreadable);
     const target = verdict?.kind === 'offered' ? verdict.version : this.#ledger?.header.target;
     const notOffered = verdict?.kind === 'notOffered' ? verdict.message : undefined;
     if (bound.listing.completeSinceMs() === undefined || target === undefined) {
@@ -187,17 +184,25 @@ export class PolicyRuntime {
     });
   }
 
-  async #load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<void> {
+  /** Resolves to what a person has to mend before the ledger can be read, if there is something. */
+  async #load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<LogfleetError | undefined> {
     const { host, clock } = this.#options;
     const nowMs = clock.monotonic();
     this.#file = new LedgerFile(host.ledgers, this.#owner);
-    const ledger = await this.#file.load(nowMs);
+    let ledger: Ledger | undefined;
+    try {
+      ledger = await this.#file.load(nowMs);
+    } catch (error) {
+      if (error instanceof LogfleetError && error.handling.kind === 'stall') return error;
+      throw error;
+    }
     this.#loaded = true;
     // Ids of another service are void (U1).
-    if (!ledger || ledger.header.service !== account.serviceId) return;
+    if (!ledger || ledger.header.service !== account.serviceId) return undefined;
     ledger.apply(adoptFromStatus(policy.status, ledger, nowMs));
     this.#ledger = ledger;
     for (const entry of ledger.open().values()) this.#track(ownership, entry);
+    return undefined;
   }
 
   /** Begins another rollout when the target is another than the ledger's. Returns whether it did. */
@@ -282,18 +287,13 @@ export class PolicyRuntime {
     for (const look of decision.looks) this.#duration.learn(look);
     this.#posting.post(bound.account.service, decision.post);
     this.#wantsRoom = decision.post.length >= room;
-    if (found.began) this.#announceRollout(ledger.header);
+    if (found.began) this.#options.host.events.publish(this.#owner, rolloutStarted(ledger.header));
     this.#read(bound, ledger, decision);
     const { essentials, figures, health, requeueAfterMs, settled } = decision;
     const statusDelayMs = await this.#publisher.publish(policy, essentials, figures, health);
     // A run that ends leaves its last figures behind.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, this.#binding.heldForMs());
     return requeue(delayMs, settled && statusDelayMs === Number.POSITIVE_INFINITY);
-  }
-
-  #announceRollout({ rolloutId, target }: LedgerHeader): void {
-    const message = `Rollout ${rolloutId} begins: bringing the selected collectors to ${target}.`;
-    this.#options.host.events.publish(this.#owner, { type: 'Normal', reason: 'RolloutStarted', message });
   }
 
   async #write(ledger: Ledger, roster: Roster, ownership: Ownership, decision: Decision): Promise<void> {
@@ -352,6 +352,12 @@ export class PolicyRuntime {
     );
   }
 
+  /** Nobody waits for the claims of a policy that cannot make any. */
+  #reportUnusable(policy: CollectorVersionPolicy, problem: LogfleetError): Promise<Result> {
+    this.#options.onClaimed();
+    return this.#report(policy, { problem, notOffered: undefined, targetVersion: policy.spec.target.version });
+  }
+
   /** A status without figures: the fleet is not known, or cannot be reached. What was known before stays. */
   async #report(
     policy: CollectorVersionPolicy,
@@ -388,16 +394,4 @@ export class PolicyRuntime {
       this.#enqueue();
     });
   }
-}
-
-/** How long until a look is worth while, where nothing that we hear of will tell. */
-function recheckMs(health: Health, problem: LogfleetError | undefined): number {
-  if (problem?.handling.kind === 'retryAfter') return problem.handling.delayMs;
-  return health.stalled || problem ? stallHoldMs : Number.POSITIVE_INFINITY;
-}
-
-function requeue(delayMs: number, settled: boolean): Result {
-  if (delayMs === Number.POSITIVE_INFINITY)
-    return settled ? { kind: 'settled' } : { kind: 'requeueAfter', delayMs: stallHoldMs, settled };
-  return { kind: 'requeueAfter', delayMs, settled };
 }

@@ -34,6 +34,12 @@ export function nextRollout(
   };
 }
 
+/** The event that tells people of it. */
+export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
+  const message = `Rollout ${rolloutId} begins: bringing the selected collectors to ${target}.`;
+  return { type: 'Normal', reason: 'RolloutStarted', message } as const;
+}
+
 function newestNumber(status: CollectorVersionPolicyStatus | undefined): number {
   const ids = [status?.rollout, ...(status?.history ?? [])].map((one) => Number.parseInt(one?.id ?? '', 10));
   return Math.max(0, ...ids.filter(Number.isSafeInteger));
