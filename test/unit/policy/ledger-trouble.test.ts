@@ -1,0 +1,58 @@
+/** U1: a ledger that cannot be used is told as what it is, nothing is started, and all goes on once it is mended. */
+import { expect, test } from 'vitest';
+import { World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+const configMaps = '/api/v1/namespaces/logging/configmaps';
+
+const stored = (path: string, world: World) =>
+  world.api.get(path) as unknown as { readonly data: { readonly content: string }; readonly metadata: object };
+
+/** A fleet that was brought to the latest build, by an operator that is no more. */
+async function rolledOut() {
+  const world = new World({
+    scenario: {
+      builds: [{ version: '19.100-1' }, { version: '19.150-1' }, { version: '19.200-1', latest: true }],
+      groups: { web: { count: 4, version: '19.100-1' } },
+      upgrade: { duration: '30s' },
+    },
+  });
+  let head = '';
+  world.api.onRequest = ({ name }) => {
+    if (name?.endsWith('-ledger-head')) head = `${configMaps}/${name}`;
+    return undefined;
+  };
+  world.addSecret();
+  world.addPolicy('production', { target: { version: '19.200-1' } });
+  const replica = world.start();
+  expect(await world.until(() => world.ready('production')?.status === 'True', 10 * minuteMs)).toBe(true);
+  replica.kill();
+  return { world, head };
+}
+
+const posts = (world: World) => world.journal.filter(({ method }) => method === 'POST').length;
+
+test.each([
+  ['is no JSON', 'LedgerUnreadable', (content: string) => ({ data: { content: content.slice(1) } })],
+  [
+    'was edited by hand',
+    'LedgerUnreadable',
+    (content: string) => ({ data: { content: content.replace('"ended":', '"end":') } }),
+  ],
+  ['lost its label', 'LedgerForeign', () => ({ metadata: { labels: { 'logfleet.dev/owner-uid': null } } })],
+])('a ledger that %s', async (_, reason, spoil) => {
+  const { world, head } = await rolledOut();
+  const good = stored(head, world);
+  world.api.patch(head, spoil(good.data.content));
+  world.model.patch({ groups: { web: { count: 6 } } }, world.clock.now());
+  const before = posts(world);
+  world.start();
+  expect(await world.until(() => world.ready('production')?.reason === reason, minuteMs)).toBe(true);
+  await world.clock.advance(10 * minuteMs);
+  expect(world.ready('production')?.reason).toBe(reason);
+  expect(posts(world)).toBe(before);
+
+  const { labels } = good.metadata as { labels: object };
+  world.api.patch(head, { data: good.data, metadata: { labels } });
+  expect(await world.until(() => world.ready('production')?.status === 'True', 10 * minuteMs)).toBe(true);
+});
