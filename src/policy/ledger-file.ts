@@ -12,6 +12,8 @@ import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from './led
 /** From this size on, what has ended moves to a log shard; a quarter of a shard is left for it. */
 const flushBytes = maxShardBytes / 2;
 const maxLogs = 64;
+/** A head of this size has no room for another batch. */
+const fullBytes = 1.5 * flushBytes;
 
 export class LedgerFile {
   readonly #store: LedgerStore;
@@ -30,7 +32,7 @@ export class LedgerFile {
     this.#owner = owner;
   }
 
-  /** Whether what was written last leaves no room for another batch (U1). */
+  /** Whether what was written or read last leaves no room for another batch (U1). */
   get full(): boolean {
     return this.#full;
   }
@@ -44,6 +46,7 @@ export class LedgerFile {
     for (const [name, { version }] of shards) this.#versions.set(name, version);
     const head = shards.get('head');
     if (!head) return undefined;
+    this.#full = Buffer.byteLength(head.content) > fullBytes;
     const { header, logs, entries, forgotten } = decodeHead(head.content, takeoverMs);
     const all = new Map<string, Entry>();
     for (let log = 0; log < logs; log++) {
@@ -74,7 +77,7 @@ export class LedgerFile {
       await this.#flush(header);
       head = this.#encode(header);
     }
-    this.#full = Buffer.byteLength(head) > flushBytes * 1.5;
+    this.#full = Buffer.byteLength(head) > fullBytes;
     await this.#write('head', head);
   }
 

@@ -1,0 +1,287 @@
+/** U1: the ledger in its shards: what is written is what the next process reads, whatever happened in between. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { maxShardBytes } from '../../../src/host/host.ts';
+import { type Entry, type EntryChange, Ledger } from '../../../src/policy/ledger.ts';
+import { LedgerFile } from '../../../src/policy/ledger-file.ts';
+import { endedEntry, entry, epochMs, header, newerVersion, openEntry } from './builders.ts';
+import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
+
+const change = (one: Entry): EntryChange => ({ collectorId: one.collectorId, entry: one });
+const forget = (collectorId: string): EntryChange => ({ collectorId, entry: undefined });
+const failed = (id: number | string, message = 'disk full') => ({
+  ...endedEntry('failed', { message, startedAtMs: epochMs, endedAtMs: epochMs }),
+  collectorId: String(id),
+});
+
+/** A file that saves what its ledger has taken, as a runtime does. */
+function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
+  const file = new LedgerFile(store, owner);
+  const save = (...changes: readonly EntryChange[]) => {
+    ledger.apply(changes);
+    return file.save(ledger, changes);
+  };
+  return { store, ledger, file, save };
+}
+
+async function reread(store: MemoryLedgerStore): Promise<Ledger> {
+  const ledger = await new LedgerFile(store, owner).load(0);
+  if (!ledger) throw new Error('there is no ledger');
+  return ledger;
+}
+
+const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
+
+/** Ended entries until they have moved to a log. */
+async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
+  const flushes = store.writes.filter((name) => name !== 'head').length;
+  for (let id = from; ; id += 500) {
+    await save(...Array.from({ length: 500 }, (_, index) => change(failed(id + index, 'x'.repeat(200)))));
+    if (store.writes.filter((name) => name !== 'head').length > flushes) return id + 500;
+  }
+}
+
+test('U1: where nothing was written, there is no ledger', async () => {
+  expect(await new LedgerFile(new MemoryLedgerStore(), owner).load(0)).toBeUndefined();
+});
+
+test('U1: the next process reads what this one wrote', async () => {
+  const { store, ledger, save } = book();
+  ledger.setHeader(header({ attempts: 4 }));
+  await save(change(openEntry()), change(failed(2)));
+  await save(change({ ...failed('1'), used: 2 }), forget('2'));
+  await save(change(failed(3)));
+  const read = await reread(store);
+  expect(read.header).toEqual(header({ attempts: 4 }));
+  expect(ids(read)).toEqual(['1', '3']);
+  expect(read.entry('1')).toMatchObject({ used: 2, open: undefined, ending: { kind: 'failed', message: 'disk full' } });
+  expect(store.writes).toEqual(['head', 'head', 'head']);
+});
+
+describe('U1: what has ended moves to write-once logs', () => {
+  test('before the head is large, and all of it is read again', async () => {
+    const one = book();
+    const next = await fill(one, 1);
+    expect(one.store.writes).toContain('log-0');
+    expect(Buffer.byteLength(one.store.shards.get('head')?.content ?? '')).toBeLessThan(maxShardBytes / 4);
+    expect((await reread(one.store)).size).toBe(next - 1);
+    const log = one.store.shards.get('log-0');
+    await fill(one, next);
+    expect(one.store.shards.has('log-1')).toBe(true);
+    expect(one.store.shards.get('log-0')).toBe(log);
+  });
+
+  test('open attempts stay in the head', async () => {
+    const one = book();
+    await one.save(change({ ...openEntry(), collectorId: '0' }));
+    await fill(one, 1);
+    expect(one.store.shards.get('head')?.content).toContain('"open":[[["0"');
+    expect((await reread(one.store)).open().size).toBe(1);
+  });
+
+  test('a line of the head counts before that of a log', async () => {
+    const one = book();
+    await fill(one, 1);
+    await one.save(change({ ...openEntry({}, { used: 2 }), collectorId: '7' }));
+    expect((await reread(one.store)).entry('7')).toMatchObject({ used: 2, open: { state: 'accepted' } });
+    await one.save(change({ ...failed(7, 'again'), used: 2 }));
+    expect((await reread(one.store)).entry('7')?.ending?.message).toBe('again');
+  });
+
+  test('a later log counts before an earlier one', async () => {
+    const one = book();
+    const next = await fill(one, 1);
+    await one.save(change(failed(7, 'again')));
+    await fill(one, next);
+    expect(one.store.shards.get('head')?.content).not.toContain('again');
+    expect((await reread(one.store)).entry('7')?.ending?.message).toBe('again');
+  });
+
+  test('who is forgotten stays forgotten, and may come back', async () => {
+    const one = book();
+    const next = await fill(one, 1);
+    await one.save(forget('7'));
+    expect((await reread(one.store)).entry('7')).toBeUndefined();
+    await fill(one, next);
+    expect((await reread(one.store)).entry('7')).toBeUndefined();
+    await one.save(change(failed(7, 'again')));
+    expect((await reread(one.store)).entry('7')?.ending?.message).toBe('again');
+  });
+
+  test('also when a process that read it forgets', async () => {
+    const one = book();
+    await fill(one, 1);
+    const file = new LedgerFile(one.store, owner);
+    const ledger = (await file.load(0)) as Ledger;
+    ledger.apply([forget('7')]);
+    await file.save(ledger, [forget('7')]);
+    expect((await reread(one.store)).entry('7')).toBeUndefined();
+  });
+});
+
+describe('U1: another rollout', () => {
+  test('begins with what is open, and without the lines of the one before', async () => {
+    const one = book();
+    await fill(one, 1);
+    await one.save(change({ ...openEntry(), collectorId: '0' }));
+    const next = header({ rolloutId: `2-${newerVersion}`, rolloutNumber: 2, target: newerVersion });
+    one.ledger.begin(next);
+    one.file.restart(one.ledger);
+    await one.save();
+    const read = await reread(one.store);
+    expect(read.header).toEqual(next);
+    expect(ids(read)).toEqual(['0']);
+  });
+
+  test('writes over the logs of the one before', async () => {
+    const one = book();
+    const end = await fill(one, 1);
+    one.ledger.begin(header({ rolloutId: '2-x', rolloutNumber: 2, target: 'x' }));
+    one.file.restart(one.ledger);
+    await one.save();
+    await fill(one, end);
+    const read = await reread(one.store);
+    expect(read.size).toBe(one.ledger.size);
+    expect(read.entry('1')).toBeUndefined();
+  });
+
+  test('does not count a log that is still of the one before', async () => {
+    const one = book();
+    await fill(one, 1);
+    const old = one.store.shards.get('log-0');
+    one.ledger.begin(header({ rolloutId: '2-x', rolloutNumber: 2, target: 'x' }));
+    one.file.restart(one.ledger);
+    await fill(one, 10_000);
+    if (old) one.store.shards.set('log-0', old);
+    expect((await reread(one.store)).entry('1')).toBeUndefined();
+  });
+});
+
+describe('U1: a process that stops in between', () => {
+  /** Fills the ledger until the write of `shard` is cut short. */
+  async function cut(shard: string) {
+    const one = book();
+    await one.save(change({ ...openEntry(), collectorId: '0' }));
+    let armed = false;
+    one.store.beforeWrite = (name) => {
+      if (name === 'log-0') armed = true;
+      if (armed && name === shard) throw new Error('killed');
+    };
+    await expect(fill(one, 1)).rejects.toThrow('killed');
+    one.store.beforeWrite = () => {};
+    return one;
+  }
+
+  test.each(['log-0', 'head'])(
+    'at the write of %s during a move, loses nothing that was written before',
+    async (shard) => {
+      const one = await cut(shard);
+      const read = await reread(one.store);
+      // The batch that was being saved is the only one that may be missing.
+      expect(read.size).toBe(one.ledger.size - 500);
+      expect(read.open().size).toBe(1);
+    },
+  );
+
+  test('after the log and before the head, the next one writes the log anew', async () => {
+    const one = await cut('head');
+    const file = new LedgerFile(one.store, owner);
+    const ledger = (await file.load(0)) as Ledger;
+    const changes = Array.from({ length: 800 }, (_, index) => change(failed(50_000 + index, 'y'.repeat(200))));
+    ledger.apply(changes);
+    await file.save(ledger, changes);
+    expect(ids(await reread(one.store))).toEqual(ids(ledger));
+  });
+});
+
+test('U1: who writes from what is no longer the newest is refused', async () => {
+  const store = new MemoryLedgerStore();
+  const first = book(store);
+  await first.save(change(failed(1)));
+  const second = new LedgerFile(store, owner);
+  const theirs = (await second.load(0)) as Ledger;
+  await first.save(change(failed(2)));
+  await expect(second.save(theirs, [change(failed(3))])).rejects.toMatchObject({ code: 'host.conflict' });
+  expect(ids(await reread(store))).toEqual(['1', '2']);
+  await expect(book(store).save(change(failed(9)))).rejects.toMatchObject({ code: 'host.conflict' });
+});
+
+describe('U1: full', () => {
+  test('while there is room in the logs it never is', async () => {
+    const one = book();
+    let next = 1;
+    for (let log = 0; log < 3; log++) next = await fill(one, next);
+    expect(one.file.full).toBe(false);
+  });
+
+  test('when the head alone takes three quarters of a shard, before it would be refused', async () => {
+    const one = book();
+    for (let id = 1; !one.file.full; id += 20) {
+      const batch = Array.from({ length: 20 }, (_, index) => ({
+        ...openEntry({ taskId: 't'.repeat(200) }),
+        collectorId: String(id + index),
+      }));
+      await one.save(...batch.map(change));
+    }
+    const bytes = Buffer.byteLength(one.store.shards.get('head')?.content ?? '');
+    expect(bytes).toBeGreaterThan(maxShardBytes / 2);
+    expect(bytes).toBeLessThan(maxShardBytes * 0.8);
+  });
+
+  test('is known by a process that has only read it', async () => {
+    const one = book();
+    for (let id = 1; !one.file.full; id += 20) {
+      const batch = Array.from({ length: 20 }, (_, index) => ({
+        ...openEntry({ taskId: 't'.repeat(200) }),
+        collectorId: String(id + index),
+      }));
+      await one.save(...batch.map(change));
+    }
+    const file = new LedgerFile(one.store, owner);
+    await file.load(0);
+    expect(file.full).toBe(true);
+  });
+});
+
+test('U1: whatever is saved, the next process reads the same', async () => {
+  const id = fc.integer({ min: 1, max: 12 });
+  const step = fc.record({ id, kind: fc.constantFrom('open', 'end', 'forget', 'restart', 'reopen', 'large') });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      let { store, ledger, file } = book();
+      let rollout = 1;
+      let fresh = 100;
+      for (const { id, kind } of steps) {
+        const changes: EntryChange[] = [];
+        if (kind === 'open') changes.push(change({ ...openEntry(), collectorId: String(id) }));
+        if (kind === 'end') changes.push(change(failed(id, `m${id}`)));
+        if (kind === 'forget') changes.push(forget(String(id)));
+        if (kind === 'large') {
+          for (let more = 0; more < 700; more++) changes.push(change(failed(fresh++, 'z'.repeat(200))));
+        }
+        if (kind === 'restart') {
+          rollout++;
+          ledger.begin(header({ rolloutId: `${rollout}-x`, rolloutNumber: rollout }));
+          file.restart(ledger);
+        }
+        if (kind === 'reopen') {
+          file = new LedgerFile(store, owner);
+          ledger = (await file.load(0)) ?? ledger;
+        }
+        ledger.apply(changes);
+        await file.save(ledger, changes);
+        const read = await reread(store);
+        expect(ids(read)).toEqual(ids(ledger));
+        expect([...read.open().keys()].sort()).toEqual([...ledger.open().keys()].sort());
+        expect(read.entry(String(id))?.ending?.message).toBe(ledger.entry(String(id))?.ending?.message);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('an entry that is neither open nor ended is kept', async () => {
+  const one = book();
+  await one.save(change(entry({ drifts: 1 })));
+  expect((await reread(one.store)).entry('1')).toEqual(entry({ drifts: 1 }));
+});

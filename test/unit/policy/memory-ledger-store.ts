@@ -1,0 +1,35 @@
+/** Shards in memory, under optimistic lock; a test may fail the next writes, or look at what they were. */
+import { LogfleetError } from '../../../src/base/errors.ts';
+import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../../src/host/host.ts';
+
+export const owner: OwnerRef = {
+  kind: 'CollectorVersionPolicy',
+  namespace: 'logging',
+  name: 'production',
+  uid: 'policy-a',
+};
+
+export class MemoryLedgerStore implements LedgerStore {
+  readonly shards = new Map<string, LedgerShard>();
+  /** Names of shards in the order of their writes. */
+  readonly writes: string[] = [];
+  /** Called before a write takes effect; what it throws ends the write. */
+  beforeWrite: (shard: string) => void = () => {};
+  #versions = 0;
+
+  async read(): Promise<ReadonlyMap<string, LedgerShard>> {
+    return new Map(this.shards);
+  }
+
+  async write(_: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string> {
+    this.beforeWrite(shard);
+    if (this.shards.get(shard)?.version !== expected) {
+      throw new LogfleetError({ code: 'host.conflict', message: 'it is another', handling: { kind: 'backoff' } });
+    }
+    if (Buffer.byteLength(content) > maxShardBytes) throw new Error(`${shard} has ${Buffer.byteLength(content)} bytes`);
+    const version = String(++this.#versions);
+    this.shards.set(shard, { content, version });
+    this.writes.push(shard);
+    return version;
+  }
+}

@@ -1,0 +1,66 @@
+/** How the estimate of an upgrade's length follows what was seen of those that ended well. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../../../src/base/random.ts';
+import { UpgradeDuration } from '../../../src/policy/upgrade-duration.ts';
+import { minuteMs } from './builders.ts';
+
+/** Looks as pairs: ended by then, and not ended then. */
+function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
+  const duration = new UpgradeDuration();
+  for (const [endedByMs, unendedAtMs] of looks) duration.learn({ endedByMs, unendedAtMs });
+  return duration.typicalMs;
+}
+
+test('before the first one has ended, nothing is known', () => {
+  expect(learnt()).toBeUndefined();
+});
+
+test('the first end is the estimate', () => {
+  expect(learnt([90_000, 80_000])).toBe(90_000);
+});
+
+describe('afterwards', () => {
+  test('an earlier end brings it down a little', () => {
+    expect(learnt([100_000, 0], [50_000, 0])).toBe(99_000);
+  });
+
+  test('one that was seen going on beyond it brings it up', () => {
+    expect(learnt([100_000, 0], [150_000, 110_000])).toBe(105_000);
+    expect(learnt([100_000, 0], [150_000, 100_000])).toBe(105_000);
+  });
+
+  test.each([
+    ['an end beyond it of one that nobody looked at before', [150_000, 0]],
+    ['an end beyond it of one that was seen going on before it', [150_000, 99_999]],
+    ['an end at it', [100_000, 0]],
+  ] as const)('%s says nothing', (_, look) => {
+    expect(learnt([100_000, 0], look)).toBe(100_000);
+  });
+
+  test('it is never longer than the time-out of section 8', () => {
+    expect(learnt([120 * minuteMs, 0])).toBe(30 * minuteMs);
+    const looks = Array.from({ length: 500 }, () => [120 * minuteMs, 119 * minuteMs] as const);
+    expect(learnt([minuteMs, 0], ...looks)).toBe(30 * minuteMs);
+  });
+});
+
+test('it settles where nearly all have ended, whatever it began with', () => {
+  fc.assert(
+    fc.property(fc.integer(), fc.integer({ min: 1_000, max: 20 * minuteMs }), (seed, firstMs) => {
+      const random = seededRandom(seed);
+      const duration = new UpgradeDuration();
+      duration.learn({ endedByMs: firstMs, unendedAtMs: 0 });
+      // Upgrades take two to four minutes, are looked at when they should have ended, and once more if they had not.
+      for (let index = 0; index < 1_000; index++) {
+        const lookMs = duration.typicalMs as number;
+        const tookMs = (2 + 2 * random.next()) * minuteMs;
+        const late = tookMs > lookMs;
+        duration.learn({ endedByMs: late ? tookMs + 5_000 : tookMs, unendedAtMs: late ? lookMs : 0 });
+      }
+      expect(duration.typicalMs).toBeGreaterThan(2.5 * minuteMs);
+      expect(duration.typicalMs).toBeLessThan(4.2 * minuteMs);
+    }),
+    { numRuns: 30 },
+  );
+});
