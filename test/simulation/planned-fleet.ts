@@ -131,7 +131,7 @@ function planEvents(
       const atMs = chance.whole(1, calmAtMs);
       const patch = (running: boolean) => ({ collectors: { [who]: { running } } });
       events[`silent-${event}`] = { at: `${atMs}ms`, patch: patch(false) };
-      if (chance.happens(0.7)) events[`talks-${event}`] = { at: `${atMs + chance.whole(5, 120) * 1_000}ms`, patch: patch(true) };
+      if (chance.happens(0.7)) events[`talks-${event}`] = { at: `${Math.min(calmAtMs, atMs + chance.whole(5, 120) * 1_000)}ms`, patch: patch(true) };
     } else if (kind === 'more' && groups[0]) {
       const { name, count } = groups[0];
       events[`more-${event}`] = { at: at(), patch: { groups: { [name]: { count: count + chance.whole(1, 3) } } } };

@@ -41,7 +41,8 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        maxInProgress: chance.one([1, 3, 10, 1_000, '10%', '50%']),
+        // One at a time would take all day where upgrades hang.
+        maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },
       retryPolicy: {
@@ -98,7 +99,7 @@ export function planPolicyActions(
         actions.push({ kind: 'deletePolicy', atMs, name }, { kind: 'createPolicy', atMs: atMs + chance.one([1, 200, 3_000]), policy });
         break;
       case 'width':
-        actions.push(patch({ spec: { strategy: { maxInProgress: chance.one([1, 5, 1_000]) }, priority: chance.whole(0, 3) } }));
+        actions.push(patch({ spec: { strategy: { maxInProgress: chance.one([fleet.cannotFail ? 1 : 4, 5, 1_000]) }, priority: chance.whole(0, 3) } }));
         break;
       case 'refresh':
         actions.push(patch({ metadata: { annotations: { 'logfleet.dev/requestedAt': `request-${action}` } } }));
