@@ -1,0 +1,89 @@
+/** What the README shows is there: commands and flags, targets, scripts, files; and its policy is a good one. */
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { runProgram } from '../../../src/cli/program.ts';
+import { recordingContext } from '../cli/recording-context.ts';
+import { readText } from './source-file.ts';
+
+const readme = readText('README.md');
+
+/** The text of each block of code in this language, without the indentation that it has in a list. */
+function blocks(language: string): readonly string[] {
+  const found = readme.matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]*?)^\\1\`\`\`$`, 'gm'));
+  return [...found].map(([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
+}
+
+/** Every command line: of the consoles, and what stands in the text as code and begins like one. */
+const inConsoles = blocks('console').flatMap((block) =>
+  block.split('\n').flatMap((line) => line.match(/^\$ (.+)$/)?.[1] ?? []),
+);
+const inText = [...readme.matchAll(/`((?:npx logfleet|logfleet|make|npm run) [^`]+)`/g)].map(([, line = '']) => line);
+const commandLines = [...inConsoles, ...inText];
+
+function wordsAfter(program: string): readonly (readonly string[])[] {
+  const lines = commandLines.filter((line) => line.startsWith(`${program} `));
+  return lines.map((line) => line.slice(program.length + 1).split(' '));
+}
+
+async function help(...command: readonly string[]): Promise<string> {
+  const context = recordingContext();
+  expect(await runProgram([...command, '--help'], context), `logfleet ${command} --help`).toBe(0);
+  return context.stdout.text;
+}
+
+describe('the README', () => {
+  const logfleet = [...wordsAfter('npx logfleet'), ...wordsAfter('logfleet')];
+
+  test('shows command lines of each kind', () => {
+    expect(logfleet.length).toBeGreaterThan(10);
+    expect(wordsAfter('make').length).toBeGreaterThan(2);
+    expect(wordsAfter('npm run').length).toBeGreaterThan(1);
+    expect(wordsAfter('kubectl').length).toBeGreaterThan(4);
+  });
+
+  test.each(logfleet.filter(([command]) => command !== 'COMMAND'))(
+    'logfleet %s …: the command and its flags exist',
+    async (...words) => {
+      const [command = ''] = words;
+      const text = await help(command);
+      const flags = words.flatMap((word) => /^--?[a-z][a-z-]*/.exec(word)?.[0] ?? []);
+      for (const flag of flags) expect(text).toMatch(new RegExp(`^ +(?:-\\w, )?${flag}\\b`, 'm'));
+    },
+  );
+
+  test('names every command', async () => {
+    const commands = [...(await help()).matchAll(/^ {2}([a-z]+)(?= )/gm)].map(([, name = '']) => name);
+    expect(commands).toContain('run');
+    const named = new Set(logfleet.map(([command]) => command));
+    expect(commands.filter((name) => name !== 'help' && !named.has(name))).toEqual([]);
+  });
+
+  test('names targets of the Makefile and scripts of package.json only', () => {
+    const makefile = readText('Makefile');
+    const scripts = Object.keys(JSON.parse(readText('package.json')).scripts);
+    const targets = wordsAfter('make').map(([target = '']) => target);
+    expect(targets.filter((target) => !new RegExp(`^${target}:`, 'm').test(makefile))).toEqual([]);
+    expect(wordsAfter('npm run').filter(([script = '']) => !scripts.includes(script))).toEqual([]);
+  });
+
+  test('names folders of manifests and variables that are there', async () => {
+    const folders = [...readme.matchAll(/(?<![./\w-])(?:manifests|examples|demo)\/[a-z-]+/g)].map(([folder]) => folder);
+    expect(folders.length).toBeGreaterThan(3);
+    expect(folders.filter((folder) => !existsSync(folder))).toEqual([]);
+    const page = readText('docs/cli.md');
+    const variables = [...readme.matchAll(/LOGFLEET_[A-Z_]+/g)].map(([variable]) => variable);
+    expect(variables.filter((variable) => !page.includes(variable))).toEqual([]);
+  });
+
+  test('shows a policy that is good', async () => {
+    const [policy = ''] = blocks('yaml');
+    expect(policy).toContain('kind: CollectorVersionPolicy');
+    const context = { ...recordingContext(), readStdin: async () => policy };
+    const status = await runProgram(['validate', '-'], context);
+    expect({ status, said: context.stderr.text }).toMatchObject({ status: 0 });
+  });
+
+  test('has a place for the figures', () => {
+    expect(readme).toMatch(/^<!-- benchmark: begin .*-->\n[\s\S]+\n<!-- benchmark: end -->$/m);
+  });
+});
