@@ -1,8 +1,6 @@
 /**
  * The Kubernetes host against a real API server, with the rights that `manifests/` gives it and no others.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -14,11 +12,11 @@ import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { connectToCluster } from '../../src/host/kubernetes/cluster-connection.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
-import { callApi, controlPlane, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
+import { callApi, controlPlane, kubectl } from '../support/control-plane.ts';
+import { type Installation, install } from '../support/installation.ts';
 
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
-const manifests = join(import.meta.dirname, '../../manifests');
 
 /** Answers by `METHOD resource outcome`. */
 class Outcomes implements Metrics {
@@ -37,36 +35,6 @@ class Outcomes implements Metrics {
   get refusals(): string[] {
     return [...this.seen].filter((line) => line.endsWith(' 403'));
   }
-}
-
-/** What a base installs, in a namespace of its own, under names of its own where they are not in a namespace. */
-async function render(base: string, namespace: string): Promise<string> {
-  const directory = join(controlPlane().directory, `${namespace}-${base}`);
-  mkdirSync(directory, { recursive: true });
-  const lines = [
-    'kind: Kustomization',
-    `namespace: ${namespace}`,
-    `nameSuffix: -${namespace}`,
-    `resources: ["${relative(directory, join(manifests, base))}"]`,
-  ];
-  writeFileSync(join(directory, 'kustomization.yaml'), lines.join('\n'));
-  const { status, stdout, stderr } = await kubectl(['kustomize', directory]);
-  if (status !== 0) throw new Error(stderr);
-  return stdout;
-}
-
-interface Installation {
-  readonly namespace: string;
-  readonly kubeconfig: string;
-}
-
-async function install(base: string): Promise<Installation> {
-  const namespace = await createNamespace('host');
-  const args = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
-  const { status, stderr } = await kubectl(args, { input: await render(base, namespace) });
-  if (status !== 0) throw new Error(stderr);
-  const { kubeconfig } = await userFor(namespace, `logfleet-${namespace}`);
-  return { namespace, kubeconfig };
 }
 
 const running: KubernetesHost[] = [];

@@ -1,5 +1,4 @@
 /** `logfleet run DIR` from a manifest to its end, with signals, company and mistakes on the way. */
-import { readFile } from 'node:fs/promises';
 import { describe, expect, vi } from 'vitest';
 import { test } from './support/end-to-end.ts';
 import { policyManifest } from './support/manifest-directory.ts';
@@ -20,12 +19,10 @@ describe.concurrent('a rollout', () => {
         cloud: { count: 1, collectorType: 'Hosted' },
       },
     });
-    const { baseURL, user: accessId, accessKey, caFile } = tenant;
-    const secret = { baseURL, accessId, accessKey, 'ca.crt': await readFile(caFile, 'utf8') };
     const metadata = { name: 'log-service', namespace: 'logging' };
     await manifests.write(
       'secret.yaml',
-      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: secret }),
+      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: tenant.secret }),
     );
     await manifests.policy('production');
     const { status, stdout } = await (await start(['run', manifests.path, '--grace', '1s'])).ended;

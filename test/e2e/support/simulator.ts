@@ -141,6 +141,12 @@ export class Tenant {
     };
   }
 
+  /** The members of the Secret that leads there as this user. */
+  get secret(): Readonly<Record<string, string>> {
+    const { baseURL, user, accessKey, caFile } = this;
+    return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
+  }
+
   /** Adds to what the tenant has, changes it, and with null takes it away. Collectors are called `<user>-<group>-1`, … */
   async equip({ groups = {}, faults = {} }: TenantScenario): Promise<void> {
     for (const name of Object.keys(groups)) this.#groups.add(`${this.user}-${name}`);

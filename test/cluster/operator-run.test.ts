@@ -1,0 +1,255 @@
+/** The operator as its manifests let it run: what `kubectl apply` sets off, what people see of it and do to it, and what heals by itself. */
+import { once as event } from 'node:events';
+import { createServer } from 'node:net';
+import { request } from 'undici';
+import { describe, expect, vi } from 'vitest';
+import { conditionOf, test } from '../e2e/support/cluster.ts';
+import { expectPromiseKept } from '../e2e/support/oracles.ts';
+import { runToEnd } from '../e2e/support/program.ts';
+import { newestVersion, oldVersion, targetVersion } from '../e2e/support/simulator.ts';
+import { controlPlane } from '../support/control-plane.ts';
+
+vi.setConfig({ maxConcurrency: 20, testTimeout: 120_000 });
+
+const quick = { duration: '2s' };
+const once = { retryLimit: 2 };
+
+test.concurrent('a policy that is applied is rolled out, and everybody tells the same story of it', async ({
+  tenant,
+  namespace,
+  operator,
+}) => {
+  await tenant.equip({ groups: { web: { count: 4, version: oldVersion, upgrade: quick } } });
+  await operator();
+  await namespace.apply(namespace.secretManifest(tenant), namespace.policyManifest('production'));
+  const policy = await namespace.policyUntil('production', ({ status }) => status?.summary?.state === 'AllUpdated');
+  expect((await tenant.collectors()).map(({ version }) => version)).toEqual(Array(4).fill(targetVersion));
+  await expectPromiseKept(tenant, once);
+
+  expect(policy.status).toMatchObject({ observedGeneration: 1, targetVersion, summary: { updated: '4/4' } });
+  expect(policy.status?.collectors).toMatchObject({ matched: 4, updated: 4, inProgress: 0, pending: 0, failed: 0 });
+  expect(policy.status?.conditions?.map(({ type, status, reason }) => [type, status, reason])).toEqual([
+    ['Ready', 'True', 'AllUpdated'],
+  ]);
+  const message = `4 of 4 collectors run ${targetVersion}.`;
+  expect(conditionOf(policy, 'Ready')?.message).toBe(message);
+
+  const shown = await namespace.kubectl(['get', 'cvp']);
+  expect(columns(shown.stdout)).toEqual([
+    ['NAME', 'TARGET', 'UPDATED', 'IN PROGRESS', 'FAILED', 'STATE', 'AGE'],
+    ['production', targetVersion, '4/4', '0', '0', 'AllUpdated', expect.stringMatching(/^\d+s$/)],
+  ]);
+  const ours = await runToEnd(['get', 'cvp', '-n', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig]);
+  expect(withoutAge(ours.stdout)).toEqual(withoutAge(shown.stdout));
+  const wide = await namespace.kubectl(['get', 'cvp', '-o', 'wide']);
+  expect(wide.stdout).toContain(message);
+
+  const { stdout: described } = await namespace.kubectl(['describe', 'cvp', 'production']);
+  expect(described).toContain(message);
+  const { stdout: events } = await namespace.kubectl(['get', 'events', '-o', 'json']);
+  const told = (JSON.parse(events).items as { readonly reason: string; readonly involvedObject: object }[]).map(
+    ({ reason, involvedObject }) => ({ reason, involvedObject }),
+  );
+  for (const reason of ['RolloutStarted', 'RollingOut', 'AllUpdated']) {
+    const involvedObject = expect.objectContaining({
+      kind: 'CollectorVersionPolicy',
+      name: 'production',
+      uid: policy.metadata.uid,
+    });
+    expect(told).toContainEqual({ reason, involvedObject });
+    expect(described).toMatch(new RegExp(`Normal +${reason} `));
+  }
+});
+
+test.concurrent('a pause and what goes on after it are annotations, whoever writes them', async ({
+  tenant,
+  namespace,
+  operator,
+}) => {
+  await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
+  await operator();
+  await namespace.apply(
+    namespace.secretManifest(tenant),
+    namespace.policyManifest('production', { strategy: { maxInProgress: 2 } }),
+  );
+  await tenant.posted(2);
+  const where = ['-n', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
+  const { stdout } = await runToEnd(['pause', 'cvp/production', ...where]);
+  expect(stdout).toMatch(/^cvp\/production in namespace .*: paused, /);
+  const paused = await namespace.reason('production', 'Paused');
+  expect(conditionOf(paused, 'Ready')?.status).toBe('Unknown');
+  const atPause = (await tenant.tasks()).length;
+  await namespace.kubectl(['annotate', 'cvp', 'production', 'logfleet.dev/requestedAt=now']);
+  await namespace.policyUntil('production', ({ status }) => status?.lastHandledReconcileAt === 'now');
+  await namespace.policyUntil('production', ({ status }) => status?.collectors?.inProgress === 0);
+  expect((await tenant.tasks()).length).toBe(atPause);
+  await namespace.kubectl(['annotate', 'cvp', 'production', 'logfleet.dev/paused-']);
+  await namespace.reason('production', 'AllUpdated');
+  expect((await tenant.tasks()).length).toBe(6);
+  await expectPromiseKept(tenant, once);
+});
+
+test.concurrent('a policy deleted and made again in mid-rollout upgrades nobody twice', async ({
+  tenant,
+  namespace,
+  operator,
+}) => {
+  await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: { duration: '6s' } } } });
+  await operator();
+  const manifest = namespace.policyManifest('production', { strategy: { maxInProgress: 3 } });
+  await namespace.apply(namespace.secretManifest(tenant), manifest);
+  await tenant.posted(2);
+  await namespace.kubectl(['delete', 'cvp', 'production', '--wait=false']);
+  await namespace.apply(manifest);
+  await namespace.reason('production', 'AllUpdated');
+  expect((await tenant.collectors()).filter(({ version }) => version !== targetVersion)).toEqual([]);
+  await expectPromiseKept(tenant, once);
+});
+
+test.concurrent('of two policies that select the same collectors one has them, and the other names it', async ({
+  tenant,
+  namespace,
+  operator,
+}) => {
+  await tenant.equip({ groups: { web: { count: 3, version: oldVersion, upgrade: quick } } });
+  await operator();
+  await namespace.apply(
+    namespace.secretManifest(tenant),
+    namespace.policyManifest('important', { priority: 10 }),
+    namespace.policyManifest('ordinary', { target: { version: newestVersion } }),
+  );
+  await namespace.reason('important', 'AllUpdated');
+  const ordinary = await namespace.policyUntil(
+    'ordinary',
+    (policy) => conditionOf(policy, 'Overlapping')?.status === 'True',
+  );
+  expect(conditionOf(ordinary, 'Overlapping')?.message).toContain(`${namespace.name}/important`);
+  expect((await tenant.tasks()).map(({ toVersion }) => toVersion)).toEqual(Array(3).fill(targetVersion));
+  await namespace.kubectl(['delete', 'cvp', 'important', '--wait=false']);
+  await namespace.policyUntil('ordinary', ({ status }) => status?.collectors?.updated === 3);
+  expect((await tenant.collectors()).map(({ version }) => version)).toEqual(Array(3).fill(newestVersion));
+});
+
+test.concurrent('a second replica takes over from a leader that was killed', async ({
+  tenant,
+  namespace,
+  operator,
+}) => {
+  await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: { duration: '6s' } } } });
+  const leader = await operator('logfleet-0');
+  await leader.line(/logfleet runs/);
+  await namespace.apply(
+    namespace.secretManifest(tenant),
+    namespace.policyManifest('production', { strategy: { maxInProgress: 3 } }),
+  );
+  await tenant.posted(2);
+  await operator('logfleet-1');
+  await leader.kill();
+  await namespace.reason('production', 'AllUpdated');
+  expect((await tenant.collectors()).filter(({ version }) => version !== targetVersion)).toEqual([]);
+  await expectPromiseKept(tenant, { ...once, kills: 1 });
+});
+
+test.concurrent('the probes and the metrics answer', async ({ tenant, namespace, operator }) => {
+  await tenant.equip({ groups: { web: { count: 2, version: oldVersion, upgrade: quick } } });
+  const port = await freePort();
+  const program = await operator('logfleet-0', ['--health-listen', `127.0.0.1:${port}`]);
+  await program.line(/logfleet runs/);
+  await namespace.apply(namespace.secretManifest(tenant), namespace.policyManifest('production'));
+  await namespace.reason('production', 'AllUpdated');
+  const get = async (path: string) => {
+    const { statusCode, body } = await request(`http://127.0.0.1:${port}${path}`);
+    return { status: statusCode, text: await body.text() };
+  };
+  expect((await get('/healthz')).status).toBe(200);
+  expect((await get('/readyz')).status).toBe(200);
+  const { text } = await get('/metrics');
+  const samples = text.split('\n').filter((line) => line.startsWith('logfleet_'));
+  expect(samples).toContainEqual(
+    expect.stringMatching(/^logfleet_service_requests_total\{.*operation="createTask".*outcome="[a-zA-Z]+".*\} 2$/),
+  );
+  expect(samples).toContain(
+    `logfleet_policy_collectors{namespace="${namespace.name}",policy="production",state="updated"} 2`,
+  );
+  for (const name of ['logfleet_service_budget_wait_seconds', 'logfleet_queue_depth', 'logfleet_reconciles_total']) {
+    expect(
+      samples.some((line) => line.startsWith(name)),
+      name,
+    ).toBe(true);
+  }
+  program.signal('SIGTERM');
+  expect((await program.ended).status).toBe(0);
+});
+
+describe.concurrent('once it is mended, a policy goes on by itself after', () => {
+  test('a Secret that was missing, and then half-filled', async ({ tenant, namespace, operator }) => {
+    await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
+    await operator();
+    await namespace.apply(namespace.policyManifest('production'));
+    const missing = await namespace.reason('production', 'SecretNotFound');
+    expect(conditionOf(missing, 'Ready')?.message).toContain(
+      `Secret ${namespace.name}/log-service does not exist: create it`,
+    );
+    expect(conditionOf(missing, 'Stalled')?.status).toBe('True');
+    await namespace.apply(namespace.secretManifest(tenant, { accessKey: '' }));
+    const half = await namespace.reason('production', 'SecretIncomplete');
+    expect(conditionOf(half, 'Ready')?.message).toContain('lacks accessKey: add what is missing');
+    await namespace.apply(namespace.secretManifest(tenant));
+    const mended = await namespace.reason('production', 'AllUpdated');
+    expect(conditionOf(mended, 'Stalled')).toBe(undefined);
+    expect((await tenant.collectors()).map(({ version }) => version)).toEqual([targetVersion]);
+  });
+
+  test('a key that the service refuses, which it is shown rarely', async ({
+    simulator,
+    tenant,
+    namespace,
+    operator,
+  }) => {
+    await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
+    await operator();
+    await namespace.apply(
+      namespace.secretManifest(tenant, { accessKey: 'none' }),
+      namespace.policyManifest('production'),
+    );
+    const refused = await namespace.reason('production', 'Unauthorized');
+    expect(conditionOf(refused, 'Ready')?.message).toMatch(/401.*accessId and accessKey|accessId and accessKey.*401/);
+    const before = simulator.journal().filter(({ status }) => status === 401).length;
+    expect(before).toBeLessThanOrEqual(2);
+    await namespace.apply(namespace.secretManifest(tenant));
+    await namespace.reason('production', 'AllUpdated');
+  });
+
+  test('a version that the service does not offer', async ({ tenant, namespace, operator }) => {
+    await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
+    await operator();
+    const wrong = namespace.policyManifest('production', { target: { version: '19.999-9' } });
+    await namespace.apply(namespace.secretManifest(tenant), wrong);
+    const stalled = await namespace.reason('production', 'VersionNotOffered');
+    expect(conditionOf(stalled, 'Ready')?.message).toContain(`19.500-1`);
+    expect(conditionOf(stalled, 'Stalled')?.status).toBe('True');
+    expect(tenant.journal().filter(({ method }) => method === 'POST')).toEqual([]);
+    await namespace.apply(namespace.policyManifest('production'));
+    await namespace.reason('production', 'AllUpdated');
+  });
+});
+
+/** The cells of a table, whose columns are two blanks and more apart. */
+function columns(table: string): readonly (readonly string[])[] {
+  return table
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.trimEnd().split(/ {2,}/));
+}
+
+function withoutAge(table: string): readonly (readonly string[])[] {
+  return columns(table).map((cells) => cells.slice(0, -1));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await event(server, 'listening');
+  const { port } = server.address() as { readonly port: number };
+  await event(server.close(), 'close');
+  return port;
+}

@@ -1,0 +1,86 @@
+/**
+ * `test` for a story in a cluster: beside what `end-to-end.ts` gives, logfleet's manifests installed in a namespace of its own, and
+ * operators that run under exactly the rights of these.
+ */
+import { expect } from 'vitest';
+import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import { resourcePath } from '../../../src/host/kubernetes/api-paths.ts';
+import { callApi, type KubectlResult, kubectl } from '../../support/control-plane.ts';
+import { type Installation, install } from '../../support/installation.ts';
+import { watchUntil } from '../../support/watch.ts';
+import { test as endToEnd } from './end-to-end.ts';
+import { policyManifest, type SpecPart } from './manifest-directory.ts';
+import type { Program, ProgramOptions } from './program.ts';
+import type { Tenant } from './simulator.ts';
+
+const kind = 'CollectorVersionPolicy';
+type Policy = CollectorVersionPolicy;
+
+/** What people with every right do in the installation's namespace, and what they see there. */
+export class Namespace {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  async kubectl(args: readonly string[], input?: string): Promise<KubectlResult> {
+    return kubectl(['--namespace', this.name, ...args], input === undefined ? {} : { input });
+  }
+
+  /** `kubectl apply`; fails with what kubectl says. */
+  async apply(...manifests: readonly object[]): Promise<void> {
+    const { status, stderr } = await this.kubectl(
+      ['apply', '-f', '-'],
+      manifests.map((each) => JSON.stringify(each)).join('\n---\n'),
+    );
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+  }
+
+  policyManifest(name: string, spec: SpecPart = {}): object {
+    return { ...policyManifest(name, spec), metadata: { name, namespace: this.name } };
+  }
+
+  /** The Secret that leads to the service as the tenant, but for what `members` says instead. */
+  secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
+    const metadata = { name: 'log-service', namespace: this.name };
+    return { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...tenant.secret, ...members } };
+  }
+
+  async policy(name: string): Promise<Policy> {
+    const { status, body } = await callApi('GET', resourcePath(kind, this.name, name));
+    expect(status).toBe(200);
+    return body as Policy;
+  }
+
+  /** Resolves to the policy once `done` holds of it. */
+  policyUntil(name: string, done: (policy: Policy) => boolean): Promise<Policy> {
+    return watchUntil<Policy>(resourcePath(kind, this.name), name, done);
+  }
+
+  /** Resolves to the policy once the reason of its condition is this one. */
+  reason(name: string, reason: string, type = 'Ready'): Promise<Policy> {
+    return this.policyUntil(name, (policy) => conditionOf(policy, type)?.reason === reason);
+  }
+}
+
+export function conditionOf(policy: Policy, type: string) {
+  return policy.status?.conditions?.find((condition) => condition.type === type);
+}
+
+export const test = endToEnd
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  .extend('installation', ({}): Promise<Installation> => install('namespaced'))
+  .extend('namespace', ({ installation }) => new Namespace(installation.namespace))
+  // Beside each other as pods are: each has a name of its own.
+  .extend(
+    'operator',
+    ({ start, installation }) =>
+      (pod = 'logfleet-0', flags: readonly string[] = [], options: ProgramOptions = {}): Promise<Program> => {
+        const { kubeconfig, namespace } = installation;
+        const where = ['--kubeconfig', kubeconfig, '--namespaces', namespace, '--operator-namespace', namespace];
+        const env = { POD_NAME: pod, ...options.env };
+        return start(['run', ...where, '--grace', '1s', ...flags], { ...options, env });
+      },
+  );

@@ -1,0 +1,32 @@
+/** Waits for what becomes of a resource, by a watch of the run's API server. */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'undici';
+import { controlPlane } from './control-plane.ts';
+
+let agent: Agent | undefined;
+
+/**
+ * Resolves to the resource of this name in a collection once `done` holds of it, which may be at once. Begins again when the
+ * server ends the watch.
+ */
+export async function watchUntil<T>(collection: string, name: string, done: (resource: T) => boolean): Promise<T> {
+  const { server, caFile, adminToken } = controlPlane();
+  agent ??= new Agent({ connect: { ca: readFileSync(caFile) }, bodyTimeout: 0 });
+  for (;;) {
+    const { statusCode, body } = await request(`${server}${collection}`, {
+      query: { watch: 'true', fieldSelector: `metadata.name=${name}` },
+      dispatcher: agent,
+      headers: { authorization: `Bearer ${adminToken}` },
+    });
+    if (statusCode !== 200) throw new Error(`the API server answers ${statusCode}: ${await body.text()}`);
+    let rest = '';
+    for await (const text of body.setEncoding('utf8')) {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: T };
+        if ((type === 'ADDED' || type === 'MODIFIED') && done(object)) return object;
+      }
+    }
+  }
+}
