@@ -14,6 +14,7 @@ import type { FleetListing } from '../fleet/fleet-listing.ts';
 import { type Admission, admit } from './admission.ts';
 import { type Moment, type PostOutcome, settleEntry, type TaskReading } from './attempt.ts';
 import {
+  bounded,
   describeConditions,
   describeFigures,
   type Essentials,
@@ -89,6 +90,8 @@ export interface Decision {
 /** While posts wait for the budget, sweeps may take a fiftieth of it; else a tenth (U9). */
 const sweepShareAtRest = 10;
 const sweepShareAtWork = 50;
+/** Of an annotation only so much is echoed. */
+const maxRequestLength = 256;
 
 export function decide(input: DecideInput): Decision {
   const { policy, ledger, roster, observation, now } = input;
@@ -113,7 +116,9 @@ export function decide(input: DecideInput): Decision {
   });
   const header = nextHeader(ledger.header, admission, health, counts, now);
   const estimatedMs = estimateCompletionMs(header, counts, observation.typicalMs, now.wallMs);
-  const essentials = describeEssentials(input, header, health, { estimatedMs, waitingFor: waiting });
+  const isOver = header.completedAtMs !== undefined && outstanding(counts) === 0;
+  const rollout = isOver ? undefined : describeRollout(header, estimatedMs, waiting);
+  const essentials = describeEssentials(input, header, health, rollout);
   return {
     changes: draft.changes(),
     header,
@@ -123,7 +128,7 @@ export function decide(input: DecideInput): Decision {
     health,
     essentials,
     figures: () => describeFigures(ledger, roster, draft, health),
-    requeueAfterMs: Math.min(watch.nextMs, admission.nextMs, futureSweepMs(input, draft)) - now.monotonicMs,
+    requeueAfterMs: Math.min(watch.nextMs, admission.nextMs) - now.monotonicMs,
     settled: isSettled(input, health, draft.openCount, counts),
   };
 }
@@ -228,23 +233,33 @@ function planReads(input: DecideInput, draft: Draft, admission: Admission): Watc
     settings,
   });
   const pages = new Map(watch.pages);
-  let sweepAfterMs = dueSweepMs(input, draft, watch.sweepAfterMs);
+  let sweepAfterMs = watch.sweepAfterMs;
   for (const [id, sentAfterMs] of admission.look) {
     const page = listing.pageOf(id);
-    if (page !== undefined && (listing.pageReadMs(page) ?? 0) < sentAfterMs) pages.set(page, Math.max(pages.get(page) ?? 0, sentAfterMs));
-    else if (roster.row(id)) sweepAfterMs = dueSweepMs(input, draft, sentAfterMs);
+    const readMs = page === undefined ? undefined : (listing.pageReadMs(page) ?? 0);
+    if (page !== undefined && readMs !== undefined && readMs < sentAfterMs) {
+      pages.set(page, Math.max(pages.get(page) ?? 0, sentAfterMs));
+    } else if (roster.row(id)) {
+      sweepAfterMs = Math.max(sweepAfterMs ?? 0, sentAfterMs);
+    }
   }
-  return { ...watch, pages, sweepAfterMs };
+  return { ...watch, pages, ...planSweep(input, draft, { sweepAfterMs, nextMs: watch.nextMs }) };
 }
 
-/** The sweep that is due: for resync, or because somebody has to be seen whose page is not known. */
-function dueSweepMs(input: DecideInput, draft: Draft, wantedAfterMs: number | undefined): number | undefined {
+type SweepPlan = Pick<WatchPlan, 'sweepAfterMs' | 'nextMs'>;
+
+/** The sweep that is due, for resync or because somebody has to be seen whose page is not known; or when it will be (U9). */
+function planSweep(input: DecideInput, draft: Draft, wanted: SweepPlan): SweepPlan {
   const { now, observation } = input;
   const resyncMs = nextSweepMs(input, draft);
-  if (resyncMs <= now.monotonicMs) return resyncMs;
+  // One that is due has been asked for, and tells when it is done.
+  if (resyncMs <= now.monotonicMs) return { sweepAfterMs: resyncMs, nextMs: wanted.nextMs };
+  const nextMs = Math.min(wanted.nextMs, resyncMs);
+  if (wanted.sweepAfterMs === undefined) return { sweepAfterMs: undefined, nextMs };
   const completeSinceMs = observation.listing.completeSinceMs() ?? 0;
   const soonestMs = completeSinceMs + sweepShareAtRest * observation.listing.sweepCost().durationMs;
-  return wantedAfterMs !== undefined && soonestMs <= now.monotonicMs ? wantedAfterMs : undefined;
+  if (soonestMs <= now.monotonicMs) return { sweepAfterMs: wanted.sweepAfterMs, nextMs };
+  return { sweepAfterMs: undefined, nextMs: Math.min(nextMs, soonestMs) };
 }
 
 function nextSweepMs({ policy, observation }: DecideInput, draft: Draft): number {
@@ -253,12 +268,6 @@ function nextSweepMs({ policy, observation }: DecideInput, draft: Draft): number
   const share = draft.counts().pending > 0 ? sweepShareAtWork : sweepShareAtRest;
   const intervalMs = parseDuration(policy.spec.resyncInterval) ?? 0;
   return completeSinceMs + Math.max(intervalMs, share * observation.listing.sweepCost().durationMs);
-}
-
-/** A sweep that is due has been asked for, and tells when it is done. */
-function futureSweepMs(input: DecideInput, draft: Draft): number {
-  const nextMs = nextSweepMs(input, draft);
-  return nextMs > input.now.monotonicMs ? nextMs : Number.POSITIVE_INFINITY;
 }
 
 function waitingFor({ observation, now }: DecideInput, admission: Admission, draft: Draft): string | undefined {
@@ -305,20 +314,15 @@ function describeEssentials(
   { policy, observation, now }: DecideInput,
   header: LedgerHeader,
   health: Health,
-  { estimatedMs, waitingFor }: { readonly estimatedMs: number | undefined; readonly waitingFor: string | undefined },
+  rollout: Essentials['rollout'],
 ): Essentials {
   const { generation } = policy.metadata;
   const requestedAt = policy.metadata.annotations[annotations.requestedAt];
   return {
     observedGeneration: generation,
-    ...(requestedAt === undefined ? {} : { lastHandledReconcileAt: requestedAt }),
+    ...(requestedAt === undefined ? {} : { lastHandledReconcileAt: bounded(requestedAt, maxRequestLength) }),
     targetVersion: header.target,
-    rollout: {
-      id: header.rolloutId,
-      startTime: isoTime(header.startedAtMs),
-      ...(estimatedMs === undefined ? {} : { estimatedCompletionTime: isoTime(estimatedMs) }),
-      ...(waitingFor === undefined ? {} : { waitingFor }),
-    },
+    ...(rollout === undefined ? {} : { rollout }),
     history: header.history.map((one) => ({
       id: one.id,
       targetVersion: one.targetVersion,
@@ -335,6 +339,19 @@ function describeEssentials(
       generation,
       isoTime(now.wallMs),
     ),
+  };
+}
+
+function describeRollout(
+  { rolloutId, startedAtMs }: LedgerHeader,
+  estimatedMs: number | undefined,
+  waitingFor: string | undefined,
+): NonNullable<Essentials['rollout']> {
+  return {
+    id: rolloutId,
+    startTime: isoTime(startedAtMs),
+    ...(estimatedMs === undefined ? {} : { estimatedCompletionTime: isoTime(estimatedMs) }),
+    ...(waitingFor === undefined ? {} : { waitingFor }),
   };
 }
 

@@ -21,11 +21,33 @@ const maxSamples = 50;
 const maxVersions = 50;
 const maxReasons = 20;
 const maxExamples = 5;
-const maxReasonLength = 256;
-const maxMessageLength = 512;
+/** Of names, reasons and messages. */
+const maxTextLength = 256;
+const maxVersionLength = 64;
+/** An id cut short would name another task: a longer one is left out. */
+const maxIdLength = 32;
+/** With what the largest of the others take, the status stays below 100 KB. */
+const maxTaskBytes = 24_000;
+const maxReasonBytes = 12_000;
+const maxVersionBytes = 6_000;
 
 export function isoTime(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** The text, cut where it is longer; never in the middle of a character. */
+export function bounded(text: string, maxLength: number): string {
+  return text.slice(0, maxLength).toWellFormed();
+}
+
+/** As many of the first ones as fit. */
+function within<T>(maxBytes: number, samples: readonly T[]): readonly T[] {
+  let bytes = 0;
+  const end = samples.findIndex((sample) => {
+    bytes += Buffer.byteLength(JSON.stringify(sample)) + 1;
+    return bytes > maxBytes;
+  });
+  return end === -1 ? samples : samples.slice(0, end);
 }
 
 /** The figures: written at most once in a while, since they change with every answer. */
@@ -74,10 +96,15 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
 }
 
 function describeVersions(versions: ReadonlyMap<string, number>): readonly VersionCount[] {
-  return [...versions]
+  const counts = new Map<string, number>();
+  for (const [version, count] of versions) {
+    const shown = bounded(version, maxVersionLength);
+    counts.set(shown, (counts.get(shown) ?? 0) + count);
+  }
+  const sorted = [...counts]
     .map(([version, count]) => ({ version, count }))
-    .sort((left, right) => right.count - left.count || (left.version < right.version ? -1 : 1))
-    .slice(0, maxVersions);
+    .sort((left, right) => right.count - left.count || (left.version < right.version ? -1 : 1));
+  return within(maxVersionBytes, sorted.slice(0, maxVersions));
 }
 
 /** Up to 50 in flight, oldest first, then the 50 that ended last, newest first. */
@@ -93,14 +120,15 @@ function describeTasks(ledger: Ledger, roster: Roster, draft: Draft): readonly T
   };
   for (const entry of ledger.entries()) if (draft.entry(entry.collectorId) === entry) consider(entry);
   for (const { entry } of draft.changes()) consider(entry);
-  return [...open, ...ended.items().map((entry) => describeEnded(entry, entry.ending as Ending, roster))];
+  const closed = ended.items().map((entry) => describeEnded(entry, entry.ending as Ending, roster));
+  return [...within(maxTaskBytes, open), ...within(maxTaskBytes, closed)];
 }
 
 function describeOpen(entry: Entry, open: Attempt, roster: Roster): TaskSample {
   return {
-    ...(open.taskId === undefined ? {} : { id: open.taskId }),
+    ...describeId(open.taskId),
     ...describeCollector(entry, roster),
-    to: open.toVersion,
+    to: bounded(open.toVersion, maxVersionLength),
     state: openStates[open.state],
     startTime: isoTime(open.startedAtMs),
   };
@@ -108,13 +136,13 @@ function describeOpen(entry: Entry, open: Attempt, roster: Roster): TaskSample {
 
 function describeEnded(entry: Entry, ending: Ending, roster: Roster): TaskSample {
   return {
-    ...(ending.taskId === undefined ? {} : { id: ending.taskId }),
+    ...describeId(ending.taskId),
     ...describeCollector(entry, roster),
-    to: ending.toVersion,
+    to: bounded(ending.toVersion, maxVersionLength),
     state: endingStates[ending.kind],
     startTime: isoTime(ending.startedAtMs),
     endTime: isoTime(ending.endedAtMs),
-    ...(ending.message === '' ? {} : { message: ending.message.slice(0, maxMessageLength) }),
+    ...(ending.message === '' ? {} : { message: bounded(ending.message, maxTextLength) }),
   };
 }
 
@@ -130,12 +158,16 @@ const endingStates = {
   unobservable: 'NotObservable',
 } as const;
 
+function describeId(taskId: string | undefined): { readonly id?: string } {
+  return taskId === undefined || taskId.length > maxIdLength ? {} : { id: taskId };
+}
+
 function describeCollector(entry: Entry, roster: Roster) {
   const name = roster.row(entry.collectorId)?.collector.name ?? entry.collectorId;
   return {
-    collector: name.slice(0, maxReasonLength),
+    collector: bounded(name, maxTextLength),
     collectorId: entry.collectorId,
-    ...(entry.before === undefined ? {} : { from: entry.before }),
+    ...(entry.before === undefined ? {} : { from: bounded(entry.before, maxVersionLength) }),
   };
 }
 
@@ -166,14 +198,14 @@ function describeSkipped(roster: Roster, draft: Draft): readonly ReasonCount[] {
 }
 
 function nameOf(id: string, roster: Roster): string {
-  return (roster.row(id)?.collector.name ?? id).slice(0, maxReasonLength);
+  return bounded(roster.row(id)?.collector.name ?? id, maxTextLength);
 }
 
 class Groups {
   readonly #groups = new Map<string, { count: number; examples: string[] }>();
 
   add(reason: string, example: string): void {
-    const key = reason.slice(0, maxReasonLength);
+    const key = bounded(reason, maxTextLength);
     const group = this.#groups.get(key) ?? { count: 0, examples: [] };
     this.#groups.set(key, group);
     group.count++;
@@ -181,10 +213,10 @@ class Groups {
   }
 
   list(): readonly ReasonCount[] {
-    return [...this.#groups]
+    const reasons = [...this.#groups]
       .map(([reason, { count, examples }]) => ({ reason, count, examples }))
-      .sort((left, right) => right.count - left.count || (left.reason < right.reason ? -1 : 1))
-      .slice(0, maxReasons);
+      .sort((left, right) => right.count - left.count || (left.reason < right.reason ? -1 : 1));
+    return within(maxReasonBytes, reasons.slice(0, maxReasons));
   }
 }
 

@@ -18,11 +18,14 @@ export type Counts = { readonly [S in Standing]: number };
 
 type MutableCounts = { [S in Standing]: number };
 
+/** What a roster needs of the shared listing. */
+export type ListedRows = Pick<FleetListing, 'rows' | 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
+
 export interface RosterOptions {
   readonly policy: string;
   readonly spec: CollectorVersionPolicySpec;
   readonly targetVersion: string;
-  readonly listing: FleetListing;
+  readonly listing: ListedRows;
   readonly ownership: Ownership;
   readonly ledger: Ledger;
   readonly settings: PolicySettings;
@@ -113,8 +116,8 @@ export class Roster {
       for (const id of [...this.#members.keys()]) this.place(id);
     }
     for (const id of ownership.takeChanged(policy)) this.place(id);
-    if (listing.rows.orderRevision !== this.#orderRevision) {
-      this.#orderRevision = listing.rows.orderRevision;
+    if (listing.orderRevision() !== this.#orderRevision) {
+      this.#orderRevision = listing.orderRevision();
       this.#orderStale = true;
     }
   }

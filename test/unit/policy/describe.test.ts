@@ -1,0 +1,391 @@
+/** The status: what it shows of the fleet, and that it fits, however large the fleet and however odd its words. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { maxMessageLength } from '../../../src/api/conditions.ts';
+import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
+import {
+  bounded,
+  describeConditions,
+  describeCounts,
+  describeFigures,
+  estimateCompletionMs,
+  findOverlap,
+} from '../../../src/policy/describe.ts';
+import type { Health } from '../../../src/policy/health.ts';
+import type { Entry } from '../../../src/policy/ledger.ts';
+import {
+  attempt,
+  claimant,
+  collector,
+  counts,
+  endedEntry,
+  ending,
+  epochMs,
+  header,
+  minuteMs,
+  newerVersion,
+  oldVersion,
+  openEntry,
+  settings,
+  target,
+} from './builders.ts';
+import { fleetOf, PolicyBench } from './policy-bench.ts';
+
+const rolling: Health = {
+  ready: 'False',
+  reason: 'RollingOut',
+  message: 'On its way.',
+  reconciling: true,
+  stalled: false,
+};
+
+const figuresOf = (bench: PolicyBench) => describeFigures(bench.ledger, bench.roster, bench.draft(), rolling);
+
+/** Where a value does not fit its schema, as an API server would say. */
+function misfits(value: unknown, schema: StructuralSchema, path = 'status'): readonly string[] {
+  if (Array.isArray(value)) {
+    const tooMany = value.length > (schema.maxItems ?? Infinity) ? [`${path}: ${value.length} items`] : [];
+    return [...tooMany, ...value.flatMap((item, at) => misfits(item, schema.items ?? {}, `${path}[${at}]`))];
+  }
+  if (typeof value === 'string') {
+    return [...value].length > (schema.maxLength ?? Infinity) ? [`${path}: ${[...value].length} characters`] : [];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const known = schema.properties ?? {};
+  const unknown = Object.keys(value).filter((name) => !(name in known));
+  const missing = (schema.required ?? []).filter((name) => (value as Record<string, unknown>)[name] === undefined);
+  return [
+    ...[...unknown, ...missing].map((name) => `${path}.${name}`),
+    ...Object.entries(value).flatMap(([name, member]) => misfits(member, known[name] ?? {}, `${path}.${name}`)),
+  ];
+}
+
+const crd = parse(readFileSync(new URL('../../../crds/collector-version-policy.yaml', import.meta.url), 'utf8'));
+const statusSchema: StructuralSchema = crd.spec.versions[0].schema.openAPIV3Schema.properties.status;
+
+test('counts: what waits for a retry or a second look is pending, and all add up to matched', () => {
+  const all = counts({
+    updated: 1,
+    inProgress: 2,
+    pending: 3,
+    retrying: 4,
+    drifting: 5,
+    failed: 6,
+    offline: 7,
+    newer: 8,
+    skipped: 9,
+    foreign: 10,
+  });
+  const { matched, ...others } = describeCounts(all, 55);
+  expect(others.pending).toBe(12);
+  expect(Object.values(others).reduce((sum, count) => sum + count, 0)).toBe(matched);
+});
+
+test('the summary counts collectors at the target of those that are ours', () => {
+  const bench = new PolicyBench({
+    collectors: fleetOf(4, (index) => ({ collectorVersion: index < 2 ? target : oldVersion })),
+  });
+  bench.ownership.introduce(claimant('b', { priority: 1 }));
+  bench.ownership.claim('b', '4');
+  bench.roster.sync();
+  expect(figuresOf(bench).summary).toEqual({ updated: '2/3', state: 'RollingOut' });
+  expect(findOverlap(bench.roster, bench.ownership)).toEqual({ winner: 'logging/b', collectors: 1 });
+});
+
+test('without overlap there is none', () => {
+  const bench = new PolicyBench({ collectors: fleetOf(4) });
+  expect(findOverlap(bench.roster, bench.ownership)).toBeUndefined();
+});
+
+test('the winner of an overlap is who has most', () => {
+  const bench = new PolicyBench({ collectors: fleetOf(3) });
+  for (const uid of ['b', 'c']) bench.ownership.introduce(claimant(uid, { priority: 1 }));
+  bench.ownership.claim('b', '1');
+  for (const id of ['2', '3']) bench.ownership.claim('c', id);
+  bench.roster.sync();
+  expect(findOverlap(bench.roster, bench.ownership)).toEqual({ winner: 'logging/c', collectors: 3 });
+});
+
+describe('versions', () => {
+  test('the most frequent first, then by name', () => {
+    const versions = [oldVersion, target, oldVersion, newerVersion];
+    const bench = new PolicyBench({ collectors: fleetOf(4, (index) => ({ collectorVersion: versions[index] })) });
+    expect(figuresOf(bench).versions).toEqual([
+      { version: oldVersion, count: 2 },
+      { version: target, count: 1 },
+      { version: newerVersion, count: 1 },
+    ]);
+  });
+
+  test('at most 50', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(60, (index) => ({ collectorVersion: `19.${index}-1` })) });
+    expect(figuresOf(bench).versions).toHaveLength(50);
+  });
+
+  test('two that look alike once they are cut are one', () => {
+    const long = (end: string) => `${'9'.repeat(70)}${end}`;
+    const bench = new PolicyBench({ collectors: fleetOf(2, (index) => ({ collectorVersion: long(String(index)) })) });
+    expect(figuresOf(bench).versions).toEqual([{ version: '9'.repeat(64), count: 2 }]);
+  });
+});
+
+describe('tasks', () => {
+  test('what is known of one in flight', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry({ startedAtMs: epochMs + 1_500 })] });
+    expect(figuresOf(bench).tasks).toEqual([
+      {
+        id: '77',
+        collector: 'web-1',
+        collectorId: '1',
+        from: oldVersion,
+        to: target,
+        state: 'Running',
+        startTime: '2026-11-01T00:00:01Z',
+      },
+    ]);
+  });
+
+  test.each([
+    ['intended', 'Starting'],
+    ['accepted', 'Running'],
+    ['unknown', 'Unknown'],
+    ['adopted', 'Adopted'],
+  ] as const)('%s is %s', (state, word) => {
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry({ state })] });
+    expect(figuresOf(bench).tasks[0]?.state).toBe(word);
+  });
+
+  test.each([
+    ['updated', 'Succeeded'],
+    ['failed', 'Failed'],
+    ['timedOut', 'TimedOut'],
+    ['refused', 'Refused'],
+    ['offline', 'Offline'],
+    ['invalid', 'Refused'],
+    ['unobservable', 'NotObservable'],
+  ] as const)('%s is %s', (kind, word) => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1),
+      entries: [endedEntry(kind, { endedAtMs: epochMs + minuteMs })],
+    });
+    expect(figuresOf(bench).tasks[0]).toMatchObject({ state: word, endTime: '2026-11-01T00:01:00Z' });
+  });
+
+  test('the message of a failure, and none where there is none', () => {
+    const failed = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] });
+    expect(figuresOf(failed).tasks[0]?.message).toBe('disk full');
+    const updated = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('updated')] });
+    expect(figuresOf(updated).tasks[0]).not.toHaveProperty('message');
+  });
+
+  test('who is not in the listing goes by its id, and one whose version was not seen has no from', () => {
+    const bench = new PolicyBench({ entries: [openEntry({}, { before: undefined })] });
+    expect(figuresOf(bench).tasks[0]).toMatchObject({ collector: '1' });
+    expect(figuresOf(bench).tasks[0]).not.toHaveProperty('from');
+  });
+
+  test('an id that is too long is left out, not cut', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry({ taskId: 'x'.repeat(33) })] });
+    expect(figuresOf(bench).tasks[0]).not.toHaveProperty('id');
+  });
+
+  test('50 in flight, then the 50 that ended last, the newest first', () => {
+    const entries: Entry[] = [];
+    for (let id = 1; id <= 80; id++) entries.push({ ...openEntry(), collectorId: String(id) });
+    for (let id = 81; id <= 200; id++) {
+      const endedAtMs = epochMs + ((id * 37) % 120) * minuteMs;
+      entries.push({ ...endedEntry('failed', { endedAtMs }), collectorId: String(id) });
+    }
+    const { tasks } = figuresOf(new PolicyBench({ collectors: fleetOf(200), entries }));
+    expect(tasks).toHaveLength(100);
+    expect(tasks.slice(0, 50).every(({ endTime }) => endTime === undefined)).toBe(true);
+    const ends = tasks.slice(50).map(({ endTime }) => Date.parse(endTime ?? ''));
+    expect(ends).toEqual([...ends].sort((left, right) => right - left));
+    expect(ends[0]).toBe(epochMs + 119 * minuteMs);
+    expect(ends[49]).toBe(epochMs + 70 * minuteMs);
+  });
+
+  test('one that was only refused before it began is shown where it has a task, and not otherwise', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('refused', { taskId: undefined })] });
+    expect(figuresOf(bench).tasks).toEqual([]);
+  });
+
+  test('the changes of this decision are shown already', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] });
+    const draft = bench.draft();
+    draft.set('1', endedEntry('failed'));
+    draft.set('2', { ...openEntry(), collectorId: '2' });
+    const { tasks, collectors } = describeFigures(bench.ledger, bench.roster, draft, rolling);
+    expect(tasks.map(({ collectorId, state }) => [collectorId, state])).toEqual([
+      ['2', 'Running'],
+      ['1', 'Failed'],
+    ]);
+    expect(collectors).toMatchObject({ inProgress: 1, pending: 1 });
+  });
+});
+
+describe('reasons', () => {
+  test('failures by the words of the service, the most frequent first, with up to five examples', () => {
+    const entries = Array.from({ length: 9 }, (_, index) => ({
+      ...endedEntry('failed', { message: index < 7 ? 'disk full' : '' }, { used: index % 2 === 0 ? 3 : 1 }),
+      collectorId: String(index + 1),
+    }));
+    const { failureReasons } = figuresOf(new PolicyBench({ collectors: fleetOf(9), entries }));
+    expect(failureReasons).toEqual([
+      { reason: 'disk full', count: 7, examples: ['web-1', 'web-3', 'web-5', 'web-7', 'web-2'] },
+      { reason: 'no reason given', count: 2, examples: ['web-9', 'web-8'] },
+    ]);
+  });
+
+  test('why collectors are left alone, with the words of the service where it refused', () => {
+    const collectors = [
+      collector('1', { collectorType: 'Hosted', collectorVersion: '' }),
+      collector('2', { collectorVersion: 'nightly' }),
+      collector('3'),
+    ];
+    const entries = [{ ...endedEntry('refused', { message: 'not today' }), collectorId: '3' }];
+    expect(figuresOf(new PolicyBench({ collectors, entries })).skippedReasons).toEqual([
+      { reason: 'HostedCollector', count: 1, examples: ['web-1'] },
+      { reason: 'RefusedByService: not today', count: 1, examples: ['web-3'] },
+      { reason: 'VersionUnreadable', count: 1, examples: ['web-2'] },
+    ]);
+  });
+
+  test('at most 20', () => {
+    const entries = Array.from({ length: 30 }, (_, index) => ({
+      ...endedEntry('failed', { message: `reason ${index}` }),
+      collectorId: String(index + 1),
+    }));
+    const { failureReasons } = figuresOf(new PolicyBench({ collectors: fleetOf(30), entries }));
+    expect(failureReasons).toHaveLength(20);
+  });
+});
+
+describe('bounds', () => {
+  test.each([
+    ['short', 'short'],
+    ['x'.repeat(10), 'x'.repeat(10)],
+    ['x'.repeat(11), 'x'.repeat(10)],
+    [`${'x'.repeat(9)}😀`, `${'x'.repeat(9)}\ufffd`],
+  ])('of %j is %j at most', (text, cut) => {
+    expect(bounded(text, 10)).toBe(cut);
+  });
+
+  test.each([
+    ['plain', 'x'],
+    ['three bytes each', '字'],
+    ['escaped', '\u0001'],
+  ])('the largest status fits its schema and 100 KB, in characters that are %s', (_, letter) => {
+    const long = (length: number, end: unknown) => `${end}${letter.repeat(length)}`;
+    const collectors = fleetOf(1_000, (index) => ({
+      name: long(2_000, index),
+      collectorVersion: index < 300 ? long(100, index) : `18.${index}-1`,
+      alive: true,
+    }));
+    const entries = collectors.slice(200).map(({ id }, index): Entry => {
+      const words = { before: long(100, index), collectorId: id };
+      if (index < 300) return { ...openEntry({ taskId: String(index), toVersion: long(100, index) }), ...words };
+      const kind = index % 2 === 0 ? 'failed' : 'refused';
+      return {
+        ...endedEntry(kind, { message: long(5_000, index), endedAtMs: epochMs + index }, { used: 9 }),
+        ...words,
+      };
+    });
+    const bench = new PolicyBench({ collectors, entries });
+    const health = { ...rolling, message: long(5_000, 0) };
+    const nowIso = '2026-11-01T00:00:00Z';
+    const record = { targetVersion: target, startTime: nowIso, completionTime: nowIso, outcome: 'Completed' as const };
+    const status: CollectorVersionPolicyStatus = {
+      observedGeneration: 1,
+      lastHandledReconcileAt: letter.repeat(256),
+      targetVersion: target,
+      rollout: {
+        id: '1'.repeat(64),
+        startTime: nowIso,
+        estimatedCompletionTime: nowIso,
+        waitingFor: letter.repeat(200),
+      },
+      history: Array.from({ length: 10 }, () => ({ ...record, id: '1'.repeat(64), updated: 1e9, failed: 1e9 })),
+      conditions: describeConditions(undefined, health, { winner: 'n'.repeat(316), collectors: 9 }, 1, nowIso),
+      ...describeFigures(bench.ledger, bench.roster, bench.draft(), health),
+    };
+    expect(misfits(status, statusSchema)).toEqual([]);
+    expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(100_000);
+    expect(status.tasks?.length).toBeGreaterThan(10);
+    expect(status.failureReasons?.length).toBeGreaterThan(0);
+  });
+});
+
+describe('conditions', () => {
+  const nowIso = '2026-11-01T00:00:00Z';
+  const types = (health: Health, overlap?: { winner: string; collectors: number }) =>
+    describeConditions(undefined, health, overlap, 3, nowIso).map(({ type, status, reason }) => [type, status, reason]);
+
+  test('rolling', () => {
+    expect(types(rolling)).toEqual([
+      ['Ready', 'False', 'RollingOut'],
+      ['Reconciling', 'True', 'RollingOut'],
+    ]);
+  });
+
+  test('stalled', () => {
+    expect(types({ ...rolling, reason: 'Forbidden', reconciling: false, stalled: true })).toEqual([
+      ['Ready', 'False', 'Forbidden'],
+      ['Stalled', 'True', 'Forbidden'],
+    ]);
+  });
+
+  test('overlapping says with whom', () => {
+    const conditions = describeConditions(undefined, rolling, { winner: 'logging/b', collectors: 3 }, 3, nowIso);
+    expect(conditions.at(-1)).toMatchObject({ type: 'Overlapping', status: 'True', reason: 'Overlapping' });
+    expect(conditions.at(-1)?.message).toContain('3 of the selected collectors belong to policy logging/b');
+  });
+
+  test('what no longer holds goes', () => {
+    const before = describeConditions(undefined, rolling, { winner: 'logging/b', collectors: 3 }, 3, nowIso);
+    const health: Health = {
+      ready: 'True',
+      reason: 'AllUpdated',
+      message: 'Done.',
+      reconciling: false,
+      stalled: false,
+    };
+    const after = describeConditions(before, health, undefined, 4, '2026-11-01T01:00:00Z');
+    expect(after.map(({ type }) => type)).toEqual(['Ready']);
+    expect(after[0]).toMatchObject({ observedGeneration: 4, lastTransitionTime: '2026-11-01T01:00:00Z' });
+  });
+
+  test('a message is never longer than it may be', () => {
+    const [ready] = describeConditions(undefined, { ...rolling, message: 'x'.repeat(5_000) }, undefined, 3, nowIso);
+    expect(ready?.message).toHaveLength(maxMessageLength);
+  });
+});
+
+describe('the estimated end', () => {
+  const pending = counts({ pending: 60, retrying: 10, drifting: 10, inProgress: 5 });
+  const nowMs = epochMs + 10 * minuteMs;
+
+  test('is what is left at the pace so far, and one more upgrade', () => {
+    const of = header({ attempts: 20 });
+    expect(estimateCompletionMs(of, pending, 3 * minuteMs, nowMs)).toBe(nowMs + 40 * minuteMs + 3 * minuteMs);
+  });
+
+  test.each([
+    ['nothing is known of how long upgrades take', header({ attempts: 20 }), pending, undefined, nowMs],
+    ['nothing was tried', header({ attempts: 0 }), pending, 1, nowMs],
+    ['it is over', header({ attempts: 20, completedAtMs: epochMs }), pending, 1, nowMs],
+    ['nothing is left', header({ attempts: 20 }), counts({ updated: 1 }), 1, nowMs],
+    ['the clock went back', header({ attempts: 20 }), pending, 1, epochMs - 1],
+  ])('is not told while %s', (_, of, standing, typicalMs, wallMs) => {
+    expect(estimateCompletionMs(of, standing, typicalMs, wallMs)).toBeUndefined();
+  });
+});
+
+test('an attempt that is open again is no longer shown as ended', () => {
+  const entry = { ...endedEntry('failed'), open: attempt({ number: 2, taskId: '78' }) };
+  const bench = new PolicyBench({ collectors: fleetOf(1), entries: [entry] });
+  expect(figuresOf(bench).tasks.map(({ id }) => id)).toEqual(['78']);
+  expect(ending('failed').sinceMs).toBeLessThan(settings.graceMs);
+});
