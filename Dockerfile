@@ -13,5 +13,6 @@ COPY crds crds
 COPY bin bin
 COPY src src
 USER 65532:65532
-ENTRYPOINT ["node", "/logfleet/bin/logfleet.js"]
+# Left to itself, Node lets the young generation grow while it reads a large fleet, to 120 MiB more than it needs.
+ENTRYPOINT ["node", "--max-semi-space-size=8", "/logfleet/bin/logfleet.js"]
 CMD ["run"]

@@ -7,6 +7,7 @@
  */
 import type { Scenario } from '../../src/simulator/scenario.ts';
 import { World } from '../../test/support/world.ts';
+import { withOperatorShare } from './operator-share.ts';
 
 export interface RolloutCase {
   readonly collectors: number;
@@ -34,6 +35,8 @@ export interface RolloutFigures extends RolloutCase {
   readonly refused429: number;
   readonly acceptedTasks: number;
   readonly apiRequests: number;
+  /** Processor time of the operator alone. */
+  readonly operatorCpuSeconds: number;
 }
 
 const target = '19.500-1';
@@ -60,7 +63,8 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   world.addPolicy('fleet', { target: { version: target }, strategy: { maxInProgress, order: 'OldestVersionFirst' } });
   const record = new RunningTotals(world);
   world.start();
-  await world.until(() => record.look() && world.ready('fleet')?.status === 'True', longestMs);
+  const isDone = () => record.look() && world.ready('fleet')?.status === 'True';
+  const { cpuSeconds, operatorShare } = await withOperatorShare(() => world.until(isDone, longestMs));
   const readySeconds = world.clock.monotonic() / 1_000;
   record.take();
   const state = world.model.snapshot(world.service.nowMs());
@@ -81,6 +85,7 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
     refused429: rejected429,
     acceptedTasks: tasksAccepted,
     apiRequests: record.apiRequests,
+    operatorCpuSeconds: cpuSeconds * operatorShare,
   };
 }
 

@@ -31,12 +31,14 @@ export async function simulateCommand(options: SimulateOptions, context: Command
   const journal = journalFile === undefined ? undefined : journalIn(journalFile, context);
   try {
     const startMs = systemClock.now();
+    const startedAtMs = systemClock.monotonic();
     const { caFile, cert, key } = await certificatesIn(ownTlsDir ?? path.resolve(context.cwd, tlsDir ?? ''), startMs);
     const model = new ServiceModel(scenario, {
       startMs,
       ...(journal ? { journal: (entry) => journal.write(entry) } : {}),
     });
-    const server = await startServer({ model, clock: systemClock, ...options.listen, cert, key }).catch((error) => {
+    const listening = { model, clock: systemClock, startedAtMs, ...options.listen, cert, key };
+    const server = await startServer(listening).catch((error) => {
       throw notListening(options.listen, error);
     });
     const { baseURL, controlURL } = server;

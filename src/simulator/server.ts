@@ -15,6 +15,8 @@ import type { RequestToken, ServiceModel, ServiceRequest } from './model.ts';
 export interface ServerOptions {
   readonly model: ServiceModel;
   readonly clock: Clock;
+  /** The clock's monotonic time at the model's start; now where absent. With it the model's time is the machine's wall time. */
+  readonly startedAtMs?: number;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -34,10 +36,10 @@ export interface SimulatorServer {
 /** Longer than any request of the specification. */
 const maxBodyBytes = 1024 * 1024;
 
-/** Starts at once; rejects where the address cannot be had. The model's time begins now. */
+/** Starts at once; rejects where the address cannot be had. */
 export async function startServer(options: ServerOptions): Promise<SimulatorServer> {
-  const { model, clock, host, port, cert, key } = options;
-  const offsetMs = model.startMs - clock.monotonic();
+  const { model, clock, startedAtMs = clock.monotonic(), host, port, cert, key } = options;
+  const offsetMs = model.startMs - startedAtMs;
   const nowMs = () => clock.monotonic() + offsetMs;
   const server = createServer({ cert, key, keepAlive: true, noDelay: true });
   server.requestTimeout = 0;

@@ -1,0 +1,29 @@
+/** The simulator's control address, from outside its process. */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'undici';
+import type { Scenario } from '../src/simulator/scenario.ts';
+import type { SimulatorState } from '../src/simulator/snapshot.ts';
+import type { Ready } from './simulator-process.ts';
+
+/** Its state, first changed by a merge patch on the scenario where one is given. Takes a while for a large fleet. */
+export async function simulatorState(ready: Ready, patch?: Scenario): Promise<SimulatorState> {
+  const dispatcher = new Agent({ connect: { ca: readFileSync(ready.caFile) }, bodyTimeout: 0, headersTimeout: 0 });
+  const authorization = `Basic ${Buffer.from(`${ready.accessId}:${ready.accessKey}`).toString('base64')}`;
+  const address = `${ready.controlURL}/state`;
+  try {
+    if (patch) {
+      const answer = await request(address, {
+        method: 'PATCH',
+        dispatcher,
+        headers: { authorization },
+        body: JSON.stringify(patch),
+      });
+      if (answer.statusCode !== 200) throw new Error(`the simulator refuses a patch: ${await answer.body.text()}`);
+      await answer.body.dump();
+    }
+    const answer = await request(address, { dispatcher, headers: { authorization } });
+    return (await answer.body.json()) as SimulatorState;
+  } finally {
+    await dispatcher.close();
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * `npm run bench -- rollout`: what a rolling policy costs in requests, time, memory and processor time, how soon it begins, and
+ * what it costs once nothing is to do; each beside what was promised.
+ */
+import { execFile } from 'node:child_process';
+import { availableParallelism, cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type ConvergedFigures, stayConverged } from './rollout/converged.ts';
+import { renderSections, type Section } from './rollout/figures.ts';
+import { type LatencyFigures, measureLatency } from './rollout/latency.ts';
+import { type HeldFleet, holdFleet, rollOutFast, type WholeRollout } from './rollout/load.ts';
+import { convergedSection, latencySection, loadSection, requestsSection } from './rollout/sections.ts';
+import type { RolloutCase, RolloutFigures } from './rollout/virtual-rollout.ts';
+
+export interface BenchOptions {
+  readonly quick: boolean;
+  readonly full: boolean;
+  readonly json: boolean;
+  readonly only?: readonly string[];
+}
+
+/** What was measured, as `--json` prints it. A part that was not asked for is absent. */
+export interface RolloutReport {
+  readonly machine: string;
+  readonly requests?: readonly RolloutFigures[];
+  readonly converged?: ConvergedFigures;
+  readonly load?: {
+    readonly growth: readonly RolloutFigures[];
+    readonly held: HeldFleet;
+    readonly whole?: WholeRollout;
+  };
+  readonly latency?: LatencyFigures;
+}
+
+const parts = ['requests', 'converged', 'load', 'latency'] as const;
+type Part = (typeof parts)[number];
+
+/** How much is measured. */
+interface Extent {
+  readonly collectors: number;
+  /** Sizes of fleets between which processor time should grow in step. */
+  readonly growth: readonly number[];
+  readonly heldCollectors: number;
+  readonly rollingSeconds: number;
+  readonly applies: number;
+}
+
+const usual: Extent = {
+  collectors: 10_000,
+  growth: [5_000, 10_000, 20_000],
+  heldCollectors: 100_000,
+  rollingSeconds: 30,
+  applies: 100,
+};
+const quick: Extent = {
+  collectors: 3_000,
+  growth: [1_500, 3_000],
+  heldCollectors: 20_000,
+  rollingSeconds: 10,
+  applies: 20,
+};
+const full: Extent = { ...usual, growth: [10_000, 20_000, 40_000, 80_000], rollingSeconds: 120 };
+const wholeCollectors = 100_000;
+const wholeSpeed = 50;
+
+const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));
+
+export async function benchRollout(options: BenchOptions): Promise<void> {
+  const unknown = options.only?.filter((part) => !parts.some((known) => known === part)) ?? [];
+  if (unknown.length > 0) {
+    console.error(`--only takes ${parts.join(', ')}, and not ${unknown.join(', ')}`);
+    process.exitCode = 2;
+    return;
+  }
+  const extent = options.quick ? quick : options.full ? full : usual;
+  const report = await measure(extent, options);
+  console.log(options.json ? JSON.stringify(report, undefined, 2) : render(report));
+}
+
+async function measure(extent: Extent, options: BenchOptions): Promise<RolloutReport> {
+  const wants = (part: Part) => options.only?.includes(part) ?? true;
+  const lanes = new Lanes();
+  // In real time and mostly idle: the fleets in virtual time are rolled meanwhile.
+  const held = wants('load') ? told(holdFleet(extent.heldCollectors, extent.rollingSeconds), 'memory') : undefined;
+  const cases = wants('requests') ? requestCases(extent.collectors) : [];
+  const sizes = wants('load') ? extent.growth.map((collectors) => ({ ...usualCase, collectors })) : [];
+  const rolled = lanes.all([...sizes.toReversed(), ...cases]);
+  const [heldFleet, figures] = await Promise.all([held, rolled]);
+  const converged = wants('converged') ? await told(stayConverged(), 'converged') : undefined;
+  const latency = wants('latency') ? await told(measureLatency(extent.applies), 'latency') : undefined;
+  const whole = options.full && heldFleet ? await told(rollOutFast(wholeCollectors, wholeSpeed), 'whole') : undefined;
+  const growth = figures.slice(0, sizes.length).reverse();
+  return {
+    machine: `${availableParallelism()} x ${cpus()[0]?.model.trim()}, Node ${process.version}`,
+    ...(cases.length === 0 ? {} : { requests: figures.slice(sizes.length) }),
+    ...(converged ? { converged } : {}),
+    ...(heldFleet ? { load: { growth, held: heldFleet, ...(whole ? { whole } : {}) } } : {}),
+    ...(latency ? { latency } : {}),
+  };
+}
+
+const usualCase = { pageRows: 1_000, oldVersions: 5, spareBuild: true } as const;
+
+function requestCases(collectors: number): RolloutCase[] {
+  return [
+    { ...usualCase, collectors },
+    { ...usualCase, collectors, pageRows: 50, oldVersions: 1 },
+    { ...usualCase, collectors, pageRows: 50 },
+    { ...usualCase, collectors, spareBuild: false },
+    { ...usualCase, collectors, pageRows: 50, oldVersions: 1, spareBuild: false },
+  ];
+}
+
+/** Rollouts in virtual time, each in a process of its own, as many at once as there are processors. */
+class Lanes {
+  readonly #run = promisify(execFile);
+
+  async all(cases: readonly RolloutCase[]): Promise<RolloutFigures[]> {
+    const figures: RolloutFigures[] = [];
+    const queue = [...cases.entries()];
+    const lane = async () => {
+      for (let next = queue.shift(); next; next = queue.shift()) {
+        const [place, one] = next;
+        figures[place] = await told(this.#rollOut(one), describe(one));
+      }
+    };
+    await Promise.all(Array.from({ length: availableParallelism() }, lane));
+    return figures;
+  }
+
+  async #rollOut(one: RolloutCase): Promise<RolloutFigures> {
+    const { stdout } = await this.#run(process.execPath, [virtualRollout, JSON.stringify(one)]);
+    return JSON.parse(stdout) as RolloutFigures;
+  }
+}
+
+function describe({ collectors, pageRows, oldVersions }: RolloutCase): string {
+  return `${collectors} collectors, pages of ${pageRows}, ${oldVersions} old versions`;
+}
+
+/** Says on stderr what has been measured, since the table comes at the end. */
+async function told<T>(work: Promise<T>, what: string): Promise<T> {
+  const startMs = performance.now();
+  const value = await work;
+  console.error(`${what}: ${((performance.now() - startMs) / 1_000).toFixed(0)} s`);
+  return value;
+}
+
+function render({ machine, requests, converged, load, latency }: RolloutReport): string {
+  const sections: Section[] = [];
+  if (requests) sections.push(requestsSection(requests));
+  if (converged) sections.push(convergedSection(converged));
+  if (load) sections.push(loadSection(load));
+  if (latency) sections.push(latencySection(latency));
+  return `${renderSections(sections)}\n\n${machine}`;
+}

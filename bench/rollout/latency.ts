@@ -1,0 +1,165 @@
+/**
+ * From an apply to the first upgrade: a real etcd and kube-apiserver, `logfleet run` with its lease, and the simulator behind TLS,
+ * each in a process of its own on this machine, whose wall clock they share.
+ *
+ * Each policy has ten collectors and an access id of its own, so that its budget is idle. A new policy meets an operator that
+ * knows nothing of its service, not even a connection stands: the way is watch, Secret, TLS, builds, list, ledger, POST.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { JournalEntry } from '../../src/simulator/journal.ts';
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import { startControlPlane } from '../../test/support/control-plane-process.ts';
+import { ended, mainProgram, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
+import { ApiServer } from './api-server.ts';
+
+export interface LatencyFigures {
+  readonly applies: number;
+  /** Milliseconds, one for each apply, in order of size. */
+  readonly newPolicyToPost: readonly number[];
+  readonly newTargetToPost: readonly number[];
+  /** Until a watch shows a status of the new generation. */
+  readonly newTargetToStatus: readonly number[];
+}
+
+const firstTarget = '19.400-1';
+const secondTarget = '19.500-1';
+const collectorsEach = 10;
+/** Between two applies, so that one does not meet the tail of another. */
+const pauseMs = 100;
+const pollMs = 2;
+const deadlineMs = 60_000;
+/** Before it the operator's code has not been compiled: left out of the figures. */
+const warmUps = 5;
+
+export async function measureLatency(applies: number): Promise<LatencyFigures> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
+  const journal = path.join(directory, 'journal.ndjson');
+  const controlPlane = await startControlPlane();
+  const api = new ApiServer(controlPlane.access);
+  let operator: ChildProcess | undefined;
+  let simulator: SimulatorProcess | undefined;
+  try {
+    const count = applies + warmUps;
+    simulator = await startSimulator(directory, scenarioFor(count), journal);
+    const { adminKubeconfig } = controlPlane.access;
+    const args = [mainProgram, 'run', '--kubeconfig', adminKubeconfig, '--log-level', 'warn'];
+    operator = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+    await makeSecrets(api, simulator, count);
+    const posts = new FirstPosts(journal);
+    const newPolicyToPost = await applyNew(api, posts, count);
+    const { toPost, toStatus } = await retarget(api, posts, count);
+    return {
+      applies,
+      newPolicyToPost: measured(newPolicyToPost),
+      newTargetToPost: measured(toPost),
+      newTargetToStatus: measured(toStatus),
+    };
+  } finally {
+    if (operator) await ended(operator);
+    await simulator?.stop();
+    await api.close();
+    await controlPlane.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function measured(samples: readonly number[]): number[] {
+  return samples.slice(warmUps).sort((left, right) => left - right);
+}
+
+function userNames(kind: 'new' | 'old', count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${kind}-${index}`);
+}
+
+/** A user and a group of collectors for each policy. */
+function scenarioFor(count: number): Scenario {
+  const names = [...userNames('new', count), ...userNames('old', count)];
+  return {
+    builds: ['19.300-1', firstTarget, secondTarget],
+    users: Object.fromEntries(names.map((name) => [name, { keys: { [name]: 'key' }, groups: [name] }])),
+    groups: Object.fromEntries(names.map((name) => [name, { count: collectorsEach, version: firstTarget }])),
+  };
+}
+
+async function makeSecrets(api: ApiServer, { baseURL, caFile }: SimulatorProcess, count: number): Promise<void> {
+  const authority = readFileSync(caFile, 'utf8');
+  for (const name of [...userNames('new', count), ...userNames('old', count)]) {
+    await api.applySecret(name, { baseURL, accessId: name, accessKey: 'key', 'ca.crt': authority });
+  }
+}
+
+async function applyNew(api: ApiServer, posts: FirstPosts, count: number): Promise<number[]> {
+  const samples: number[] = [];
+  for (const name of userNames('new', count)) {
+    const sentMs = wallMs();
+    await api.applyPolicy(name, secondTarget);
+    samples.push((await posts.of(name)) - sentMs);
+    await api.deletePolicy(name);
+    await delay(pauseMs);
+  }
+  return samples;
+}
+
+/** Policies that are ready get another target, one after the other. */
+async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
+  const names = userNames('old', count);
+  const toPost: number[] = [];
+  const toStatus: number[] = [];
+  const watch = await api.watchPolicies(wallMs);
+  for (const name of names) await api.applyPolicy(name, firstTarget);
+  for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
+  // A budget that read the fleet a moment ago is not idle.
+  await delay(2_000);
+  for (const name of names) {
+    const sentMs = wallMs();
+    await api.applyPolicy(name, secondTarget);
+    toPost.push((await posts.of(name)) - sentMs);
+    toStatus.push((await watch.until(name, ({ observedGeneration }) => observedGeneration === 2, deadlineMs)) - sentMs);
+    await api.deletePolicy(name);
+    await delay(pauseMs);
+  }
+  watch.close();
+  return { toPost, toStatus };
+}
+
+/** Arrivals of the first request of a user that creates a task, from the simulator's journal as it grows. */
+class FirstPosts {
+  readonly #file: string;
+  readonly #arrivals = new Map<string, number>();
+  #lines = 0;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Wall time of its arrival, ms, fractional. */
+  async of(user: string): Promise<number> {
+    const endMs = wallMs() + deadlineMs;
+    while (wallMs() < endMs) {
+      this.#read();
+      const atMs = this.#arrivals.get(user);
+      if (atMs !== undefined) return atMs;
+      await delay(pollMs);
+    }
+    throw new Error(`${user} has created no task within ${deadlineMs} ms`);
+  }
+
+  #read(): void {
+    const lines = readFileSync(this.#file, 'utf8').split('\n').slice(0, -1);
+    for (const line of lines.slice(this.#lines)) {
+      const { operation, user, at } = JSON.parse(line) as JournalEntry;
+      if (operation === 'createTask' && user !== null && !this.#arrivals.has(user)) this.#arrivals.set(user, at);
+    }
+    this.#lines = lines.length;
+  }
+}
+
+const originMs = Date.now() - performance.now();
+
+function wallMs(): number {
+  return originMs + performance.now();
+}

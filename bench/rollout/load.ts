@@ -1,0 +1,209 @@
+/**
+ * Memory and processor time of the operator's process, apart from everything else: the service is another process behind TLS, and
+ * the host is a directory. The client keeps to four requests a second whatever the service allows, so a rollout of 100,000 takes
+ * seven hours; `fast-operator.ts` gives it a clock that goes faster.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
+import { simulatorState } from '../control-address.ts';
+import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
+import { ended, mainProgram, type Ready, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
+import { fleetScenario } from './virtual-rollout.ts';
+
+/** A rollout from the first upgrade to the last, on a fast clock. */
+export interface WholeRollout {
+  readonly collectors: number;
+  readonly speed: number;
+  readonly complete: boolean;
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly cpuMsPerCollector: number;
+  readonly requests: number;
+  readonly peakMiB: number;
+}
+
+/** `logfleet run DIR --watch`, in real time. */
+export interface HeldFleet {
+  readonly collectors: number;
+  /** From the start of the process until the whole fleet is in its status. */
+  readonly readSeconds: number;
+  readonly readCpuSeconds: number;
+  readonly readMiB: number;
+  /** Of one more sweep while nothing is to do. */
+  readonly sweepCpuSeconds: number;
+  /** While a rollout has been going for `rollingSeconds`. */
+  readonly rollingSeconds: number;
+  readonly rollingCpuShare: number;
+  readonly accepted: number;
+  readonly peakMiB: number;
+}
+
+const fastOperator = fileURLToPath(new URL('fast-operator.ts', import.meta.url));
+const target = '19.500-1';
+const pollMs = 250;
+const longestSeconds = 1_800;
+const unlimited = { requestsPerSecond: 0, concurrentRequests: 0 };
+const namespace = 'logging';
+const name = 'fleet';
+
+interface Wish {
+  readonly version: string;
+  readonly mode?: 'Enforce' | 'Observe';
+  readonly requestedAt?: string;
+}
+
+/** Everything that a measurement leaves behind, in one folder that goes with it. */
+class Workplace {
+  readonly directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
+  readonly manifests = path.join(this.directory, 'manifests');
+  readonly #processes: ChildProcess[] = [];
+
+  constructor() {
+    mkdirSync(this.manifests);
+  }
+
+  async simulator(collectors: number, timeScale: number): Promise<SimulatorProcess> {
+    const fleet = fleetScenario({ collectors, pageRows: 1_000, oldVersions: 5, spareBuild: true });
+    const simulator = await startSimulator(this.directory, { ...fleet, timeScale, limits: unlimited });
+    this.#processes.push(simulator.child);
+    return simulator;
+  }
+
+  /** Starts the operator on the manifests. */
+  operator(program: string, args: readonly string[]): number {
+    const child = spawn(process.execPath, [...imageFlags(), program, ...args], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    this.#processes.push(child);
+    return child.pid as number;
+  }
+
+  writeManifests({ baseURL, accessId, accessKey, caFile }: Ready, wish: Wish): void {
+    const { version, mode = 'Enforce', requestedAt = 'never' } = wish;
+    const metadata = { name, namespace, annotations: { 'logfleet.dev/requestedAt': requestedAt } };
+    const documents = [
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'log-service', namespace },
+        stringData: { baseURL, accessId, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') },
+      },
+      {
+        apiVersion: 'logfleet.dev/v1alpha1',
+        kind: 'CollectorVersionPolicy',
+        metadata,
+        spec: {
+          credentialsSecretRef: { name: 'log-service' },
+          target: { version },
+          mode,
+          selector: {},
+          strategy: { maxInProgress: 1_000 },
+        },
+      },
+    ];
+    const text = documents.map((document) => JSON.stringify(document)).join('\n---\n');
+    writeFileSync(path.join(this.manifests, 'fleet.yaml'), text);
+  }
+
+  status(): CollectorVersionPolicyStatus | undefined {
+    const file = path.join(this.manifests, '.logfleet/status/CollectorVersionPolicy', namespace, `${name}.json`);
+    if (!existsSync(file)) return undefined;
+    const { resource } = JSON.parse(readFileSync(file, 'utf8')) as {
+      readonly resource: { readonly status?: CollectorVersionPolicyStatus };
+    };
+    return resource.status;
+  }
+
+  async until(done: (status: CollectorVersionPolicyStatus) => boolean): Promise<boolean> {
+    const endMs = performance.now() + longestSeconds * 1_000;
+    while (performance.now() < endMs) {
+      const status = this.status();
+      if (status && done(status)) return true;
+      const dead = this.#processes.find(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null);
+      if (dead) throw new Error(`${dead.spawnargs.join(' ')} has ended`);
+      await delay(pollMs);
+    }
+    return false;
+  }
+
+  async close(): Promise<void> {
+    for (const child of this.#processes.reverse()) await ended(child);
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** Flags of Node that the image starts the operator with. */
+function imageFlags(): string[] {
+  const dockerfile = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8');
+  const entryPoint = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
+  return entryPoint.filter((argument) => argument.startsWith('--'));
+}
+
+function isReady({ conditions }: CollectorVersionPolicyStatus): boolean {
+  return conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+}
+
+export async function rollOutFast(collectors: number, speed: number): Promise<WholeRollout> {
+  const workplace = new Workplace();
+  try {
+    const simulator = await workplace.simulator(collectors, speed);
+    workplace.writeManifests(simulator, { version: target });
+    const startMs = performance.now();
+    const pid = workplace.operator(fastOperator, [workplace.manifests, String(speed)]);
+    const complete = await workplace.until(isReady);
+    const cpuSeconds = processorSeconds(pid);
+    return {
+      collectors,
+      speed,
+      complete,
+      seconds: (performance.now() - startMs) / 1_000,
+      cpuSeconds,
+      cpuMsPerCollector: (cpuSeconds / collectors) * 1_000,
+      requests: (await simulatorState(simulator)).counters.requests,
+      peakMiB: peakResidentMiB(pid),
+    };
+  } finally {
+    await workplace.close();
+  }
+}
+
+/** Reads the fleet while all of it is at the target, sweeps it again, and then rolls it elsewhere for a while. */
+export async function holdFleet(collectors: number, rollingSeconds: number): Promise<HeldFleet> {
+  const workplace = new Workplace();
+  try {
+    const simulator = await workplace.simulator(collectors, 1);
+    // Nobody runs this one: the policy observes first.
+    workplace.writeManifests(simulator, { version: target, mode: 'Observe' });
+    const startMs = performance.now();
+    const pid = workplace.operator(mainProgram, ['run', workplace.manifests, '--watch', '--log-level', 'warn']);
+    await workplace.until(({ collectors: counts }) => (counts?.matched ?? 0) >= collectors);
+    const readSeconds = (performance.now() - startMs) / 1_000;
+    const readCpuSeconds = processorSeconds(pid);
+    const readMiB = residentMiB(pid);
+    workplace.writeManifests(simulator, { version: target, mode: 'Observe', requestedAt: 'again' });
+    await workplace.until(({ lastHandledReconcileAt }) => lastHandledReconcileAt === 'again');
+    await delay(readSeconds * 1_000);
+    const sweepCpuSeconds = processorSeconds(pid) - readCpuSeconds;
+    workplace.writeManifests(simulator, { version: target, mode: 'Enforce' });
+    const rollingFrom = processorSeconds(pid);
+    await delay(rollingSeconds * 1_000);
+    return {
+      collectors,
+      readSeconds,
+      readCpuSeconds,
+      readMiB,
+      sweepCpuSeconds,
+      rollingSeconds,
+      rollingCpuShare: (processorSeconds(pid) - rollingFrom) / rollingSeconds,
+      accepted: (await simulatorState(simulator)).counters.tasksAccepted,
+      peakMiB: peakResidentMiB(pid),
+    };
+  } finally {
+    await workplace.close();
+  }
+}

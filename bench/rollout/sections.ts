@@ -1,0 +1,170 @@
+/** The figures in words, each beside what was promised. */
+import type { RolloutReport } from '../rollout.ts';
+import type { ConvergedFigures } from './converged.ts';
+import { type Line, percentile, type Section } from './figures.ts';
+import type { LatencyFigures } from './latency.ts';
+import type { RolloutFigures } from './virtual-rollout.ts';
+
+const count = new Intl.NumberFormat('en-US');
+const residentLimitMiB = 300;
+const latencyLimitMs = 100;
+/** Processor time per collector of the largest fleet may be so many times that of the smallest. */
+const linearTolerance = 1.25;
+
+export function requestsSection(figures: readonly RolloutFigures[]): Section {
+  const [first] = figures;
+  return {
+    title: `Rolling ${count.format(first?.collectors ?? 0)} collectors, virtual time, upgrades of 3 minutes, maxInProgress 1,000`,
+    lines: figures.flatMap(requestLines),
+    notes: [
+      'Requests: all to the service, from the apply to Ready, per upgraded collector. Last one: the end of the last upgrade,',
+      'against 1.05 x the larger of requests / 4 s and what maxInProgress allows, plus one upgrade. A spare build is one',
+      'that nobody runs and nobody targets: a list towards it shows everybody, and its pages stay put.',
+    ],
+  };
+}
+
+function requestLines(rollout: RolloutFigures): Line[] {
+  const { oldVersions, pageRows, spareBuild, requestsPerCollector, lastUpgradedSeconds, allowedSeconds } = rollout;
+  const name = `pages of ${count.format(pageRows)}, ${oldVersions} old version${oldVersions === 1 ? '' : 's'}${spareBuild ? '' : ', no spare build'}`;
+  const limit = requestLimit(rollout);
+  const { mostPerSecond, mostAtOnce, refused429, acceptedTasks, collectors, complete } = rollout;
+  return [
+    {
+      what: `${name}: requests`,
+      measured: requestsPerCollector.toFixed(3),
+      ...(limit === undefined
+        ? {}
+        : { target: `<= ${limit.toFixed(2)}`, met: complete && requestsPerCollector <= limit }),
+    },
+    {
+      what: `${name}: last one`,
+      measured: `${count.format(Math.ceil(lastUpgradedSeconds))} s`,
+      target: `<= ${count.format(Math.floor(allowedSeconds))} s`,
+      met: complete && lastUpgradedSeconds <= allowedSeconds,
+    },
+    {
+      what: `${name}: limits, tasks`,
+      measured: `${mostPerSecond}/s, ${mostAtOnce} at once, ${refused429} x 429, ${count.format(acceptedTasks)} tasks`,
+      target: `4, 10, 0, ${count.format(collectors)}`,
+      met: mostPerSecond <= 4 && mostAtOnce <= 10 && refused429 === 0 && acceptedTasks === collectors && complete,
+    },
+  ];
+}
+
+/** Watches, the lease and the relist; and the Secret, which is read again before it is used. */
+const expectedOfApi =
+  /^(?:WATCH collectorversionpolicies|GET collectorversionpolicies|(?:GET|PUT) leases|GET secrets)$/;
+
+/** Promised for fleets of 10,000 with a spare build; otherwise the figure is stated. */
+function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
+  if (!spareBuild || collectors < 10_000) return undefined;
+  if (pageRows >= 1_000) return 1.05;
+  return oldVersions === 1 ? 1.1 : undefined;
+}
+
+export function convergedSection({ collectors, minutes, api, service, pages, resyncs }: ConvergedFigures): Section {
+  const { listBuilds = 0, listCollectors = 0, ...others } = service;
+  // A page that is full does not show that it is the last.
+  const sweeps = resyncs * (pages + 1);
+  return {
+    title: `Converged: ${count.format(collectors)} collectors for ${minutes} minutes of virtual time, resyncInterval 5m`,
+    lines: [
+      {
+        what: 'to the service: targets',
+        measured: String(listBuilds),
+        target: String(resyncs),
+        met: listBuilds <= resyncs,
+      },
+      {
+        what: `to the service: sweeps of ${pages} pages`,
+        measured: `${listCollectors} requests`,
+        target: `${sweeps}`,
+        met: listCollectors <= sweeps && Object.keys(others).length === 0,
+      },
+      ...Object.entries(api).map(([name, times]) => ({
+        what: `to the API server: ${name}`,
+        measured: `${times} requests`,
+        ...(expectedOfApi.test(name) ? {} : { target: 'none', met: false }),
+      })),
+    ],
+    notes: [
+      'PUT leases: the leader, every 2 s. WATCH: renewed every 20 s. GET collectorversionpolicies: the relist, every ten minutes.',
+      'GET secrets: the credentials, read again before each resync.',
+    ],
+  };
+}
+
+export function loadSection({ growth, held, whole }: NonNullable<RolloutReport['load']>): Section {
+  const perCollectorMs = growth.map(({ operatorCpuSeconds, collectors }) => (operatorCpuSeconds / collectors) * 1_000);
+  const [least = 0, most = 0] = [perCollectorMs[0], perCollectorMs.at(-1)];
+  const limit =
+    held.collectors >= 100_000 ? { target: `<= ${residentLimitMiB} MiB`, met: held.peakMiB <= residentLimitMiB } : {};
+  const fleet = `${count.format(held.collectors)} collectors`;
+  return {
+    title: 'Memory and processor time of the operator',
+    lines: [
+      { what: `${fleet}: resident at most`, measured: `${held.peakMiB.toFixed(0)} MiB`, ...limit },
+      { what: `${fleet}: resident once read`, measured: `${held.readMiB.toFixed(0)} MiB` },
+      {
+        what: `${fleet}: read`,
+        measured: `${held.readSeconds.toFixed(0)} s, of which ${held.readCpuSeconds.toFixed(1)} s processor`,
+      },
+      { what: `${fleet}: another sweep`, measured: `${held.sweepCpuSeconds.toFixed(1)} s processor` },
+      {
+        what: `${fleet}: rolling (${held.accepted} tasks in ${held.rollingSeconds} s)`,
+        measured: `${(100 * held.rollingCpuShare).toFixed(1)} % of a processor`,
+      },
+      ...growth.map(({ collectors, operatorCpuSeconds }, index) => ({
+        what: `whole rollout of ${count.format(collectors)}`,
+        measured: `${operatorCpuSeconds.toFixed(1)} s processor, ${perCollectorMs[index]?.toFixed(2)} ms a collector`,
+        ...(index === growth.length - 1 ? { target: 'linear', met: most <= linearTolerance * least } : {}),
+      })),
+      ...(whole
+        ? [
+            {
+              what: `whole rollout of ${count.format(whole.collectors)}, at ${whole.speed} x speed`,
+              measured: `${whole.peakMiB.toFixed(0)} MiB at most, ${whole.cpuMsPerCollector.toFixed(2)} ms processor a collector`,
+              target: `<= ${residentLimitMiB} MiB`,
+              met: whole.complete && whole.peakMiB <= residentLimitMiB,
+            },
+          ]
+        : []),
+    ],
+    notes: [
+      `${fleet}: logfleet run DIR --watch in real time, over TLS, with the flags of Node that the image has; it reads the`,
+      'fleet, sweeps it again, and begins a rollout. Whole rollouts: in virtual time, in one process with service and API server; a',
+      'sampling profiler tells which part of the processor time was the operator. Linear: the largest fleet costs at most',
+      `${linearTolerance} times as much a collector as the smallest.`,
+    ],
+  };
+}
+
+export function latencySection({
+  applies,
+  newPolicyToPost,
+  newTargetToPost,
+  newTargetToStatus,
+}: LatencyFigures): Section {
+  return {
+    title: `Latency: ${applies} applies, 10 collectors each, real kube-apiserver, operator and service in processes of their own`,
+    lines: [
+      { ...latencyLine('new policy to first POST', newPolicyToPost), ...latencyVerdict(newPolicyToPost) },
+      { ...latencyLine('new target to first POST', newTargetToPost), ...latencyVerdict(newTargetToPost) },
+      latencyLine('new target to written status', newTargetToStatus),
+    ],
+    notes: [
+      'From just before the apply is sent to the arrival in the journal of the service, or to the status in a watch. A new policy',
+      'has credentials that the operator has never seen: watch, Secret, TLS, builds, list, ledger, POST.',
+    ],
+  };
+}
+
+function latencyLine(what: string, sorted: readonly number[]): Line {
+  const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)];
+  return { what, measured: `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms` };
+}
+
+function latencyVerdict(sorted: readonly number[]): Pick<Line, 'target' | 'met'> {
+  return { target: `p99 <= ${latencyLimitMs} ms`, met: percentile(sorted, 0.99) <= latencyLimitMs };
+}
