@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { renderSvg } from '../../../demo/screen-svg.ts';
+import { TerminalScreen, textOf } from '../../../demo/terminal-screen.ts';
+import { Screen } from '../../../src/cli/render/screen.ts';
+import { recordingOutput } from '../cli/recording-context.ts';
+
+function shown(text: string): readonly string[] {
+  const screen = new TerminalScreen();
+  screen.write(text);
+  return screen.rows().map(textOf);
+}
+
+describe('TerminalScreen', () => {
+  it('shows what a terminal shows of a block that is drawn again, lower and shorter than before', () => {
+    const output = recordingOutput({ columns: 40, rows: 20 });
+    const block = new Screen(output);
+    output.write('before\n');
+    block.draw(['one', 'a long line', 'three']);
+    block.print('a line above');
+    block.draw(['ONE', 'short']);
+    block.draw(['only one']);
+    block.end();
+    output.write('after\n');
+    expect(shown(output.text)).toEqual(['before', 'a line above', 'only one', 'after']);
+  });
+
+  it('keeps colours as runs, each at its column', () => {
+    const screen = new TerminalScreen();
+    screen.write('a \u001b[32mok\u001b[0m  \u001b[1mb\u001b[0m\n');
+    expect(screen.rows()[0]).toEqual([
+      { text: 'a ', style: '', column: 0 },
+      { text: 'ok', style: '32', column: 2 },
+      { text: 'b', style: '1', column: 6 },
+    ]);
+  });
+});
+
+describe('renderSvg', () => {
+  it('writes each run as text in its place and colour, and escapes what XML would take for its own', () => {
+    const rows = [[{ text: 'a <b> & c', style: '31', column: 2 }], [], [{ text: 'x', style: '', column: 0 }]] as const;
+    const svg = renderSvg(rows, 20, 'a < b');
+    expect(svg).toContain('<title>a &lt; b</title>');
+    expect(svg).toMatch(/<text x="32.8" y="30" textLength="75.6" [^>]*fill="#[0-9a-f]{6}">a &lt;b&gt; &amp; c<\/text>/);
+    expect(svg).toMatch(/<text x="16" y="66" textLength="8.4" lengthAdjust="spacingAndGlyphs">x<\/text>/);
+    expect(svg.match(/<text /g)).toHaveLength(2);
+  });
+});
