@@ -1,0 +1,335 @@
+/** The index over members: it says what looking at everybody anew would say, whatever has changed and in whichever order. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { EntryChange } from '../../../src/policy/ledger.ts';
+import { type Roster, sameSelection } from '../../../src/policy/roster.ts';
+import type { Standing } from '../../../src/policy/standing.ts';
+import {
+  claimant,
+  collector,
+  counts,
+  endedEntry,
+  entry,
+  newerVersion,
+  oldVersion,
+  openEntry,
+  settings,
+  spec,
+  target,
+} from './builders.ts';
+import { fleetOf, PolicyBench, policyUid } from './policy-bench.ts';
+
+const { graceMs } = settings;
+
+function apply(bench: PolicyBench, ...changes: readonly EntryChange[]): void {
+  bench.ledger.apply(changes);
+  for (const { collectorId } of changes) bench.roster.place(collectorId);
+}
+
+const standings = (roster: Roster) => new Map([...roster.ids()].map((id) => [id, roster.standingNow(id)]));
+
+describe('members', () => {
+  test('are those that the selector matches, and nobody excludes', () => {
+    const bench = new PolicyBench({
+      spec: { selector: { matchNames: ['web-*'] }, exclude: [{ matchNames: ['web-2'] }] },
+      collectors: [collector('1'), collector('2'), collector('3', { name: 'db-3' })],
+    });
+    expect([...bench.roster.ids()]).toEqual(['1']);
+    expect(bench.roster.matched).toBe(1);
+    expect(bench.ownership.owner('1')?.uid).toBe(policyUid);
+    expect(bench.ownership.owner('2')).toBeUndefined();
+  });
+
+  test('come and go with their fields', () => {
+    const bench = new PolicyBench({ spec: { selector: { matchFields: { osName: 'Linux' } } }, collectors: fleetOf(1) });
+    expect(bench.roster.matched).toBe(0);
+    bench.listing.show(
+      10,
+      fleetOf(1, () => ({ osName: 'Linux' })),
+    );
+    bench.roster.sync();
+    expect(bench.roster.counts).toEqual(counts({ pending: 1 }));
+    bench.listing.show(
+      20,
+      fleetOf(1, () => ({ osName: 'Windows' })),
+    );
+    bench.roster.sync();
+    expect(bench.roster.counts).toEqual(counts());
+    expect(bench.ownership.owner('1')).toBeUndefined();
+  });
+
+  test('U12: who has an attempt of this rollout stays one, whatever its fields become', () => {
+    const selector = { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [target] }] } as const;
+    const bench = new PolicyBench({ spec: { selector }, collectors: fleetOf(2) });
+    apply(bench, { collectorId: '1', entry: openEntry() });
+    bench.listing.show(
+      graceMs,
+      fleetOf(2, () => ({ collectorVersion: target })),
+    );
+    bench.roster.sync();
+    expect(standings(bench.roster)).toEqual(new Map([['1', 'inProgress']]));
+    apply(bench, { collectorId: '1', entry: endedEntry('updated') });
+    expect(bench.roster.counts).toEqual(counts({ updated: 1 }));
+  });
+
+  test('U7: without a row they stay while an attempt is open, or while listings cannot show who is at the target', () => {
+    const bench = new PolicyBench({ entries: [openEntry()] });
+    expect(standings(bench.roster)).toEqual(new Map([['1', 'inProgress']]));
+    bench.listing.isObservable = false;
+    apply(bench, { collectorId: '1', entry: endedEntry('updated') });
+    expect(standings(bench.roster)).toEqual(new Map([['1', 'updated']]));
+    bench.listing.isObservable = true;
+    bench.roster.place('1');
+    expect(bench.roster.matched).toBe(0);
+  });
+
+  test('go with their row, after two sweeps without it', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(2) });
+    bench.listing.rows.endSweep(new Set(['1']));
+    bench.roster.sync();
+    expect(bench.roster.matched).toBe(2);
+    bench.listing.rows.endSweep(new Set(['1']));
+    bench.roster.sync();
+    expect(bench.roster.matched).toBe(1);
+  });
+});
+
+describe('standings follow what is seen later of the same row', () => {
+  test('U11: a newer sign of life is the end of being offline', () => {
+    const refused = endedEntry('offline', { lastSeenAliveMs: 100 }, { used: 0 });
+    const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ lastSeenAliveMs: 100 })), entries: [refused] });
+    expect(bench.roster.counts).toEqual(counts({ offline: 1 }));
+    bench.listing.show(
+      10,
+      fleetOf(1, () => ({ lastSeenAliveMs: 101 })),
+    );
+    bench.roster.sync();
+    expect(bench.roster.counts).toEqual(counts({ pending: 1 }));
+  });
+
+  test('U6: a row that was at the target already when the attempt failed', () => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1, () => ({ collectorVersion: target })),
+      entries: [endedEntry('timedOut', { sinceMs: 100 }, { used: 9 })],
+    });
+    expect(bench.roster.counts).toEqual(counts({ failed: 1 }));
+    bench.listing.show(
+      100,
+      fleetOf(1, () => ({ collectorVersion: target })),
+    );
+    bench.roster.sync();
+    expect(bench.roster.counts).toEqual(counts({ updated: 1 }));
+  });
+
+  test('U8: a row that stays at the old version when the attempt went well', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('updated', { sinceMs: 100 })] });
+    expect(bench.roster.counts).toEqual(counts({ updated: 1 }));
+    bench.listing.show(100 + graceMs, fleetOf(1));
+    bench.roster.sync();
+    expect(bench.roster.counts).toEqual(counts({ drifting: 1 }));
+    expect(bench.roster.driftingSinceMs('1')).toBe(100 + graceMs);
+  });
+});
+
+describe('U8: drift', () => {
+  const at = (version: string) => fleetOf(1, () => ({ collectorVersion: version }));
+
+  test('is who was at the target and left it, since the first listing that showed it', () => {
+    const bench = new PolicyBench({ collectors: at(target) });
+    bench.listing.show(100, at(oldVersion));
+    bench.roster.sync();
+    bench.listing.show(200, at('19.150-1'));
+    bench.roster.sync();
+    expect(bench.roster.counts).toEqual(counts({ drifting: 1 }));
+    expect(bench.roster.driftingSinceMs('1')).toBe(100);
+  });
+
+  test('is over when the target is seen again', () => {
+    const bench = new PolicyBench({ collectors: at(target) });
+    for (const [seenAtMs, version] of [
+      [100, oldVersion],
+      [200, target],
+      [300, oldVersion],
+    ] as const) {
+      bench.listing.show(seenAtMs, at(version));
+      bench.roster.sync();
+    }
+    expect(bench.roster.driftingSinceMs('1')).toBe(300);
+  });
+
+  test('is over when an attempt is open', () => {
+    const bench = new PolicyBench({ collectors: at(target) });
+    bench.listing.show(100, at(oldVersion));
+    bench.roster.sync();
+    apply(bench, { collectorId: '1', entry: openEntry() });
+    expect(bench.roster.driftingSinceMs('1')).toBeUndefined();
+  });
+
+  test('who never was at the target does not drift', () => {
+    const bench = new PolicyBench({ collectors: at(oldVersion) });
+    bench.listing.show(100, at('19.150-1'));
+    bench.roster.sync();
+    expect(bench.roster.counts).toEqual(counts({ pending: 1 }));
+  });
+
+  test('U6: who failed, arrived after all and left again drifts, and is not retried at once', () => {
+    const bench = new PolicyBench({ collectors: at(oldVersion), entries: [endedEntry('timedOut')] });
+    bench.listing.show(100, at(target));
+    bench.roster.sync();
+    expect(bench.roster.counts).toEqual(counts({ updated: 1 }));
+    bench.listing.show(200, at(oldVersion));
+    bench.roster.sync();
+    expect(bench.roster.counts).toEqual(counts({ drifting: 1 }));
+  });
+});
+
+describe('the order of who is pending', () => {
+  const versions = ['19.20-1', '19.9-1', '19.20-1', '19.9-1', '19.100-1'];
+  const names = ['e', 'd', 'c', 'b', 'a'];
+  const fleet = fleetOf(5, (index) => ({ collectorVersion: versions[index], name: names[index] as string }));
+
+  test.each([
+    ['OldestVersionFirst', ['2', '4', '1', '3', '5']],
+    ['NewestVersionFirst', ['5', '1', '3', '2', '4']],
+    ['Name', ['5', '4', '3', '2', '1']],
+  ] as const)('U9: %s, and within a version that of the list', (order, ids) => {
+    const bench = new PolicyBench({ spec: { strategy: { maxInProgress: 5, order } }, collectors: fleet });
+    expect([...bench.roster.pending()]).toEqual(ids);
+  });
+
+  test('U9: follows the list when places change', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(3) });
+    expect([...bench.roster.pending()]).toEqual(['1', '2', '3']);
+    bench.listing.show(10, [...fleetOf(3)].reverse());
+    bench.roster.sync();
+    expect([...bench.roster.pending()]).toEqual(['3', '2', '1']);
+  });
+
+  test('who has no place comes last', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(3) });
+    bench.listing.rows.endSweep(new Set(['2', '3']));
+    expect([...bench.freshRoster().pending()]).toEqual(['2', '3', '1']);
+  });
+
+  test('leaves out who began, and brings back who was withdrawn, first', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(4) });
+    expect([...bench.roster.pending()]).toHaveLength(4);
+    apply(
+      bench,
+      { collectorId: '1', entry: openEntry() },
+      { collectorId: '3', entry: { ...openEntry(), collectorId: '3' } },
+    );
+    expect([...bench.roster.pending()]).toEqual(['2', '4']);
+    apply(bench, { collectorId: '3', entry: undefined });
+    expect([...bench.roster.pending()]).toEqual(['3', '2', '4']);
+  });
+});
+
+test.each([
+  ['the selector', { selector: { matchNames: ['a'] } }, false],
+  ['what is excluded', { exclude: [{ matchNames: ['a'] }] }, false],
+  ['allowDowngrade', { allowDowngrade: true }, false],
+  ['the order', { strategy: { maxInProgress: 1000, order: 'Name' } }, false],
+  ['the limit of retries', { retryPolicy: { ...spec().retryPolicy, limit: 0 } }, false],
+  ['maxInProgress', { strategy: { maxInProgress: 3, order: 'OldestVersionFirst' } }, true],
+  ['a pause', { paused: true }, true],
+  ['the target', { target: { version: newerVersion } }, true],
+] as const)('%s asks for another roster: %s', (_, change, same) => {
+  expect(sameSelection(spec(), spec(change))).toBe(same);
+});
+
+describe('after any history', () => {
+  const ids = ['1', '2', '3', '4', '5', '6'];
+  const id = fc.constantFrom(...ids);
+  const version = fc.constantFrom(oldVersion, target, newerVersion, '', 'nightly');
+  const row = fc.record({
+    id,
+    collectorVersion: version,
+    alive: fc.boolean(),
+    name: fc.constantFrom('web-a', 'web-b', 'db'),
+    lastSeenAliveMs: fc.nat(3),
+  });
+  const sinceMs = fc.constantFrom(0, graceMs, 3 * graceMs);
+  const kind = fc.constantFrom('updated', 'failed', 'timedOut', 'refused', 'offline', 'invalid', 'unobservable');
+  const ended = fc
+    .record({ id, kind, sinceMs, used: fc.nat(4), drifts: fc.nat(1), lastSeenAliveMs: fc.nat(3) })
+    .map((of) => {
+      const { kind, sinceMs, lastSeenAliveMs, used, drifts } = of;
+      return { ...endedEntry(kind, { sinceMs, lastSeenAliveMs }, { used, drifts }), collectorId: of.id };
+    });
+  const change = fc.oneof(
+    ended.map((one) => ({ collectorId: one.collectorId, entry: one })),
+    id.map((collectorId) => ({ collectorId, entry: { ...openEntry(), collectorId } })),
+    id.map((collectorId) => ({ collectorId, entry: { ...entry({ used: 0, drifts: 1 }), collectorId } })),
+    id.map((collectorId) => ({ collectorId, entry: undefined })),
+  );
+  const other = fc.record({ what: fc.constantFrom('claim', 'unclaim', 'began', 'ended', 'retire', 'rank'), id });
+  const step = fc.oneof(
+    fc.record({ page: fc.uniqueArray(row, { selector: (one) => one.id }), laterMs: fc.constantFrom(1, graceMs) }),
+    fc.record({ sweep: fc.uniqueArray(id) }),
+    fc.record({ change }),
+    fc.record({ other }),
+  );
+
+  function actAsOther({ ownership }: PolicyBench, { what, id }: { readonly what: string; readonly id: string }): void {
+    const uid = 'policy-b';
+    if (what === 'claim') ownership.claim(uid, id);
+    if (what === 'unclaim') ownership.unclaim(uid, id);
+    // Only an owner begins.
+    if (what === 'began' && ownership.owner(id)?.uid === uid) {
+      ownership.began(id, { policy: uid, toVersion: target, taskId: undefined, sinceMs: 0 });
+    }
+    if (what === 'ended') ownership.ended(id, uid);
+    if (what === 'retire') ownership.retire(uid);
+    if (what === 'rank') ownership.introduce(claimant(uid, { priority: 1 }));
+  }
+
+  test('counts, versions, lists and order are those of everybody looked at anew', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
+        const bench = new PolicyBench({ spec: { selector: { matchNames: ['web-*'] } } });
+        const { roster, listing, ledger } = bench;
+        let nowMs = 0;
+        for (const one of steps) {
+          if ('page' in one) {
+            nowMs += one.laterMs;
+            listing.show(
+              nowMs,
+              one.page.map(({ id, ...more }) => collector(id, more)),
+            );
+          }
+          if ('sweep' in one) listing.rows.endSweep(new Set(one.sweep));
+          if ('change' in one) apply(bench, one.change);
+          if ('other' in one) actAsOther(bench, one.other);
+          roster.sync();
+
+          const found: { [S in Standing]: number } = { ...counts() };
+          const versions = new Map<string, number>();
+          for (const member of roster.ids()) {
+            const standing = roster.standing(member, ledger.entry(member));
+            expect([member, roster.standingNow(member)]).toEqual([member, standing]);
+            found[standing]++;
+            const shown = roster.row(member)?.collector.collectorVersion;
+            if (shown) versions.set(shown, (versions.get(shown) ?? 0) + 1);
+          }
+          expect(roster.counts).toEqual(found);
+          expect(new Map(roster.versions)).toEqual(versions);
+          for (const standing of ['inProgress', 'retrying', 'failed', 'offline', 'skipped', 'foreign'] as const) {
+            expect(roster.members(standing).size).toBe(found[standing]);
+          }
+          const pending = [...roster.ids()].filter((member) => roster.standingNow(member) === 'pending');
+          expect([...roster.pending()].sort()).toEqual(pending.sort());
+
+          // A fresh one knows all but who was at the target before.
+          const fresh = bench.freshRoster();
+          const settled = ([member]: readonly [string, unknown]) => roster.driftingSinceMs(member) === undefined;
+          expect(new Map([...standings(fresh)].filter(settled))).toEqual(
+            new Map([...standings(roster)].filter(settled)),
+          );
+          expect([...fresh.ids()].sort()).toEqual([...roster.ids()].sort());
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
