@@ -1,0 +1,435 @@
+/** Which attempts are written ahead, in which order, and what the others wait for (U1, U2, U3, U6, U8, U13). */
+import { describe, expect, test } from 'vitest';
+import {
+  type Admission,
+  type AdmissionInput,
+  admit,
+  backOffMs,
+  maxInProgressOf,
+} from '../../../src/policy/admission.ts';
+import type { Entry } from '../../../src/policy/ledger.ts';
+import {
+  collector,
+  endedEntry,
+  epochMs,
+  minuteMs,
+  moment,
+  newerVersion,
+  oldVersion,
+  openEntry,
+  settings,
+  spec,
+  target,
+} from './builders.ts';
+import { fleetOf, PolicyBench, policyUid } from './policy-bench.ts';
+
+const { graceMs, driftConfirmMs, maxOpen } = settings;
+const backOff = 5 * minuteMs;
+
+function admitted(bench: PolicyBench, nowMs: number, more: Partial<AdmissionInput> = {}) {
+  const draft = bench.draft();
+  const admission = admit({
+    spec: bench.spec,
+    targetVersion: target,
+    roster: bench.roster,
+    draft,
+    attempts: 0,
+    room: 20,
+    flying: new Set(),
+    now: moment(nowMs),
+    settings,
+    ...more,
+  });
+  return { ...admission, draft };
+}
+
+const ids = ({ post }: Admission) => post.map(({ collectorId }) => collectorId);
+const open = (id: string, more: Parameters<typeof openEntry>[0] = {}) => ({ ...openEntry(more), collectorId: id });
+const ended = (id: string, ...parts: Parameters<typeof endedEntry>) => ({ ...endedEntry(...parts), collectorId: id });
+
+describe('U2: a first attempt', () => {
+  test('is written ahead as intended, numbered, with the version before', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1) });
+    const { post, attempts, draft } = admitted(bench, 500, { attempts: 41 });
+    expect(post).toEqual([
+      {
+        collectorId: '1',
+        before: oldVersion,
+        used: 1,
+        drifts: 0,
+        ending: undefined,
+        open: {
+          number: 42,
+          toVersion: target,
+          state: 'intended',
+          taskId: undefined,
+          ours: true,
+          probe: false,
+          startedAtMs: epochMs + 500,
+          sinceMs: 500,
+          needsGrace: false,
+        },
+      },
+    ]);
+    expect(attempts).toBe(42);
+    expect(draft.entry('1')).toEqual(post[0]);
+  });
+
+  test('U7: of who was seen at the target before needs listings sent G later', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ collectorVersion: target })) });
+    bench.listing.show(10, fleetOf(1));
+    bench.roster = bench.freshRoster();
+    const [entry] = admitted(bench, 500).post;
+    expect(entry?.open?.needsGrace).toBe(true);
+  });
+
+  test('U14: without a version on record has none', () => {
+    const bench = new PolicyBench({
+      spec: { allowDowngrade: true },
+      collectors: fleetOf(1),
+      entries: [{ ...endedEntry('offline', {}, { before: undefined, used: 0 }) }],
+    });
+    bench.listing.show(
+      10,
+      fleetOf(1, () => ({ lastSeenAliveMs: 1 })),
+    );
+    bench.roster.sync();
+    expect(admitted(bench, 500).post[0]?.before).toBeUndefined();
+  });
+
+  test('waits while a POST of its collector has not been answered', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(3) });
+    expect(ids(admitted(bench, 0, { flying: new Set(['1']) }))).toEqual(['2', '3']);
+  });
+});
+
+describe('the order', () => {
+  /** One who waits for a probe, one for a retry, one who drifted, one who is pending; all of them due. */
+  function four(): PolicyBench {
+    const nowMs = 20 * minuteMs;
+    const bench = new PolicyBench({
+      collectors: fleetOf(4, (index) => ({ collectorVersion: index === 2 ? target : oldVersion })),
+      entries: [open('4', { state: 'unknown', sinceMs: 0 }), ended('2', 'failed', { sinceMs: 0 })],
+    });
+    bench.listing.show(nowMs - driftConfirmMs, fleetOf(4));
+    bench.roster.sync();
+    bench.listing.show(nowMs, fleetOf(4));
+    bench.roster.sync();
+    return bench;
+  }
+
+  test('is probes, retries, drift, pending', () => {
+    const admission = admitted(four(), 20 * minuteMs);
+    expect(ids(admission)).toEqual(['4', '2', '3', '1']);
+    expect(admission.post.map(({ used, drifts, open }) => [used, drifts, open?.probe])).toEqual([
+      [1, 0, true],
+      [2, 0, false],
+      [1, 1, false],
+      [1, 0, false],
+    ]);
+  });
+
+  test.each([0, 1, 2, 3])('and with room for %d, that many of them', (room) => {
+    expect(ids(admitted(four(), 20 * minuteMs, { room }))).toEqual(['4', '2', '3', '1'].slice(0, room));
+  });
+});
+
+describe('U3: a probe', () => {
+  const unknown = (sinceMs: number) => ({
+    collectors: fleetOf(1),
+    entries: [open('1', { state: 'unknown', sinceMs, number: 7 })],
+  });
+
+  test('is the same attempt again: no number, no further use, the same age', () => {
+    const bench = new PolicyBench({ ...unknown(100), seenAtMs: 100 + graceMs });
+    const { post, attempts } = admitted(bench, 200 + graceMs, { attempts: 7 });
+    expect(post[0]).toMatchObject({ used: 1, open: { state: 'intended', probe: true, number: 7, sinceMs: 100 } });
+    expect(attempts).toBe(7);
+  });
+
+  test('waits for a listing sent G later', () => {
+    const bench = new PolicyBench({ ...unknown(100), seenAtMs: 99 + graceMs });
+    expect(admitted(bench, 200 + graceMs).post).toEqual([]);
+  });
+
+  test('needs no place: its attempt has one', () => {
+    const bench = new PolicyBench({
+      ...unknown(0),
+      seenAtMs: graceMs,
+      spec: { strategy: { maxInProgress: 1, order: 'Name' } },
+    });
+    expect(ids(admitted(bench, graceMs))).toEqual(['1']);
+  });
+
+  test('is not posted towards a target of before', () => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1),
+      seenAtMs: graceMs,
+      entries: [open('1', { state: 'unknown', toVersion: newerVersion })],
+    });
+    expect(admitted(bench, graceMs).post).toEqual([]);
+  });
+
+  test('is not posted while its POST is on its way', () => {
+    const bench = new PolicyBench({ ...unknown(0), seenAtMs: graceMs });
+    expect(admitted(bench, graceMs, { flying: new Set(['1']) }).post).toEqual([]);
+  });
+});
+
+describe('U6: a retry', () => {
+  const failed = (more: Partial<Entry> = {}) =>
+    new PolicyBench({ collectors: fleetOf(1), entries: [ended('1', 'timedOut', { sinceMs: 1_000 }, more)] });
+
+  test('waits for its back-off, and says until when', () => {
+    const bench = failed();
+    bench.listing.show(1_000 + graceMs, fleetOf(1));
+    const admission = admitted(bench, 1_000 + backOff - 1);
+    expect(admission.post).toEqual([]);
+    expect(admission.nextMs).toBe(1_000 + backOff);
+    expect(ids(admitted(bench, 1_000 + backOff))).toEqual(['1']);
+  });
+
+  test('waits for a listing sent G after the end, and asks for one', () => {
+    const bench = failed();
+    bench.listing.show(1_000 + graceMs - 1, fleetOf(1));
+    const admission = admitted(bench, 1_000 + backOff);
+    expect(admission.post).toEqual([]);
+    expect([...admission.look]).toEqual([['1', 1_000 + graceMs]]);
+  });
+
+  test('with a back-off shorter than G, waits for G', () => {
+    const backoff = { duration: '1s', factor: 1, cap: '1s' };
+    const bench = new PolicyBench({
+      spec: { retryPolicy: { limit: 2, backoff } },
+      collectors: fleetOf(1),
+      seenAtMs: 1_500,
+      entries: [ended('1', 'failed', { sinceMs: 1_000 })],
+    });
+    const admission = admitted(bench, 2_000);
+    expect(admission).toMatchObject({ post: [], nextMs: 1_000 + graceMs });
+    expect(admission.look.size).toBe(0);
+  });
+
+  test('does not come when the listing shows the target', () => {
+    const bench = failed();
+    bench.listing.show(
+      1_000 + graceMs,
+      fleetOf(1, () => ({ collectorVersion: target })),
+    );
+    bench.roster.sync();
+    expect(admitted(bench, 1_000 + backOff)).toMatchObject({ post: [], nextMs: Infinity });
+  });
+
+  test('counts as another attempt, and keeps the version before', () => {
+    const bench = failed({ before: '18.1-1' });
+    bench.listing.show(1_000 + graceMs, fleetOf(1));
+    const [entry] = admitted(bench, 1_000 + backOff, { attempts: 3 }).post;
+    expect(entry).toMatchObject({ used: 2, before: '18.1-1', open: { number: 4, probe: false } });
+  });
+
+  test('does not come once the attempts are used up', () => {
+    const bench = failed({ used: 3 });
+    bench.listing.show(1_000 + graceMs, fleetOf(1));
+    expect(admitted(bench, 24 * 60 * minuteMs).post).toEqual([]);
+  });
+});
+
+describe('U8: a drift', () => {
+  function drifted(firstMs: number, thenMs: number): PolicyBench {
+    const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ collectorVersion: target })) });
+    for (const seenAtMs of [firstMs, thenMs]) {
+      bench.listing.show(seenAtMs, fleetOf(1));
+      bench.roster.sync();
+    }
+    return bench;
+  }
+
+  test('is acted on after two listings ten minutes apart', () => {
+    const [entry] = admitted(drifted(100, 100 + driftConfirmMs), 101 + driftConfirmMs).post;
+    expect(entry).toMatchObject({ used: 1, drifts: 1, open: { state: 'intended', needsGrace: true } });
+  });
+
+  test('waits for the second one until then', () => {
+    const admission = admitted(drifted(100, 99 + driftConfirmMs), 99 + driftConfirmMs);
+    expect(admission).toMatchObject({ post: [], nextMs: 100 + driftConfirmMs });
+    expect(admission.look.size).toBe(0);
+  });
+
+  test('asks for the second one then', () => {
+    const admission = admitted(drifted(100, 200), 100 + driftConfirmMs);
+    expect(admission.post).toEqual([]);
+    expect([...admission.look]).toEqual([['1', 100 + driftConfirmMs]]);
+  });
+
+  test('of who had been upgraded begins to count its attempts anew', () => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1),
+      entries: [ended('1', 'updated', { sinceMs: 0 }, { used: 3 })],
+    });
+    for (const seenAtMs of [graceMs, graceMs + driftConfirmMs]) {
+      bench.listing.show(seenAtMs, fleetOf(1));
+      bench.roster.sync();
+    }
+    expect(admitted(bench, graceMs + driftConfirmMs).post[0]).toMatchObject({ used: 1, drifts: 1, before: oldVersion });
+  });
+
+  test('a second one is left alone', () => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1),
+      entries: [ended('1', 'updated', { sinceMs: 0 }, { drifts: 1 })],
+    });
+    for (const seenAtMs of [graceMs, graceMs + driftConfirmMs]) {
+      bench.listing.show(seenAtMs, fleetOf(1));
+      bench.roster.sync();
+    }
+    expect(admitted(bench, graceMs + driftConfirmMs).post).toEqual([]);
+  });
+});
+
+describe('how many at once', () => {
+  test.each([
+    [7, 10, 7],
+    ['5%', 200, 10],
+    ['5%', 201, 11],
+    ['5%', 1, 1],
+    ['1%', 0, 1],
+    ['100%', 33, 33],
+  ])('maxInProgress %s of %d is %d', (maxInProgress, matched, most) => {
+    expect(maxInProgressOf(spec({ strategy: { maxInProgress, order: 'Name' } }), matched)).toBe(most);
+  });
+
+  test.each([
+    [3, 0, 3],
+    [3, 2, 1],
+    [3, 3, 0],
+    [3, 5, 0],
+    ['50%', 2, 3],
+  ])('with maxInProgress %s and %d in flight, %d more begin', (maxInProgress, inFlight, more) => {
+    const entries = Array.from({ length: inFlight }, (_, index) => open(String(index + 1)));
+    const bench = new PolicyBench({
+      spec: { strategy: { maxInProgress, order: 'OldestVersionFirst' } },
+      collectors: fleetOf(10),
+      entries,
+    });
+    const admission = admitted(bench, 0);
+    expect(admission.post).toHaveLength(more);
+    expect(admission.pressed).toBe(true);
+  });
+
+  test('U10: what somebody else started counts', () => {
+    const bench = new PolicyBench({
+      spec: { strategy: { maxInProgress: 1, order: 'Name' } },
+      collectors: fleetOf(2),
+      entries: [open('1', { state: 'adopted', ours: false })],
+    });
+    expect(admitted(bench, 0).post).toEqual([]);
+  });
+
+  test('U1: never more than 1,000 in one policy', () => {
+    const entries = Array.from({ length: maxOpen - 3 }, (_, index) => open(String(index + 1)));
+    const bench = new PolicyBench({
+      spec: { strategy: { maxInProgress: '100%', order: 'Name' } },
+      collectors: fleetOf(2_000),
+      entries,
+    });
+    expect(admitted(bench, 0).post).toHaveLength(3);
+  });
+
+  test('U2: no more than the batch has room for', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(100) });
+    const admission = admitted(bench, 0, { room: 20 });
+    expect(admission.post).toHaveLength(20);
+    expect(admission.pressed).toBe(false);
+  });
+
+  test('nobody is pressed while everybody has a place', () => {
+    const bench = new PolicyBench({ spec: { strategy: { maxInProgress: 2, order: 'Name' } }, collectors: fleetOf(2) });
+    expect(admitted(bench, 0)).toMatchObject({ pressed: true });
+    const idle = new PolicyBench({ spec: bench.spec, collectors: [], entries: [] });
+    expect(admitted(idle, 0)).toMatchObject({ pressed: false, post: [], nextMs: Infinity });
+  });
+});
+
+describe('U13: what a policy that is gone left in flight', () => {
+  function orphaned(taskId: string | undefined, toVersion = target): PolicyBench {
+    const bench = new PolicyBench({ collectors: fleetOf(2) });
+    bench.ownership.began('1', { policy: 'gone', toVersion, taskId, sinceMs: 50 });
+    bench.roster = bench.freshRoster();
+    return bench;
+  }
+
+  test('is taken over with its task instead of being posted again', () => {
+    const admission = admitted(orphaned('88'), 500, { attempts: 10 });
+    expect(ids(admission)).toEqual(['2']);
+    expect(admission.attempts).toBe(12);
+    expect(admission.draft.entry('1')).toEqual({
+      collectorId: '1',
+      before: oldVersion,
+      used: 1,
+      drifts: 0,
+      ending: undefined,
+      open: {
+        number: 11,
+        toVersion: target,
+        state: 'accepted',
+        taskId: '88',
+        ours: true,
+        probe: false,
+        startedAtMs: epochMs + 500,
+        sinceMs: 50,
+        needsGrace: true,
+      },
+    });
+  });
+
+  test('without a task id has an unknown outcome: it may be probed, from G on', () => {
+    const bench = orphaned(undefined);
+    expect(admitted(bench, 500).draft.entry('1')?.open).toMatchObject({ state: 'unknown', sinceMs: 50 });
+    bench.listing.show(50 + graceMs, fleetOf(2));
+    const later = admitted(bench, 50 + graceMs);
+    expect(later.post[0]).toMatchObject({ collectorId: '1', used: 1, open: { probe: true } });
+  });
+
+  test('towards another version is waited for', () => {
+    const admission = admitted(orphaned('88', newerVersion), 500);
+    expect(ids(admission)).toEqual(['2']);
+    expect(admission.draft.entry('1')?.open).toMatchObject({ toVersion: newerVersion, taskId: '88' });
+  });
+
+  test('takes up places', () => {
+    const bench = orphaned('88');
+    expect(admitted(bench, 500, { spec: spec({ strategy: { maxInProgress: 1, order: 'Name' } }) }).post).toEqual([]);
+  });
+
+  test('of a policy that is there is its own', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [open('1')] });
+    expect(bench.ownership.flight('1')?.policy).toBe(policyUid);
+    const { draft } = admitted(bench, 500);
+    expect(draft.changes()).toEqual([]);
+  });
+});
+
+test.each([
+  [0, 5],
+  [1, 5],
+  [2, 10],
+  [3, 20],
+  [4, 40],
+  [5, 60],
+  [11, 60],
+])('the back-off after %d attempts is %d minutes', (used, minutes) => {
+  expect(backOffMs(spec(), used)).toBe(minutes * minuteMs);
+});
+
+test('foreign, newer, offline and skipped ones are left alone', () => {
+  const bench = new PolicyBench({
+    collectors: [
+      collector('1', { collectorVersion: newerVersion }),
+      collector('2', { alive: false }),
+      collector('3', { collectorType: 'Hosted' }),
+      collector('4', { collectorVersion: 'nightly' }),
+      collector('5', { collectorVersion: target }),
+    ],
+  });
+  expect(admitted(bench, 0)).toMatchObject({ post: [], nextMs: Infinity, pressed: false });
+});
