@@ -48,6 +48,8 @@ export interface WatchPlan {
 
 /** While nothing is known of how long upgrades take, this many are watched closely. */
 const samples = 3;
+/** So often is a sample read before another one has its turn. */
+const readsPerTurn = 20;
 /** Fewer attempts than this on a page are cheaper to read one by one. */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
@@ -179,10 +181,14 @@ class PlanBuilder {
     }
   }
 
-  /** Before anything is known, a few of the oldest are read closely; the rest waits for what they teach. */
+  /**
+   * Before anything is known, a few of the oldest are read closely; the rest waits for what they teach. Those that have taught
+   * nothing for long, as upgrades that hang, give way to the next.
+   */
   #sample(): void {
     const { reads, settings } = this.#input;
-    this.#unsampled.sort((left, right) => left.sinceMs - right.sinceMs);
+    const turn = (id: string) => Math.floor((reads.get(id)?.count ?? 0) / readsPerTurn);
+    this.#unsampled.sort((left, right) => turn(left.id) - turn(right.id) || left.sinceMs - right.sinceMs);
     for (const { id, sinceMs } of this.#unsampled.slice(0, samples)) {
       this.#readTaskAt(id, (reads.get(id)?.lastMs ?? sinceMs) + settings.firstReadMs);
     }
