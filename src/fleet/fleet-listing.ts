@@ -302,15 +302,14 @@ export class FleetListing {
   }
 
   /**
-   * Makes sure that the swept view left nobody out, where its build may be run by someone: in the first sweep, or when rows have
-   * gone missing. One request tells, where there is another build that nobody runs: its list has no row beyond ours. If
-   * it has one, the sweep starts again towards that build; where every build is run by someone, it goes on
-   * with the list of a second one. Undefined: not finished.
+   * Makes sure that the swept view left nobody out, since whoever is installed anew may run its build. One request tells, where there
+   * is another build that nobody runs: its list has no row beyond ours. If it has one, the sweep starts again towards that build.
+   * Where every build is run by someone, the sweep goes on with the list of a second one, if it is the first or rows have gone
+   * missing. Undefined: not finished.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
     if (view.builds.length > 1 || sweep.proven) return view;
-    if (this.#completeSinceMs !== undefined && !this.rows.missesAny(seen)) return view;
     const counts = this.rows.countVersions();
     const other = view.alternative(counts);
     if (other) {
@@ -320,6 +319,7 @@ export class FleetListing {
       this.#sweep = { view: other, startedAtMs, seen: new Set(), lists: [[], []], offset: 0, build: 0, proven: true };
       return undefined;
     }
+    if (this.#completeSinceMs !== undefined && !this.rows.missesAny(seen)) return view;
     const wider = view.widened(counts);
     if (!wider) return view;
     this.#sweep = { view: wider, startedAtMs, seen, lists, offset: 0, build: 1, proven: false };

@@ -32,10 +32,10 @@ export class PolicyReconciler implements Reconciler {
   readonly #fleets: Fleets;
   readonly #runtimes = new Map<string, PolicyRuntime>();
   /**
-   * How far each policy (by uid) has come with claiming its collectors: the service where it still does, or that it is as far
-   * as it can be. Nobody of a service starts anything before all of it are (U13).
+   * How far each policy (by uid) has come with claiming its collectors: the service where it still does, that it is done, or for as
+   * long as what it cannot. Nobody of a service starts anything before all of it have claimed what they can (U13).
    */
-  readonly #claims = new Map<string, { readonly claimingAt: string } | 'claimed'>();
+  readonly #claims = new Map<string, { readonly claimingAt: string } | { readonly excusedWhile: () => boolean } | 'claimed'>();
   /** Spares looking at every policy once all have claimed. */
   #allClaimed = false;
   /** Policies that wait for others to claim. */
@@ -132,6 +132,7 @@ export class PolicyReconciler implements Reconciler {
         if (!this.#claims.has(uid)) this.#claims.set(uid, { claimingAt: serviceId });
       },
       onClaimed: () => this.#claim(uid),
+      onExcused: (excusedWhile) => this.#excuse(uid, excusedWhile),
     });
     this.#runtimes.set(name, runtime);
     if (!this.#claims.has(uid)) this.#allClaimed = false;
@@ -157,6 +158,12 @@ export class PolicyReconciler implements Reconciler {
     this.#releaseHeld();
   }
 
+  #excuse(uid: string, excusedWhile: () => boolean): void {
+    if (this.#claims.get(uid) === 'claimed') return;
+    this.#claims.set(uid, { excusedWhile });
+    this.#releaseHeld();
+  }
+
   #heldBy(key: ResourceKey, serviceId: string): string | undefined {
     if (this.#draining) return 'the next start: logfleet is shutting down';
     if (this.#allClaimed) return undefined;
@@ -165,7 +172,7 @@ export class PolicyReconciler implements Reconciler {
       const claim = this.#claims.get(metadata.uid);
       if (claim === 'claimed') continue;
       all = false;
-      if (claim && claim.claimingAt !== serviceId) continue;
+      if (claim && ('claimingAt' in claim ? claim.claimingAt !== serviceId : claim.excusedWhile())) continue;
       this.#held.set(nameOf(key), key);
       return `policy ${metadata.namespace}/${metadata.name} to claim its collectors first`;
     }

@@ -46,8 +46,10 @@ export interface PolicyRuntimeOptions {
   readonly heldBy: (serviceId: string) => string | undefined;
   /** The policy is about to claim collectors of this service. */
   readonly onClaiming: (serviceId: string) => void;
-  /** The policy's claims are as complete as they can be. */
+  /** The policy has claimed all that it selects. */
   readonly onClaimed: () => void;
+  /** The policy cannot claim anything, and nobody is to wait for it, for as long as this holds. */
+  readonly onExcused: (excusedWhile: () => boolean) => void;
 }
 
 /** Outcomes are written down together, unless something waits for them. */
@@ -123,7 +125,8 @@ export class PolicyRuntime {
     const target = verdict?.kind === 'offered' ? verdict.version : this.#ledger?.header.target;
     const notOffered = verdict?.kind === 'notOffered' ? verdict.message : undefined;
     if (bound.listing.completeSinceMs() === undefined || target === undefined) {
-      if (problem || notOffered !== undefined) this.#options.onClaimed();
+      if (notOffered !== undefined) this.#options.onExcused(() => true);
+      else if (problem) this.#options.onExcused(() => bound.listing.problem() !== undefined);
       return this.#report(policy, { problem, notOffered, targetVersion: policy.spec.target.version });
     }
     const began = this.#beginRollout(policy, bound, target);
@@ -354,7 +357,7 @@ export class PolicyRuntime {
 
   /** Nobody waits for the claims of a policy that cannot make any. */
   #reportUnusable(policy: CollectorVersionPolicy, problem: LogfleetError): Promise<Result> {
-    this.#options.onClaimed();
+    this.#options.onExcused(() => true);
     return this.#report(policy, { problem, notOffered: undefined, targetVersion: policy.spec.target.version });
   }
 
