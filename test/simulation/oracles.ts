@@ -1,1 +1,54 @@
-export function violationsOf(record: { missing: readonly string[] }): string[] { return [...record.missing]; }
+/**
+ * What may never happen in a history, judged by what the service, the API server and the wire saw, and by nothing that the operator
+ * thinks. Each violation begins with the rule that it breaks.
+ */
+import { maxShardBytes } from '../../src/host/host.ts';
+import { budgetViolations } from './budget-oracle.ts';
+import { addsUp } from './convergence.ts';
+import { evidenceViolations } from './evidence-oracle.ts';
+import { postViolations } from './post-oracle.ts';
+import type { HistoryRecord } from './record.ts';
+import { restViolations } from './rest-oracle.ts';
+import { statusViolations } from './status-oracle.ts';
+import { taskViolations } from './task-oracle.ts';
+
+type Oracle = (record: HistoryRecord) => string[];
+
+const oracles: readonly Oracle[] = [
+  taskViolations,
+  budgetViolations,
+  postViolations,
+  evidenceViolations,
+  statusViolations,
+  restViolations,
+  boundViolations,
+  convergenceViolations,
+];
+
+export function violationsOf(record: HistoryRecord): string[] {
+  return oracles.flatMap((oracle) => oracle(record));
+}
+
+/** After everything has become calm, all is as it should be, and stays so. */
+function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): string[] {
+  const when = convergedAtMs === undefined ? 'never came to rest' : 'did not stay at rest';
+  return missing.map((what) => `convergence: ${when}: ${what}`);
+}
+
+const maxStatusBytes = 100 * 1024;
+
+/** Ledgers and status are bounded, and counts add up in every status that was ever written. */
+function boundViolations({ statuses, largestShardBytes }: HistoryRecord): string[] {
+  const found: string[] = [];
+  if (largestShardBytes > maxShardBytes) found.push(`U1: a ledger's shard has ${largestShardBytes} bytes`);
+  for (const { atMs, policy, status } of statuses) {
+    if (status.collectors && !addsUp(status.collectors)) {
+      found.push(`status: at ${atMs} the counts of ${policy} do not add up: ${JSON.stringify(status.collectors)}`);
+    }
+    const tasks = status.tasks?.length ?? 0;
+    if (tasks > 100) found.push(`status: at ${atMs} ${policy} shows ${tasks} tasks`);
+  }
+  const last = statuses.at(-1);
+  if (last && JSON.stringify(last.status).length > maxStatusBytes) found.push(`status: ${last.policy} is too large`);
+  return found;
+}

@@ -18,6 +18,8 @@ export interface PostRecord {
   readonly leaseHolder: string | undefined;
   /** The version that ran then, and since when. */
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
+  /** Whether this collector had been asked to go to the same version before. */
+  readonly repeats: boolean;
   /** What the process heard; undefined where it heard nothing. */
   answer: { readonly status: number; readonly atMs: number } | undefined;
 }

@@ -335,6 +335,7 @@ export class SimulationWorld {
       known: [...process.host.resources('CollectorVersionPolicy').list()],
       leaseHolder: this.#leaseHolder(),
       truth: this.#versions.get(collectorId)?.at(-1),
+      repeats: this.#posts.some((other) => other.collectorId === collectorId && other.toVersion === toVersion),
       answer: undefined,
     };
     this.#posts.push(post);

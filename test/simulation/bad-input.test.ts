@@ -1,0 +1,190 @@
+/**
+ * Bad input in virtual time: each mistake has a reason of its own and a message that says what to do, costs the service next to
+ * nothing in an hour, and heals by itself, in the same process, once it is mended.
+ */
+import { describe, expect, test } from 'vitest';
+import type { FaultScenario, Scenario } from '../../src/simulator/scenario.ts';
+import { busiest, policiesPath, secretsPath, serviceOrigin, World } from '../support/world.ts';
+
+const hourMs = 3_600_000;
+const minuteMs = 60_000;
+
+const scenario: Scenario = {
+  builds: ['19.361-20', '19.400-1', '19.500-1'],
+  groups: { web: { count: 3, version: '19.400-1' } },
+};
+
+interface Mistake {
+  readonly name: string;
+  readonly reason: string;
+  /** What the message of Ready says: what is wrong, and what to do. */
+  readonly says: RegExp;
+  readonly stalls: boolean;
+  /** Members of the Secret that are wrong; without `secret` it is not there at all. */
+  readonly secret?: Readonly<Record<string, string>> | 'missing';
+  readonly spec?: object;
+  readonly fault?: FaultScenario;
+  /** Requests to the service in an hour at most. */
+  readonly requestsPerHour: number;
+}
+
+/** A stalled policy looks every 30 s, with a call or two. */
+const everyHalfMinute = 2 * 120 + 10;
+/** A minute between the tries at the end, and two more of each read that lost its connection. */
+const everyMinute = 3 * 60 + 30;
+/** What a converged policy costs: a call of builds and a sweep each five minutes, and what the first look takes. */
+const everyResync = 2 * 12 + 10;
+
+const mistakes: readonly Mistake[] = [
+  {
+    name: 'a Secret that is not there',
+    secret: 'missing',
+    reason: 'SecretNotFound',
+    says: /Secret logging\/log-service does not exist: create it with baseURL, accessId and accessKey/,
+    stalls: true,
+    requestsPerHour: 0,
+  },
+  {
+    name: 'a half-filled Secret',
+    secret: { accessId: '', accessKey: ' ' },
+    reason: 'SecretIncomplete',
+    says: /lacks accessId and accessKey: add what is missing/,
+    stalls: true,
+    requestsPerHour: 0,
+  },
+  {
+    name: 'an address that is not https',
+    secret: { baseURL: 'http://logs.example.com/api' },
+    reason: 'AddressInvalid',
+    says: /has a baseURL that .*https:\/\//,
+    stalls: true,
+    requestsPerHour: 0,
+  },
+  {
+    name: 'an authority that is no certificate',
+    secret: { 'ca.crt': 'my-ca' },
+    reason: 'SecretInvalid',
+    says: /ca\.crt that is no certificate: write PEM/,
+    stalls: true,
+    requestsPerHour: 0,
+  },
+  {
+    name: 'a wrong key',
+    secret: { accessKey: 'wrong' },
+    reason: 'Unauthorized',
+    says: /401.*check.* accessId and accessKey/,
+    stalls: true,
+    requestsPerHour: everyHalfMinute,
+  },
+  {
+    name: 'an address without the path of the service',
+    secret: { baseURL: `${serviceOrigin}/somewhere` },
+    reason: 'AddressInvalid',
+    says: /404.*check that baseURL in the Secret/,
+    stalls: true,
+    requestsPerHour: everyHalfMinute,
+  },
+  {
+    name: 'a host that nobody knows',
+    secret: { baseURL: 'https://elsewhere.example.com/api' },
+    reason: 'ServiceUnreachable',
+    says: /elsewhere\.example\.com.*check baseURL in the Secret/,
+    stalls: false,
+    requestsPerHour: 0,
+  },
+  {
+    name: 'a host that does not answer',
+    fault: { kind: 'stall' },
+    reason: 'ServiceUnreachable',
+    says: /was not answered in time/,
+    stalls: false,
+    requestsPerHour: everyMinute,
+  },
+  {
+    name: 'a service that resets every connection',
+    fault: { kind: 'reset' },
+    reason: 'ServiceUnreachable',
+    says: /connection broke/,
+    stalls: false,
+    requestsPerHour: everyMinute,
+  },
+  {
+    name: 'a service that moved to a host that the Secret does not allow',
+    fault: { kind: 'redirect', to: 'https://moved.example.com/api' },
+    reason: 'RedirectNotAllowed',
+    says: /moved\.example\.com.*write it into baseURL of the Secret, or its host into allowedHosts/,
+    stalls: true,
+    requestsPerHour: everyHalfMinute,
+  },
+  {
+    name: 'an account that may not do it',
+    fault: { kind: 'status', status: 403 },
+    reason: 'Forbidden',
+    says: /403.*grant that, or use another access id/,
+    stalls: true,
+    requestsPerHour: everyHalfMinute,
+  },
+  {
+    name: 'a version that the service does not offer',
+    spec: { target: { version: '19.999-9' } },
+    reason: 'VersionNotOffered',
+    says: /does not offer build 19\.999-9\. It offers 19\.361-20, 19\.400-1, 19\.500-1 \(latest\)\. Set spec\.target\.version/,
+    stalls: true,
+    requestsPerHour: everyHalfMinute,
+  },
+  {
+    name: 'a selector that matches nothing',
+    spec: { selector: { matchNames: ['wbe-*'] } },
+    reason: 'NoCollectorsMatched',
+    says: /matches no collector of the service\. Change spec\.selector/,
+    stalls: true,
+    requestsPerHour: everyResync,
+  },
+];
+
+const policyPath = `${policiesPath}/production`;
+const right = { target: { version: '19.500-1' }, selector: {} };
+
+function begin({ secret, spec, fault }: Mistake): World {
+  const world = new World({ scenario: { ...scenario, ...(fault && { faults: { trouble: fault } }) } });
+  if (secret !== 'missing') world.addSecret('log-service', secret);
+  world.addPolicy('production', { ...right, ...spec });
+  world.start();
+  return world;
+}
+
+function mend(world: World, { secret, spec, fault }: Mistake): void {
+  if (secret !== undefined) {
+    if (secret !== 'missing') world.api.remove(`${secretsPath}/log-service`);
+    world.addSecret();
+  }
+  if (spec) world.api.patch(policyPath, { spec: right });
+  if (fault) world.model.patch({ faults: { trouble: null } }, world.clock.now());
+}
+
+function condition(world: World, name: string) {
+  return world.policy('production')?.status?.conditions?.find(({ type }) => type === name);
+}
+
+describe.each(mistakes)('$name', (mistake) => {
+  test('is told with what to do, is not hammered, and heals by itself', async () => {
+    const world = begin(mistake);
+    expect(await world.until(() => world.ready('production')?.reason === mistake.reason, 5 * minuteMs)).toBe(true);
+    expect(world.ready('production')?.message).toMatch(mistake.says);
+    expect(condition(world, mistake.stalls ? 'Stalled' : 'Reconciling')?.status).toBe('True');
+    expect(condition(world, mistake.stalls ? 'Reconciling' : 'Stalled')).toBe(undefined);
+
+    const before = world.journal.length;
+    await world.until(() => false, hourMs);
+    expect(world.journal.length - before).toBeLessThanOrEqual(mistake.requestsPerHour);
+    expect(world.ready('production')?.reason).toBe(mistake.reason);
+    expect(world.journal.filter(({ method }) => method === 'POST')).toEqual([]);
+
+    mend(world, mistake);
+    expect(await world.until(() => world.ready('production')?.reason === 'RollingOut', 3 * minuteMs)).toBe(true);
+    expect(await world.until(() => world.ready('production')?.reason === 'AllUpdated', 20 * minuteMs)).toBe(true);
+    expect(condition(world, 'Stalled')).toBe(undefined);
+    expect(busiest(world.journal).perSecond).toBeLessThanOrEqual(4);
+    for (const replica of [...world.replicas]) await replica.stop();
+  });
+});

@@ -1,0 +1,61 @@
+/** U3, U6, U8: whether a collector that was posted before was looked at as long as it takes before it was posted again. */
+import { policySettings } from '../../src/policy/settings.ts';
+import type { TaskState } from '../../src/simulator/snapshot.ts';
+import { pace } from './plan.ts';
+import type { HistoryRecord, PostRecord, Sighting } from './record.ts';
+import { isUnknown } from './task-oracle.ts';
+
+/** Lists and requests are dated by when they were sent, tasks by when the service ended them. */
+const slackMs = 1_000;
+
+export function evidenceViolations(record: HistoryRecord): string[] {
+  const byCollector = Map.groupBy(record.posts, ({ collectorId }) => collectorId);
+  return [...byCollector.values()].flatMap((posts) =>
+    posts.flatMap((post, index) => {
+      const before = posts[index - 1];
+      const what = before && before.toVersion === post.toVersion ? unfounded(record, before, post) : undefined;
+      return what === undefined ? [] : [`${what}: ${post.process} posted ${post.collectorId} again at ${post.atMs}, after ${before?.atMs}`];
+    }),
+  );
+}
+
+function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
+  const { policyChanges, sightings, plan } = record;
+  // A policy that changed in between may begin anew.
+  if (policyChanges.some(({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length)) {
+    return undefined;
+  }
+  const graceMs = plan.settings.graceMs ?? policySettings.graceMs;
+  const seen = (sightings.get(post.collectorId) ?? []).filter(({ sentAtMs }) => sentAtMs <= post.atMs);
+  const away = seen.filter(({ version }) => version !== post.toVersion);
+  if (before.answer && Math.floor(before.answer.status / 100) === 4) return undefined;
+  if (isUnknown(record, before)) {
+    return seenSince(away, before.atMs + graceMs) ? undefined : 'U3: a probe without a listing sent G later';
+  }
+  const task = taskOf(record, before);
+  if (!task || task.endTime === null) return undefined;
+  const endedMs = task.endTime - record.startMs;
+  if (endedMs > post.atMs) return undefined;
+  if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
+  const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;
+  return timedOut && !seenSince(away, endedMs + graceMs - slackMs) ? 'U6: a retry without a listing sent G after the time-out' : undefined;
+}
+
+/** Two listings ten minutes apart that show it off the target, of which the first was sent G after the upgrade. */
+function driftUnconfirmed({ plan }: HistoryRecord, away: readonly Sighting[], endedMs: number, graceMs: number): string | undefined {
+  const confirmMs = (plan.settings.driftConfirmMs ?? policySettings.driftConfirmMs) - slackMs;
+  const first = away.find(({ sentAtMs }) => sentAtMs >= endedMs + graceMs - slackMs);
+  const confirmed = first !== undefined && seenSince(away, first.sentAtMs + confirmMs);
+  return confirmed ? undefined : 'U8: finished, and posted again without two listings ten minutes apart';
+}
+
+function seenSince(sightings: readonly Sighting[], sinceMs: number): boolean {
+  return sightings.some(({ sentAtMs }) => sentAtMs >= sinceMs);
+}
+
+/** The task that an accepted request made. */
+function taskOf({ state, startMs }: HistoryRecord, { collectorId, atMs }: PostRecord): TaskState | undefined {
+  return state.tasks.find(
+    (task) => !task.foreign && task.collectorId === collectorId && task.requestTime - startMs >= atMs && task.requestTime - startMs < atMs + 500,
+  );
+}

@@ -1,0 +1,30 @@
+/** U9: what a fleet costs that is as it should be. */
+import { parseDuration } from '../../src/base/duration.ts';
+import type { HistoryRecord } from './record.ts';
+
+/** Of every resync: the builds, the pages of a sweep through two lists and the request that proves it whole. */
+const sweepRequests = 6;
+const spareRequests = 8;
+
+export function restViolations({ plan, journal, startMs, convergedAtMs, endMs, policies }: HistoryRecord): string[] {
+  if (convergedAtMs === undefined) return [];
+  const found: string[] = [];
+  const atRest = journal.filter(({ at }) => at - startMs > convergedAtMs);
+  const posts = atRest.filter(({ operation }) => operation === 'createTask');
+  if (posts.length > 0) found.push(`U9: ${posts.length} requests to create tasks after all was as it should be`);
+  const resyncMs = Math.min(...policies.map(({ spec }) => parseDuration(spec.resyncInterval) ?? 1));
+  const most = spareRequests + sweepRequests * Math.ceil((endMs - convergedAtMs) / resyncMs);
+  if (atRest.length > most) found.push(`U9: ${atRest.length} requests at rest, ${most} are the most`);
+  return [...found, ...sweepViolations(atRest, plan.latencyMs)];
+}
+
+/** A resync never comes more often than ten times the length of a sweep. */
+function sweepViolations(atRest: HistoryRecord['journal'], latencyMs: number): string[] {
+  const lists = atRest.filter(({ operation }) => operation === 'listCollectors');
+  const busyMs = lists.reduce((sum, { at, end }) => sum + (end - at) + 2 * latencyMs, 0);
+  const first = lists[0];
+  const last = lists.at(-1);
+  if (!first || !last || lists.length < 4) return [];
+  const share = busyMs / (last.end - first.at);
+  return share > 0.25 ? [`U9: sweeps take ${Math.round(share * 100)} % of the time at rest`] : [];
+}

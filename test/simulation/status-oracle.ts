@@ -1,0 +1,62 @@
+/** U4, U7, U10: a status never claims what was never so. */
+import type { TaskState } from '../../src/simulator/snapshot.ts';
+import type { HistoryRecord, StatusRecord } from './record.ts';
+
+export function statusViolations(record: HistoryRecord): string[] {
+  const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
+  const found: string[] = [];
+  for (const status of record.statuses) {
+    found.push(...falseSuccesses(record, status, tasks), ...tooManyUpdated(record, status), ...falseFailures(record, status));
+    if (found.length > 0) return found;
+  }
+  return found;
+}
+
+/** Of each task that is shown as succeeded: the service says so of this very task, or the collector was at the target. */
+function falseSuccesses(record: HistoryRecord, { atMs, policy, status }: StatusRecord, tasks: ReadonlyMap<string, TaskState>): string[] {
+  const found: string[] = [];
+  for (const { id, collectorId, to, state } of status.tasks ?? []) {
+    if (state !== 'Succeeded') continue;
+    const task = id === undefined ? undefined : tasks.get(id);
+    const reached = wasAt(record, collectorId, to, atMs);
+    if (!reached && (task?.status !== 2 || task.collectorId !== collectorId)) {
+      found.push(`U4: ${policy} shows at ${atMs} that ${collectorId} was brought to ${to}, where it never was`);
+    }
+  }
+  return found;
+}
+
+function tooManyUpdated(record: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
+  const target = status.targetVersion;
+  if (target === undefined || !status.collectors) return [];
+  let most = 0;
+  for (const id of record.versions.keys()) if (wasAt(record, id, target, atMs)) most++;
+  const { updated } = status.collectors;
+  return updated > most ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${most} ever did`] : [];
+}
+
+/** Who failed had a task of ours that did not succeed, or an outcome that nobody learnt. */
+function falseFailures({ state, posts }: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
+  const failed = status.collectors?.failed ?? 0;
+  if (failed === 0) return [];
+  const failing = new Set(state.tasks.filter((task) => !task.foreign && task.status !== 2).map(({ collectorId }) => collectorId));
+  for (const post of posts) if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);
+  return failed > failing.size ? [`U10: ${policy} shows at ${atMs} that ${failed} failed, ${failing.size} of ours ever did`] : [];
+}
+
+function wasAt({ versions, state, startMs }: HistoryRecord, id: string, version: string, untilMs: number): boolean {
+  if (versions.get(id)?.some((one) => one.version === version && one.sinceMs <= untilMs)) return true;
+  return state.tasks.some(
+    (task) => task.collectorId === id && task.toVersion === version && (reachedAtMs(task) ?? Number.POSITIVE_INFINITY) - startMs <= untilMs,
+  );
+}
+
+/** When the task brought its collector to its version, which may have been after its time-out; undefined where it did not. */
+function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number | undefined {
+  if (collectorEndTime === null || endTime === null) return undefined;
+  const succeeded = status === 2 || status === undocumentedSuccess || collectorEndTime > endTime;
+  return succeeded ? collectorEndTime : undefined;
+}
+
+/** A code that the fleets of histories end successful tasks with. */
+const undocumentedSuccess = 5;

@@ -1,0 +1,72 @@
+/** U15: what became of the requests to create tasks, by the service's own record of tasks. */
+import type { TaskState } from '../../src/simulator/snapshot.ts';
+import type { HistoryRecord, PostRecord } from './record.ts';
+
+export function taskViolations(record: HistoryRecord): string[] {
+  const own = record.state.tasks.filter(({ foreign }) => !foreign);
+  const byCollector = Map.groupBy(own, ({ collectorId }) => collectorId);
+  return [...byCollector].flatMap(([id, tasks]) => [...overlaps(record, id, tasks), ...tooMany(record, id, tasks)]);
+}
+
+/** Never two upgrades of one collector running that we started. One that hangs runs until its time-out. */
+function overlaps({ startMs }: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
+  const found: string[] = [];
+  for (const [index, task] of tasks.entries()) {
+    const before = tasks[index - 1];
+    if (!before) continue;
+    const endMs = before.collectorEndTime ?? before.endTime ?? Number.POSITIVE_INFINITY;
+    if (task.requestTime < endMs) {
+      found.push(`U15: two upgrades of ${id} run at once: task ${before.id} and, from ${task.requestTime - startMs} on, ${task.id}`);
+    }
+  }
+  return found;
+}
+
+/**
+ * Never more accepted than one and the retries, for each rollout that wanted this version, and one for each outcome that nobody
+ * learnt and each time that somebody else changed the collector. Where upgrades cannot fail there are no retries.
+ */
+function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
+  const found: string[] = [];
+  for (const [toVersion, accepted] of Map.groupBy(tasks, (task) => task.toVersion)) {
+    const { rollouts, limit } = rolloutsTowards(record, toVersion);
+    const retries = record.plan.fleet.cannotFail ? 0 : limit;
+    const posts = record.posts.filter((post) => post.collectorId === id && post.toVersion === toVersion);
+    const unknown = posts.filter((post) => isUnknown(record, post)).length;
+    const most = rollouts * (1 + retries) + unknown + interventions(record, id);
+    if (accepted.length > most) {
+      found.push(`U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, ${most} are the most (${unknown} unknown)`);
+    }
+  }
+  return found;
+}
+
+/** How many rollouts can have wanted a version, and the largest limit of retries among them. */
+function rolloutsTowards({ plan, policyChanges }: HistoryRecord, toVersion: string): { rollouts: number; limit: number } {
+  let rollouts = 0;
+  let limit = 0;
+  const latest = new Map<string, string | undefined>();
+  for (const { policy, deleted } of policyChanges) {
+    const { uid } = policy.metadata;
+    const target = deleted ? undefined : (policy.spec.target.version ?? plan.fleet.builds.at(-1));
+    if (target === toVersion && latest.get(uid) !== target) rollouts++;
+    if (target === toVersion) limit = Math.max(limit, policy.spec.retryPolicy.limit);
+    latest.set(uid, target);
+  }
+  return { rollouts, limit };
+}
+
+/** How often somebody else may have changed a collector. */
+function interventions({ plan, state }: HistoryRecord, id: string): number {
+  const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
+  return Object.values(plan.fleet.events).filter(({ collectors = [] }) => collectors.includes(name)).length;
+}
+
+/** Around a disturbance of what writes it down, an outcome may be lost. */
+const disturbedMs = { before: 30_000, after: 30_000 } as const;
+
+/** Whether the process that sent it cannot have learnt for sure, or kept, what became of it. */
+export function isUnknown({ disturbances }: HistoryRecord, { atMs, answer }: PostRecord): boolean {
+  if (answer === undefined || (answer.status !== 202 && Math.floor(answer.status / 100) !== 4)) return true;
+  return disturbances.some((one) => one.atMs > atMs - disturbedMs.before && one.atMs < atMs + disturbedMs.after);
+}
