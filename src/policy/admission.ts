@@ -96,7 +96,8 @@ class Batch {
         ours: true,
         probe: false,
         startedAtMs: now.wallMs,
-        sinceMs: orphan.sinceMs,
+        // Its POST may have been on its way until just now.
+        sinceMs: orphan.taskId === undefined ? now.monotonicMs : orphan.sinceMs,
         needsGrace: true,
       };
       const entry = draft.entry(id) ?? this.#newEntry(id);
