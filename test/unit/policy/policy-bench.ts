@@ -2,12 +2,14 @@
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
-import type { ListingFacts } from '../../../src/policy/decide.ts';
+import { type AdmissionInput, admit } from '../../../src/policy/admission.ts';
+import type { PostOutcome, TaskReading } from '../../../src/policy/attempt.ts';
+import { type Decision, decide, type ListingFacts, type Observation } from '../../../src/policy/decide.ts';
 import { Draft } from '../../../src/policy/draft.ts';
 import { type Entry, Ledger, type LedgerHeader } from '../../../src/policy/ledger.ts';
 import { type ListedRows, Roster } from '../../../src/policy/roster.ts';
 import type { Collector } from '../../../src/service/upgrade-service.ts';
-import { claimant, collector, header, settings, spec } from './builders.ts';
+import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec, target } from './builders.ts';
 
 export const policyUid = 'policy-a';
 
@@ -105,4 +107,50 @@ export class PolicyBench {
 /** Collectors 1 to `count`. */
 export function fleetOf(count: number, more: (index: number) => Partial<Collector> = () => ({})): readonly Collector[] {
   return Array.from({ length: count }, (_, index) => collector(String(index + 1), more(index)));
+}
+
+/** What differs from a quiet moment. */
+export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
+
+export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...observation }: Seen = {}): Decision {
+  return decide({
+    policy: policy({ ...parts, spec: { ...bench.spec, ...parts?.spec } }),
+    ledger: bench.ledger,
+    roster: bench.roster,
+    observation: {
+      listing: bench.listing,
+      notOffered: undefined,
+      posted: new Map<string, PostOutcome>(),
+      tasks: new Map<string, TaskReading>(),
+      reads: new Map(),
+      flying: new Set(),
+      room: 20,
+      heldBy: undefined,
+      problem: undefined,
+      ledgerFull: false,
+      typicalMs: undefined,
+      overlap: undefined,
+      ...observation,
+    },
+    now: moment(nowMs),
+    settings,
+  });
+}
+
+/** What admission makes of it, with the draft that it wrote to. */
+export function admitted(bench: PolicyBench, nowMs: number, more: Partial<AdmissionInput> = {}) {
+  const draft = bench.draft();
+  const admission = admit({
+    spec: bench.spec,
+    targetVersion: target,
+    roster: bench.roster,
+    draft,
+    attempts: 0,
+    room: 20,
+    flying: new Set(),
+    now: moment(nowMs),
+    settings,
+    ...more,
+  });
+  return { ...admission, draft };
 }

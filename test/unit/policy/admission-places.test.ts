@@ -1,0 +1,133 @@
+/** How many attempts there may be at once (U1, U2), and what a policy that is gone left in flight (U13). */
+import { describe, expect, test } from 'vitest';
+import { type Admission, maxInProgressOf } from '../../../src/policy/admission.ts';
+import { epochMs, newerVersion, oldVersion, openEntry, settings, spec, target } from './builders.ts';
+import { admitted, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';
+
+const { graceMs, maxOpen } = settings;
+
+const ids = ({ post }: Admission) => post.map(({ collectorId }) => collectorId);
+const open = (id: string, more: Parameters<typeof openEntry>[0] = {}) => ({ ...openEntry(more), collectorId: id });
+
+describe('how many at once', () => {
+  test.each([
+    [7, 10, 7],
+    ['5%', 200, 10],
+    ['5%', 201, 11],
+    ['5%', 1, 1],
+    ['1%', 0, 1],
+    ['100%', 33, 33],
+  ])('maxInProgress %s of %d is %d', (maxInProgress, matched, most) => {
+    expect(maxInProgressOf(spec({ strategy: { maxInProgress, order: 'Name' } }), matched)).toBe(most);
+  });
+
+  test.each([
+    [3, 0, 3],
+    [3, 2, 1],
+    [3, 3, 0],
+    [3, 5, 0],
+    ['50%', 2, 3],
+  ])('with maxInProgress %s and %d in flight, %d more begin', (maxInProgress, inFlight, more) => {
+    const entries = Array.from({ length: inFlight }, (_, index) => open(String(index + 1)));
+    const bench = new PolicyBench({
+      spec: { strategy: { maxInProgress, order: 'OldestVersionFirst' } },
+      collectors: fleetOf(10),
+      entries,
+    });
+    const admission = admitted(bench, 0);
+    expect(admission.post).toHaveLength(more);
+    expect(admission.pressed).toBe(true);
+  });
+
+  test('U10: what somebody else started counts', () => {
+    const bench = new PolicyBench({
+      spec: { strategy: { maxInProgress: 1, order: 'Name' } },
+      collectors: fleetOf(2),
+      entries: [open('1', { state: 'adopted', ours: false })],
+    });
+    expect(admitted(bench, 0).post).toEqual([]);
+  });
+
+  test('U1: never more than 1,000 in one policy', () => {
+    const entries = Array.from({ length: maxOpen - 3 }, (_, index) => open(String(index + 1)));
+    const bench = new PolicyBench({
+      spec: { strategy: { maxInProgress: '100%', order: 'Name' } },
+      collectors: fleetOf(2_000),
+      entries,
+    });
+    expect(admitted(bench, 0).post).toHaveLength(3);
+  });
+
+  test('U2: no more than the batch has room for', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(100) });
+    const admission = admitted(bench, 0, { room: 20 });
+    expect(admission.post).toHaveLength(20);
+    expect(admission.pressed).toBe(false);
+  });
+
+  test('nobody is pressed while everybody has a place', () => {
+    const bench = new PolicyBench({ spec: { strategy: { maxInProgress: 2, order: 'Name' } }, collectors: fleetOf(2) });
+    expect(admitted(bench, 0)).toMatchObject({ pressed: true });
+    const idle = new PolicyBench({ spec: bench.spec, collectors: [], entries: [] });
+    expect(admitted(idle, 0)).toMatchObject({ pressed: false, post: [], nextMs: Infinity });
+  });
+});
+
+describe('U13: what a policy that is gone left in flight', () => {
+  function orphaned(taskId: string | undefined, toVersion = target): PolicyBench {
+    const bench = new PolicyBench({ collectors: fleetOf(2) });
+    bench.ownership.began('1', { policy: 'gone', toVersion, taskId, sinceMs: 50 });
+    bench.roster = bench.freshRoster();
+    return bench;
+  }
+
+  test('is taken over with its task instead of being posted again', () => {
+    const admission = admitted(orphaned('88'), 500, { attempts: 10 });
+    expect(ids(admission)).toEqual(['2']);
+    expect(admission.attempts).toBe(12);
+    expect(admission.draft.entry('1')).toEqual({
+      collectorId: '1',
+      before: oldVersion,
+      used: 1,
+      drifts: 0,
+      ending: undefined,
+      open: {
+        number: 11,
+        toVersion: target,
+        state: 'accepted',
+        taskId: '88',
+        ours: true,
+        probe: false,
+        startedAtMs: epochMs + 500,
+        sinceMs: 50,
+        needsGrace: true,
+      },
+    });
+  });
+
+  test('without a task id has an unknown outcome: it may be probed, from G on', () => {
+    const bench = orphaned(undefined);
+    expect(admitted(bench, 500).draft.entry('1')?.open).toMatchObject({ state: 'unknown', sinceMs: 50 });
+    bench.listing.show(50 + graceMs, fleetOf(2));
+    const later = admitted(bench, 50 + graceMs);
+    expect(later.post[0]).toMatchObject({ collectorId: '1', used: 1, open: { probe: true } });
+  });
+
+  test('towards another version is waited for', () => {
+    const admission = admitted(orphaned('88', newerVersion), 500);
+    expect(ids(admission)).toEqual(['2']);
+    expect(admission.draft.entry('1')?.open).toMatchObject({ toVersion: newerVersion, taskId: '88' });
+  });
+
+  test('takes up places', () => {
+    const bench = orphaned('88');
+    expect(admitted(bench, 500, { spec: spec({ strategy: { maxInProgress: 1, order: 'Name' } }) }).post).toEqual([]);
+  });
+
+  test('of a policy that is there is its own', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [open('1')] });
+    expect(bench.ownership.flight('1')?.policy).toBe(policyUid);
+    const { draft } = admitted(bench, 500);
+    expect(draft.changes()).toEqual([]);
+  });
+});

@@ -1,0 +1,119 @@
+/** What `decide` has read, what it learns from what was read, and when it looks again (U9). */
+import { describe, expect, test } from 'vitest';
+import { endedEntry, minuteMs, openEntry, settings, target, task } from './builders.ts';
+import { decided, fleetOf, PolicyBench } from './policy-bench.ts';
+
+const { graceMs } = settings;
+const ofId = (id: string, entry: ReturnType<typeof openEntry>) => ({ ...entry, collectorId: id });
+const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
+
+describe('U9: when the fleet is swept', () => {
+  const resyncMs = 5 * minuteMs;
+  const idle = () => new PolicyBench({ collectors: updatedFleet(1) });
+
+  test('after the resync interval, and not before', () => {
+    expect(decided(idle(), { nowMs: resyncMs - 1 })).toMatchObject({
+      watch: { sweepAfterMs: undefined },
+      requeueAfterMs: 1,
+    });
+    expect(decided(idle(), { nowMs: resyncMs }).watch.sweepAfterMs).toBe(resyncMs);
+  });
+
+  test('one that is due has been asked for, and tells when it is done', () => {
+    expect(decided(idle(), { nowMs: resyncMs }).requeueAfterMs).toBe(Infinity);
+  });
+
+  test('never more often than ten times what it takes', () => {
+    const bench = idle();
+    bench.listing.sweepMs = minuteMs;
+    expect(decided(bench, { nowMs: 10 * minuteMs - 1 }).watch.sweepAfterMs).toBeUndefined();
+    expect(decided(bench, { nowMs: 10 * minuteMs }).watch.sweepAfterMs).toBe(10 * minuteMs);
+  });
+
+  test('and fifty times while posts want the budget', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(100) });
+    bench.listing.sweepMs = minuteMs;
+    expect(decided(bench, { nowMs: 50 * minuteMs - 1 }).watch.sweepAfterMs).toBeUndefined();
+    expect(decided(bench, { nowMs: 50 * minuteMs }).watch.sweepAfterMs).toBeDefined();
+  });
+
+  test('sooner for whoever has to be seen and has no place', () => {
+    const bench = new PolicyBench({ entries: [openEntry({ state: 'unknown', sinceMs: 0 })] });
+    expect(decided(bench, { nowMs: graceMs }).watch.sweepAfterMs).toBe(graceMs);
+  });
+
+  test('but not before ten times what the last one took: then', () => {
+    const bench = new PolicyBench({ entries: [openEntry({ state: 'unknown', sinceMs: 0 })] });
+    bench.listing.sweepMs = 10_000;
+    const decision = decided(bench, { nowMs: graceMs });
+    expect(decision.watch.sweepAfterMs).toBeUndefined();
+    expect(decision.requeueAfterMs).toBe(100_000 - graceMs);
+    expect(decided(bench, { nowMs: 100_000 }).watch.sweepAfterMs).toBe(graceMs);
+  });
+
+  test('U6: who waits for a listing before a retry is looked for on its page, or else everywhere', () => {
+    const nowMs = 6 * minuteMs;
+    const bench = () => new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed', { sinceMs: 0 })] });
+    const swept = (one: PolicyBench) => {
+      one.listing.sweptMs = nowMs - minuteMs;
+      return one;
+    };
+    const onPage = decided(swept(bench()), { nowMs });
+    expect(onPage.watch).toMatchObject({ pages: new Map([[0, graceMs]]), sweepAfterMs: undefined });
+    const hidden = swept(bench());
+    hidden.listing.pagesReadMs.set(0, graceMs);
+    expect(decided(hidden, { nowMs }).watch).toMatchObject({ pages: new Map(), sweepAfterMs: graceMs });
+  });
+
+  test('one sweep for all who need one: after the last of them', () => {
+    const nowMs = 20 * minuteMs;
+    const bench = new PolicyBench({
+      collectors: fleetOf(2),
+      entries: [
+        openEntry({ state: 'unknown', sinceMs: 15 * minuteMs }),
+        ofId('2', endedEntry('failed', { sinceMs: 0 })),
+      ],
+    });
+    bench.listing.rows.endSweep(new Set());
+    bench.listing.sweptMs = nowMs - minuteMs;
+    expect(decided(bench, { nowMs }).watch.sweepAfterMs).toBe(15 * minuteMs + graceMs);
+  });
+});
+
+describe('what ended teaches how long upgrades take', () => {
+  const succeeded = new Map([['1', { kind: 'task', task: task({ status: 'succeeded' }) } as const]]);
+  const one = (more: Parameters<typeof openEntry>[0] = {}) =>
+    new PolicyBench({ collectors: fleetOf(1), entries: [openEntry({ sinceMs: 1_000, ...more })] });
+  const read = { count: 2, lastMs: 61_000, previousMs: 46_000 };
+
+  test('by its task: ended by this read, and not yet by the one before', () => {
+    const { looks } = decided(one(), { tasks: succeeded, reads: new Map([['1', read]]), nowMs: 62_000 });
+    expect(looks).toEqual([{ endedByMs: 60_000, unendedAtMs: 45_000 }]);
+  });
+
+  test('by a listing: ended by then, and not yet by the last read', () => {
+    const bench = one();
+    bench.listing.show(91_000, updatedFleet(1));
+    bench.roster.sync();
+    const { looks } = decided(bench, { reads: new Map([['1', read]]), nowMs: 92_000 });
+    expect(looks).toEqual([{ endedByMs: 90_000, unendedAtMs: 60_000 }]);
+  });
+
+  test.each<[string, PolicyBench, Partial<Parameters<typeof task>[0]>]>([
+    ['a failure', one(), { status: 'failed' }],
+    ['one that goes on', one(), { status: 'progressing' }],
+    ['one whose beginning was not seen', one({ needsGrace: true }), { status: 'succeeded' }],
+  ])('%s teaches nothing', (_, bench, more) => {
+    const tasks = new Map([['1', { kind: 'task', task: task(more) } as const]]);
+    expect(decided(bench, { tasks, reads: new Map([['1', read]]), nowMs: 62_000 }).looks).toEqual([]);
+  });
+});
+
+test('it looks again when the first of all waits is over', () => {
+  const bench = new PolicyBench({
+    collectors: fleetOf(2),
+    entries: [openEntry({ sinceMs: 0 }), ofId('2', endedEntry('failed', { sinceMs: 0 }))],
+  });
+  expect(decided(bench, { nowMs: 1_000, typicalMs: 2 * minuteMs }).requeueAfterMs).toBe(2 * minuteMs - 1_000);
+  expect(decided(bench, { nowMs: 1_000, typicalMs: 20 * minuteMs }).requeueAfterMs).toBe(5 * minuteMs - 1_000);
+});

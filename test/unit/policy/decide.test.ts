@@ -1,0 +1,306 @@
+/** `decide` as a whole: what happens in each situation, and what does not. */
+import { describe, expect, test } from 'vitest';
+import { LogfleetError } from '../../../src/base/errors.ts';
+import { type Decision, pausedByOf } from '../../../src/policy/decide.ts';
+import {
+  endedEntry,
+  epochMs,
+  minuteMs,
+  newerVersion,
+  oldVersion,
+  openEntry,
+  policy,
+  settings,
+  target,
+  task,
+} from './builders.ts';
+import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
+
+const { graceMs, openLimitMs, driftConfirmMs } = settings;
+
+const problem = (kind: 'stall' | 'backoff') =>
+  new LogfleetError({ code: 'x.y', reason: 'Forbidden', message: 'No.', handling: { kind } });
+const posts = ({ post }: Decision) => post.map(({ collectorId }) => collectorId);
+const ofId = (id: string, entry: ReturnType<typeof openEntry>) => ({ ...entry, collectorId: id });
+const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
+
+test('a rollout begins: attempts are written ahead, then posted', () => {
+  const bench = new PolicyBench({ collectors: fleetOf(3) });
+  const decision = decided(bench);
+  expect(posts(decision)).toEqual(['1', '2', '3']);
+  expect(decision.changes).toEqual(decision.post.map((entry) => ({ collectorId: entry.collectorId, entry })));
+  expect(decision.header).toEqual({ ...bench.ledger.header, attempts: 3 });
+  expect(decision.health.reason).toBe('RollingOut');
+  expect(decision.figures().collectors).toMatchObject({ matched: 3, inProgress: 3, pending: 0 });
+});
+
+test('it changes nothing by itself', () => {
+  const bench = new PolicyBench({ collectors: fleetOf(3) });
+  decided(bench);
+  expect(bench.ledger.size).toBe(0);
+  expect(bench.roster.counts.pending).toBe(3);
+  expect(posts(decided(bench))).toEqual(['1', '2', '3']);
+});
+
+describe('nothing is started, and what runs goes on to its end', () => {
+  const paused = { 'logfleet.dev/paused': 'true' };
+
+  test.each<[string, Seen, string]>([
+    ['paused by the spec', { policy: { spec: { paused: true } } }, 'Paused'],
+    ['paused by the annotation', { policy: { metadata: { annotations: paused } } }, 'Paused'],
+    ['only observing', { policy: { spec: { mode: 'Observe' } } }, 'Observing'],
+    ['a target that is not offered', { notOffered: 'It offers 1.' }, 'VersionNotOffered'],
+    ['U11: a problem that a person has to mend', { problem: problem('stall') }, 'Forbidden'],
+    ['a problem that may pass', { problem: problem('backoff') }, 'Forbidden'],
+    ['U13: held until others have claimed', { heldBy: 'policy a/b to claim its collectors first' }, 'RollingOut'],
+    ['U1: a full ledger', { ledgerFull: true }, 'LedgerFull'],
+    ['deleted', { policy: { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } } }, 'RollingOut'],
+    ['U2: no room in the batch', { room: 0 }, 'RollingOut'],
+  ])('%s', (_, seen, reason) => {
+    const failed = ofId('3', endedEntry('failed'));
+    const bench = new PolicyBench({ collectors: fleetOf(3), entries: [openEntry(), failed], seenAtMs: 90 * minuteMs });
+    const tasks = new Map([['1', { kind: 'task', task: task({ status: 'succeeded' }) } as const]]);
+    const decision = decided(bench, { ...seen, tasks, nowMs: 91 * minuteMs });
+    expect(decision.post).toEqual([]);
+    expect(decision.changes.map(({ collectorId, entry }) => [collectorId, entry?.ending?.kind])).toEqual([
+      ['1', 'updated'],
+    ]);
+    expect(decision.health.reason).toBe(reason);
+  });
+
+  test('nor is a probe posted', () => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1),
+      entries: [openEntry({ state: 'unknown' })],
+      seenAtMs: graceMs,
+    });
+    expect(posts(decided(bench, { nowMs: graceMs }))).toEqual(['1']);
+    expect(decided(bench, { nowMs: graceMs, policy: { spec: { paused: true } } }).post).toEqual([]);
+  });
+
+  test('U5: even then an attempt without an end is judged', () => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1),
+      entries: [openEntry({ sinceMs: 0 })],
+      seenAtMs: openLimitMs,
+    });
+    const [change] = decided(bench, { nowMs: openLimitMs, policy: { spec: { paused: true } } }).changes;
+    expect(change?.entry?.ending?.kind).toBe('timedOut');
+  });
+
+  test.each([
+    [{ paused: 'true' }, undefined],
+    [{ 'logfleet.dev/paused': 'yes' }, undefined],
+    [paused, 'the annotation logfleet.dev/paused'],
+  ])('annotations %j: paused by %s', (annotations, by) => {
+    expect(pausedByOf(policy({ metadata: { annotations: annotations as Record<string, string> } }))).toBe(by);
+  });
+});
+
+describe('a new target in mid-rollout', () => {
+  /** Collector 1 is on its way to the target of before. */
+  const inMidRollout = () =>
+    new PolicyBench({ collectors: fleetOf(2), entries: [openEntry({ toVersion: newerVersion })] });
+
+  test('tasks in flight end first: their collectors wait, the others begin', () => {
+    const decision = decided(inMidRollout());
+    expect(posts(decision)).toEqual(['2']);
+    expect(decision.figures().collectors).toMatchObject({ inProgress: 2 });
+  });
+
+  test.each([
+    ['went well', { status: 'succeeded' } as const],
+    ['failed', { status: 'failed' } as const],
+  ])('what they came to (%s) is nothing to the new rollout: the collector begins as any other', (_, more) => {
+    const bench = inMidRollout();
+    const tasks = new Map([['1', { kind: 'task', task: task({ toVersion: newerVersion, ...more }) } as const]]);
+    const decision = decided(bench, { tasks });
+    expect(decision.changes.find(({ collectorId }) => collectorId === '1')).toEqual({
+      collectorId: '1',
+      entry: undefined,
+    });
+    bench.ledger.apply(decision.changes);
+    for (const { collectorId } of decision.changes) bench.roster.place(collectorId);
+    expect(posts(decided(bench))).toEqual(['1']);
+  });
+
+  test('one that is withdrawn is forgotten, too', () => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1),
+      entries: [openEntry({ toVersion: newerVersion, state: 'intended' })],
+    });
+    const decision = decided(bench, { posted: new Map([['1', { kind: 'notSent' } as const]]), room: 0 });
+    expect(decision.changes).toEqual([{ collectorId: '1', entry: undefined }]);
+  });
+
+  test('U5: one without an end is waited for no longer than 35 minutes', () => {
+    const bench = inMidRollout();
+    bench.listing.show(openLimitMs, fleetOf(2));
+    const decision = decided(bench, { nowMs: openLimitMs });
+    expect(decision.changes).toContainEqual({ collectorId: '1', entry: undefined });
+  });
+});
+
+test('U12: a selector on the version loses nobody at the moment of success', () => {
+  const selector = { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [target] }] } as const;
+  const bench = new PolicyBench({ spec: { selector }, collectors: fleetOf(1), entries: [openEntry()] });
+  bench.listing.show(500, updatedFleet(1));
+  bench.roster.sync();
+  const decision = decided(bench);
+  expect(decision.changes[0]?.entry?.ending?.kind).toBe('updated');
+  bench.ledger.apply(decision.changes);
+  bench.roster.place('1');
+  const later = decided(bench);
+  expect(later.figures()).toMatchObject({ summary: { updated: '1/1' }, collectors: { matched: 1, updated: 1 } });
+  expect(later.health.ready).toBe('True');
+});
+
+describe('the end of a rollout', () => {
+  const done = () => new PolicyBench({ collectors: updatedFleet(2), header: { attempts: 5 } });
+
+  test('is noted once, with what it came to', () => {
+    const bench = done();
+    const { header, essentials } = decided(bench, { nowMs: 4_000 });
+    expect(header.completedAtMs).toBe(epochMs + 4_000);
+    expect(essentials.history).toEqual([
+      {
+        id: `1-${target}`,
+        targetVersion: target,
+        startTime: '2026-11-01T00:00:00Z',
+        completionTime: '2026-11-01T00:00:04Z',
+        outcome: 'Completed',
+        updated: 2,
+        failed: 0,
+      },
+    ]);
+    bench.ledger.setHeader(header);
+    expect(decided(bench, { nowMs: 9_000 }).header).toBe(header);
+  });
+
+  test('shows no rollout under way, and none of its waits', () => {
+    expect(decided(done()).essentials).not.toHaveProperty('rollout');
+  });
+
+  test('has not come while some are failed, offline ones aside', () => {
+    const failed = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed', {}, { used: 9 })] });
+    expect(decided(failed).header.completedAtMs).toBeUndefined();
+    expect(decided(failed).essentials.rollout?.id).toBe(`1-${target}`);
+    const offline = new PolicyBench({ collectors: fleetOf(1, () => ({ alive: false })) });
+    expect(decided(offline).header.completedAtMs).toBeDefined();
+  });
+
+  test('does not come with a pause', () => {
+    expect(decided(done(), { policy: { spec: { paused: true } } }).header.completedAtMs).toBeUndefined();
+  });
+
+  test('a collector that comes later is upgraded, and the rollout shows again', () => {
+    const bench = done();
+    bench.ledger.setHeader(decided(bench).header);
+    bench.listing.show(2_000, [...updatedFleet(2), ...fleetOf(3).slice(2)]);
+    bench.roster.sync();
+    const decision = decided(bench, { nowMs: 2_000 });
+    expect(posts(decision)).toEqual(['3']);
+    expect(decision.essentials.rollout?.id).toBe(`1-${target}`);
+    expect(decision.header.history).toHaveLength(1);
+  });
+});
+
+describe('settled: whether a run on a directory may end', () => {
+  const pending = () => new PolicyBench({ collectors: fleetOf(1) });
+  const flying = () => new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
+
+  test.each<[string, PolicyBench, Seen, boolean]>([
+    ['all updated', new PolicyBench({ collectors: updatedFleet(1) }), {}, true],
+    ['rolling', pending(), {}, false],
+    ['in flight', flying(), {}, false],
+    ['paused with nothing in flight', pending(), { policy: { spec: { paused: true } } }, true],
+    ['paused with one in flight', flying(), { policy: { spec: { paused: true } } }, false],
+    ['observing', pending(), { policy: { spec: { mode: 'Observe' } } }, true],
+    ['not offered', pending(), { notOffered: 'x' }, true],
+    ['not offered, with one in flight', flying(), { notOffered: 'x' }, false],
+    ['a problem for a person, whatever is in flight', flying(), { problem: problem('stall') }, true],
+    ['a problem that may pass', pending(), { problem: problem('backoff') }, false],
+    [
+      'failed for good',
+      new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed', {}, { used: 9 })] }),
+      {},
+      true,
+    ],
+    ['in its back-off', new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] }), {}, false],
+    ['nobody matched', new PolicyBench(), {}, true],
+  ])('%s: %s', (_, bench, seen, settled) => {
+    expect(decided(bench, { room: 0, ...seen }).settled).toBe(settled);
+  });
+});
+
+describe('what it waits for, in words', () => {
+  const waiting = (bench: PolicyBench, seen: Seen = {}) => decided(bench, seen).essentials.rollout?.waitingFor;
+
+  test('a place', () => {
+    const strategy = { maxInProgress: 1, order: 'Name' } as const;
+    const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2), entries: [openEntry()] });
+    expect(waiting(bench)).toBe('a place: strategy.maxInProgress allows no more than 1 at once');
+  });
+
+  test('a back-off, until when', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] });
+    expect(waiting(bench)).toBe('the back-off of 1 failed ones until 2026-11-01T00:05:00Z');
+  });
+
+  test('a second look at a drift, until when', () => {
+    const bench = new PolicyBench({ collectors: updatedFleet(1) });
+    bench.listing.show(500, fleetOf(1));
+    bench.roster.sync();
+    expect(waiting(bench)).toBe('a second look at 1 that left the target until 2026-11-01T00:10:00Z');
+  });
+
+  test('others', () => {
+    expect(waiting(new PolicyBench({ collectors: fleetOf(1) }), { heldBy: 'policy a/b' })).toBe('policy a/b');
+  });
+
+  test('nothing, while it moves', () => {
+    expect(waiting(new PolicyBench({ collectors: fleetOf(1) }))).toBeUndefined();
+  });
+});
+
+describe('what the status says besides', () => {
+  const of = (seen: Seen) => decided(new PolicyBench({ collectors: fleetOf(1) }), seen).essentials;
+
+  test('the generation and the target', () => {
+    expect(of({ policy: { metadata: { generation: 9 } } })).toMatchObject({
+      observedGeneration: 9,
+      targetVersion: target,
+    });
+  });
+
+  test('the last request to reconcile, its first 256 characters', () => {
+    const at = (value: string) => of({ policy: { metadata: { annotations: { 'logfleet.dev/requestedAt': value } } } });
+    expect(at('now').lastHandledReconcileAt).toBe('now');
+    expect(at('x'.repeat(300)).lastHandledReconcileAt).toBe('x'.repeat(256));
+    expect(of({})).not.toHaveProperty('lastHandledReconcileAt');
+  });
+
+  test('an overlap', () => {
+    const { conditions } = of({ overlap: { winner: 'a/b', collectors: 2 } });
+    expect(conditions?.map(({ type }) => type)).toEqual(['Ready', 'Reconciling', 'Overlapping']);
+  });
+
+  test('the time of a transition stays until the next one', () => {
+    const first = of({ nowMs: 0 });
+    const status = first.conditions === undefined ? {} : { conditions: first.conditions };
+    const later = of({ nowMs: 50_000, policy: { status } });
+    expect(later.conditions?.[0]?.lastTransitionTime).toBe('2026-11-01T00:00:00Z');
+  });
+});
+
+test('U8: a drift is corrected, once', () => {
+  const bench = new PolicyBench({ collectors: updatedFleet(1) });
+  for (const seenAtMs of [100, 100 + driftConfirmMs]) {
+    bench.listing.show(
+      seenAtMs,
+      fleetOf(1, () => ({ collectorVersion: oldVersion })),
+    );
+    bench.roster.sync();
+  }
+  expect(posts(decided(bench, { nowMs: 200 + driftConfirmMs }))).toEqual(['1']);
+});
