@@ -105,12 +105,17 @@ describe('U13: what a policy that is gone left in flight', () => {
     });
   });
 
-  test('without a task id has an unknown outcome: it may be probed, from G on', () => {
+  test('U3: without a task id has an unknown outcome from the takeover on: it may be probed G later', () => {
     const bench = orphaned(undefined);
-    expect(admitted(bench, 500).draft.entry('1')?.open).toMatchObject({ state: 'unknown', sinceMs: 50 });
     bench.listing.show(50 + graceMs, fleetOf(2));
-    const later = admitted(bench, 50 + graceMs);
-    expect(later.post[0]).toMatchObject({ collectorId: '1', used: 1, open: { probe: true } });
+    const takeover = admitted(bench, 51 + graceMs);
+    expect(ids(takeover)).toEqual(['2']);
+    expect(takeover.draft.entry('1')?.open).toMatchObject({ state: 'unknown', sinceMs: 51 + graceMs });
+    bench.ledger.apply(takeover.draft.changes());
+    bench.roster.place('1');
+    bench.listing.show(51 + 2 * graceMs, fleetOf(2));
+    const [probe] = admitted(bench, 51 + 2 * graceMs).post;
+    expect(probe).toMatchObject({ collectorId: '1', used: 1, open: { probe: true } });
   });
 
   test('towards another version is waited for', () => {

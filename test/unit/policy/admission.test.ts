@@ -1,12 +1,6 @@
 /** Which attempts are written ahead, in which order, and what the others wait for (U2, U3, U6, U8). */
 import { describe, expect, test } from 'vitest';
-import {
-  type Admission,
-  type AdmissionInput,
-  admit,
-  backOffMs,
-  maxInProgressOf,
-} from '../../../src/policy/admission.ts';
+import { type Admission, backOffMs } from '../../../src/policy/admission.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';
 import {
   collector,
