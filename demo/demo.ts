@@ -24,7 +24,7 @@ const policyName = 'production';
  */
 const grace = '2s';
 /** On a machine so slow that the fleet is not there by now, the demo tells how far it came. */
-const longestRunMs = 83_000;
+const longestRunMs = 84_000;
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 
