@@ -172,7 +172,7 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
 
 /** Why a collector that is ours does not run the target, or undefined. */
 function excuseFor(
-  { plan, state, posts }: Truth,
+  { plan, state }: Truth,
   policy: CollectorVersionPolicy,
   { id, name, version, alive, running }: CollectorState,
   target: string,
@@ -184,7 +184,6 @@ function excuseFor(
   if (plan.fleet.touched.has(name)) return 'others upgrade it, too';
   const tasks = state.tasks.filter(({ collectorId, foreign }) => collectorId === id && !foreign);
   if (tasks.some((task) => task.toVersion === target && task.status !== 2)) return 'its upgrade failed';
-  if (posts.some((post) => post.collectorId === id && post.toVersion === target && post.answer?.status === 400)) return 'refused';
   return undefined;
 }
 

@@ -82,6 +82,15 @@ function policy(name: string, { selector = {}, limit = 1, width = 1_000 }: Direc
 
 const upgrade = { duration: '3m', lockDelay: '4s' } as const;
 
+function killAtRequest(seed: number): ProcessAction {
+  const when = seed % 2 === 0 ? 'before' : 'after';
+  return { kind: 'killAtRequest', atMs: 0, replica: 0, request: Math.ceil(seed / 2), when, againAfterMs: 50 };
+}
+
+function silence(running: boolean): Scenario {
+  return { collectors: Object.fromEntries(['app-04', 'app-05', 'app-06'].map((name) => [name, { running }])) };
+}
+
 const directions: Readonly<Record<string, (seed: number, chance: Chance) => HistoryPlan>> = {
   /** Somebody pauses while requests wait for the budget. */
   paused: (seed, chance) =>
@@ -93,26 +102,28 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   frozen: (seed, chance) =>
     plan(seed, { count: 30, replicas: 2, actions: [{ kind: 'freeze', atMs: chance.whole(1_500, 9_000), replica: 0, forMs: 40_000 }] }),
   /** Killed at one of its requests; the next starts at once. */
-  killed: (seed) =>
+  killed: (seed) => plan(seed, { count: 3, cannotFail: true, actions: [killAtRequest(seed)] }),
+  killedLagging: (seed) =>
+    plan(seed, { count: 3, cannotFail: true, scenario: { upgrade, list: { lag: '5s' } }, actions: [killAtRequest(seed)] }),
+  killedFailing: (seed) =>
     plan(seed, {
       count: 3,
-      cannotFail: true,
-      actions: [
-        {
-          kind: 'killAtRequest',
-          atMs: 0,
-          replica: 0,
-          request: 1 + (seed % 60),
-          when: seed % 2 === 0 ? 'before' : 'after',
-          againAfterMs: 50,
-        },
-      ],
+      scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', attempts: 2 }] }, list: { lag: '5s' } },
+      actions: [killAtRequest(seed)],
     }),
   /** Answers to requests for tasks are lost after their effect. */
   lost: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
       scenario: { upgrade, faults: { lost: { kind: 'reset', effect: chance.happens(0.7), operations: ['createTask'], probability: 0.6, until: '60s' } } },
+    }),
+  lostFailing: (seed, chance) =>
+    plan(seed, {
+      scenario: {
+        upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail' }] },
+        list: { lag: chance.one(['0s', '5s']) },
+        faults: { lost: { kind: 'truncate', effect: chance.happens(0.7), operations: ['createTask'], probability: 0.5, until: '60s' } },
+      },
     }),
   /** A service that answers about other tasks than it was asked for. */
   mixedUp: (seed) => plan(seed, { count: 12, mixedUpTasks: 0.6, scenario: { upgrade: { duration: ['1m', '20m'] } } }),
@@ -130,24 +141,32 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   /** Only the target is offered, so that nobody at it is ever listed. */
   single: (seed) => plan(seed, { offer: 'single', scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.3, end: 'succeed', status: 5 }] } } }),
   /** Every upgrade has ended before the list shows it. */
-  lagging: (seed) => plan(seed, { count: 12, cannotFail: true, scenario: { upgrade: { duration: '1m' }, list: { lag: '5s' } } }),
+  lagging: (seed) => plan(seed, { count: 12, cannotFail: true, scenario: { upgrade: { duration: ['1m', '3m'] }, list: { lag: '5s' } } }),
   /** A service whose answers take so long that a sweep takes longer than the resync. */
   slow: (seed) => plan(seed, { count: 60, cannotFail: true, scenario: { upgrade: { duration: '1m' }, latency: '1s', list: { maxLimit: 50 } } }),
+  /** Somebody installs another version by hand, long after the rollout. */
+  drifting: (seed) =>
+    plan(seed, {
+      scenario: { upgrade: { duration: '1m' } },
+      events: { hand: { at: '60s', collectors: ['app-01'], setVersion: '19.404-12' } },
+      touched: ['app-01'],
+    }),
   /** Somebody else upgrades some at the same moment, to another version. */
   foreign: (seed, chance) =>
     plan(seed, {
       count: 8,
       limit: 0,
-      events: { tool: { at: `${chance.whole(0, 2)}s`, collectors: ['app-0?'], upgrade: { toVersion: '19.404-12', duration: '5m' } } },
+      scenario: { upgrade: { duration: '3m' } },
+      events: { tool: { at: `${chance.whole(0, 1_400)}ms`, collectors: ['app-0?'], upgrade: { toVersion: '19.404-12', duration: '5m' } } },
       touched: Array.from({ length: 8 }, (_, index) => `app-0${index + 1}`),
     }),
   /** Some fall silent when it is their turn, and talk again later. */
-  silent: (seed) =>
+  silent: (seed, chance) =>
     plan(seed, {
-      scenario: { upgrade, aliveFor: '100s' },
+      scenario: { upgrade: { duration: '2m' }, aliveFor: '1s', list: { lag: '5s' } },
       events: {
-        falls: { at: '0s', patch: { collectors: { 'app-01': { running: false }, 'app-02': { running: false } } } },
-        talks: { at: '60s', patch: { collectors: { 'app-01': { running: true }, 'app-02': { running: true } } } },
+        falls: { at: `${chance.whole(100, 1_200)}ms`, patch: silence(false) },
+        talks: { at: '110s', patch: silence(true) },
       },
     }),
   /** The selector no longer matches whoever was upgraded. */

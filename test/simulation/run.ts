@@ -1,32 +1,57 @@
 /**
- * `node test/simulation/run.ts --seeds N [--from S] [--threads N] [--trace]`: histories by their seeds. One seed with `--trace` is a replay
- * that tells all that happened.
+ * `node test/simulation/run.ts [--seeds N] [--from SEED] [--directions NAME] [--threads N]` runs N histories, and tells how to replay
+ * each that broke a rule. One seed alone is a replay: it tells all that happened with `--trace`.
  */
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { directed } from './directed-plans.ts';
 import { runHistory } from './history.ts';
+import { countFrom, runHistories } from './history-pool.ts';
 import { planHistory } from './plan.ts';
+import { replayCommand } from './replay.ts';
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1' },
     from: { type: 'string', default: '1' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+    directions: { type: 'string' },
     trace: { type: 'boolean', default: false },
   },
 });
 
 const from = Number(values.from);
 const seeds = Number(values.seeds);
-const trace = values.trace ? (line: string) => process.stdout.write(`${line}\n`) : undefined;
-const begun = performance.now();
-let failed = 0;
-for (let seed = from; seed < from + seeds; seed++) {
-  const { violations, digest, record } = await runHistory(planHistory(seed), trace);
-  if (violations.length > 0) failed++;
-  if (violations.length > 0 || seeds === 1) {
-    process.stdout.write(`seed ${seed} ${digest} ended ${record.endMs / 1000}s posts ${record.posts.length} ${violations.length} violations\n`);
-    for (const violation of violations.slice(0, 8)) process.stdout.write(`  ${violation}\n`);
-  }
+const { directions } = values;
+process.exitCode = (await (seeds === 1 ? replay() : runMany())) ? 0 : 1;
+
+function tell(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
-const elapsedMs = performance.now() - begun;
-process.stdout.write(`${seeds - failed} held, ${failed} did not; ${Math.round((seeds / elapsedMs) * 60_000)} a minute\n`);
-process.exitCode = failed === 0 ? 0 : 1;
+
+async function replay(): Promise<boolean> {
+  const plan = directions === undefined ? planHistory(from) : directed(directions, from);
+  const { violations, digest, record } = await runHistory(plan, values.trace ? tell : undefined);
+  for (const violation of violations) tell(violation);
+  const { endMs, posts, state } = record;
+  tell(`seed ${from} (${digest}): ${Math.round(endMs / 1_000)} s, ${posts.length} POSTs, ${state.counters.requests} requests, ${violations.length} violations`);
+  return violations.length === 0;
+}
+
+async function runMany(): Promise<boolean> {
+  const begunMs = performance.now();
+  let ended = 0;
+  const violated = await runHistories({
+    seeds: countFrom(from, seeds),
+    threads: Number(values.threads),
+    ...(directions === undefined ? {} : { directions }),
+    onReply: ({ seed, violations }) => {
+      if (violations.length > 0) tell(`${replayCommand(seed, directions)}\n  ${violations.slice(0, 3).join('\n  ')}`);
+      if (++ended % 1_000 === 0) tell(`${ended} of ${seeds}`);
+      return false;
+    },
+  });
+  const perMinute = Math.round((seeds / (performance.now() - begunMs)) * 60_000);
+  tell(`${seeds - violated.length} histories held, ${violated.length} did not; ${perMinute} a minute`);
+  return violated.length === 0;
+}

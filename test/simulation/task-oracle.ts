@@ -59,7 +59,7 @@ function rolloutsTowards({ plan, policyChanges }: HistoryRecord, toVersion: stri
 /** How often somebody else may have changed a collector. */
 function interventions({ plan, state }: HistoryRecord, id: string): number {
   const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
-  return Object.values(plan.fleet.events).filter(({ collectors = [] }) => collectors.includes(name)).length;
+  return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;
 }
 
 /** Around a disturbance of what writes it down, an outcome may be lost. */

@@ -1,0 +1,22 @@
+/** The oracles see: for each of the rules U2 to U13, a program that breaks it is caught. */
+import { expect, test } from 'vitest';
+import { countFrom, runHistories } from './history-pool.ts';
+import { mutants } from './mutants.ts';
+
+const mostSeeds = 60;
+
+test.each(mutants)('$rule: $name', { timeout: 60_000 }, async ({ directions, mutations }) => {
+  const violated = await runHistories({
+    seeds: countFrom(1, mostSeeds),
+    threads: 2,
+    directions,
+    mutations,
+    onReply: ({ violations }) => violations.length > 0,
+  });
+  expect(violated).not.toEqual([]);
+});
+
+test('each rule has a mutant', () => {
+  const rules = Array.from({ length: 12 }, (_, index) => `U${index + 2}`);
+  expect([...new Set(mutants.map(({ rule }) => rule))]).toEqual(rules);
+});

@@ -1,0 +1,5 @@
+/** What a person types to see a history again. */
+export function replayCommand(seed: number, directions?: string): string {
+  const direction = directions === undefined ? '' : ` --directions ${directions}`;
+  return `node_modules/node/bin/node test/simulation/run.ts --from ${seed}${direction} --trace`;
+}

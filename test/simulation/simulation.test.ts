@@ -1,0 +1,22 @@
+/** Seeded histories of the whole operator: nothing that befalls it makes it break a rule, and in the end all is as it should be. */
+import { expect, test } from 'vitest';
+import { runHistory } from './history.ts';
+import { countFrom, runHistories } from './history-pool.ts';
+import { planHistory } from './plan.ts';
+import { replayCommand } from './replay.ts';
+
+const perTest = 100;
+const firstSeeds = Array.from({ length: 10 }, (_, index) => 1 + index * perTest);
+
+test.each(firstSeeds)('a hundred histories from seed %i on', { timeout: 120_000 }, async (first) => {
+  const violated = await runHistories({ seeds: countFrom(first, perTest), threads: 2 });
+  const told = violated.map(({ seed, violations }) => [replayCommand(seed), ...violations.slice(0, 3)].join('\n  '));
+  expect(told).toEqual([]);
+});
+
+test.each([3, 61, 122])('history %i happens again exactly', async (seed) => {
+  const [first, second] = [await runHistory(planHistory(seed)), await runHistory(planHistory(seed))];
+  expect(second.record.journal).toEqual(first.record.journal);
+  expect(second.record.api).toEqual(first.record.api);
+  expect(second.digest).toBe(first.digest);
+});
