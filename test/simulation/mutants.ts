@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
       { file: 'policy/roster.ts', find: "const after = ending?.kind === 'updated' ? ending.sinceMs + this.#options.settings.graceMs : 0;", replace: 'const after = 0;' },
     ],
   },
-  mutant('U9', 'sweeps follow each other', 'slow', 'policy/decide.ts', 'if (resyncMs <= now.monotonicMs) return now.monotonicMs;', 'if (resyncMs >= 0) return now.monotonicMs;'),
+  mutant('U9', 'sweeps follow each other', 'slow', 'fleet/fleet-listing.ts', 'if (this.#completeSinceMs !== undefined && this.#completeSinceMs >= sentAfterMs) return;', ''),
   mutant('U10', 'the upgrades of others count as ours', 'foreign', 'policy/attempt.ts', ": reopen(refused, open, { state: 'adopted', ours: false, sinceMs: now.monotonicMs });", ": reopen(entry, open, { state: 'adopted', ours: true, sinceMs: now.monotonicMs });"),
   mutant('U11', 'who is not running is refused for good', 'silent', 'policy/attempt.ts', ": end('offline');", ": end('refused');"),
   mutant('U12', 'members are who the selector matches now', 'selected', 'policy/roster.ts', 'const member = row ? entry !== undefined || this.#matches(row.collector) : this.#isUnseenMember(entry);', 'const member = row ? this.#matches(row.collector) : this.#isUnseenMember(entry);'),
