@@ -160,13 +160,6 @@ export class FleetListing {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Reads on after a pause: leadership came back, or what failed was mended. */
-  wake(): void {
-    this.#retry?.cancel();
-    this.#retry = undefined;
-    this.#pump();
-  }
-
   close(): void {
     this.#abort.abort(new Error('the fleet listing is closed'));
     this.#retry?.cancel();
@@ -176,26 +169,25 @@ export class FleetListing {
   #pump(): void {
     if (this.#running || this.#retry || this.#abort.signal.aborted) return;
     this.#running = true;
-    void this.#run().finally(() => {
-      this.#running = false;
-    });
+    void this.#run();
   }
 
   async #run(): Promise<void> {
-    // The request that set us off may be one of several made in the same breath.
-    await Promise.resolve();
-    while (!this.#abort.signal.aborted && this.#options.active()) {
-      try {
+    try {
+      // The request that set us off may be one of several made in the same breath.
+      await Promise.resolve();
+      while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
         if (!step) return;
         await step();
         this.#failures = 0;
         this.#problem = undefined;
-      } catch (thrown) {
-        if (this.#abort.signal.aborted) return;
-        this.#backOff(asLogfleetError(thrown));
-        return;
       }
+    } catch (thrown) {
+      if (!this.#abort.signal.aborted) this.#backOff(asLogfleetError(thrown));
+    } finally {
+      // In the same breath as the last look at what is wanted: whatever is asked for from now on sets off another run.
+      this.#running = false;
     }
   }
 
@@ -304,8 +296,8 @@ export class FleetListing {
   /**
    * Makes sure that the swept view left nobody out, since whoever is installed anew may run its build. One request tells, where there
    * is another build that nobody runs: its list has no row beyond ours. If it has one, the sweep starts again towards that build.
-   * Where every build is run by someone, the sweep goes on with the list of a second one, if it is the first or rows have gone
-   * missing. Undefined: not finished.
+   * Where every build is run by someone, the sweep goes on with the list of a second one, if it is the first, if rows have gone
+   * missing, or if that list is longer than our rows would make it. Undefined: not finished.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -319,9 +311,10 @@ export class FleetListing {
       this.#sweep = { view: other, startedAtMs, seen: new Set(), lists: [[], []], offset: 0, build: 0, proven: true };
       return undefined;
     }
-    if (this.#completeSinceMs !== undefined && !this.rows.missesAny(seen)) return view;
     const wider = view.widened(counts);
     if (!wider) return view;
+    const isFirst = this.#completeSinceMs === undefined;
+    if (!isFirst && !this.rows.missesAny(seen) && !(await this.#showsMore(wider.builds[1], seen))) return view;
     this.#sweep = { view: wider, startedAtMs, seen, lists, offset: 0, build: 1, proven: false };
     return undefined;
   }
@@ -330,7 +323,18 @@ export class FleetListing {
     const size = this.#pageSize.rows();
     const offset = index * size;
     const build = this.#view?.builds[0];
-    const { value, sentAtMs } = await this.#list(build, offset, size);
+    let value: readonly Collector[];
+    let sentAtMs: number;
+    try {
+      ({ value, sentAtMs } = await this.#list(build, offset, size));
+    } catch (thrown) {
+      if (!this.#pageSize.refused(thrown, size)) throw thrown;
+      // Pages are others now: whoever wants one asks again.
+      this.#wantPages.clear();
+      this.#pageReads.clear();
+      this.#tell();
+      return;
+    }
     if ((this.#wantPages.get(index) ?? 0) <= sentAtMs) this.#wantPages.delete(index);
     this.#pageReads.set(index, sentAtMs);
     if (!this.#order) this.rows.displace(offset, size, value);
@@ -349,6 +353,15 @@ export class FleetListing {
     if (this.#order) return this.#order.position(id, rows.revision, shows);
     const position = rows.get(id)?.position ?? -1;
     return position < 0 ? undefined : position;
+  }
+
+  /** Whether the list towards this build has more rows than those seen that do not run it. */
+  async #showsMore(build: string | undefined, seen: ReadonlySet<string>): Promise<boolean> {
+    let shown = 0;
+    for (const id of seen) if (this.rows.get(id)?.collector.collectorVersion !== build) shown++;
+    const { value } = await this.#list(build, shown, 1);
+    this.#sweepRequests++;
+    return value.length > 0;
   }
 
   #list(toVersion: string | undefined, offset: number, limit: number) {

@@ -1,0 +1,386 @@
+/** How the fleet is read: what is asked for, in which order, and what is known afterwards (U7, U9). */
+import { describe, expect, test } from 'vitest';
+import { silentLogger } from '../../../src/base/log.ts';
+import { FleetListing } from '../../../src/fleet/fleet-listing.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { collector } from '../policy/builders.ts';
+import { failure, ListedService } from './listed-service.ts';
+
+const [first, middle, spare, last] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'] as const;
+
+function world(count = 0, version: string = first) {
+  const clock = new VirtualClock();
+  const service = new ListedService(clock);
+  service.collectors = fleet(1, count, version);
+  const state = { active: true, targeted: new Set<string>([last]), told: 0 };
+  const listing = new FleetListing({
+    service,
+    clock,
+    log: silentLogger,
+    targeted: () => state.targeted,
+    active: () => state.active,
+  });
+  listing.subscribe(() => state.told++);
+  const swept = async (afterMs = clock.monotonic()) => {
+    listing.requestSweep(afterMs);
+    await clock.advance(5_000);
+    return listing;
+  };
+  return { clock, service, listing, state, swept };
+}
+
+const fleet = (from: number, count: number, collectorVersion: string = first) =>
+  Array.from({ length: count }, (_, index) => collector(String(from + index), { collectorVersion }));
+const known = (listing: FleetListing) =>
+  [...listing.rows.entries()].map(([id]) => id).sort((a, b) => Number(a) - Number(b));
+
+describe('a sweep', () => {
+  test('reads the builds, then the pages, then looks whether anybody was left out', async () => {
+    const { service, listing, swept } = world(3, middle);
+    await swept(0);
+    expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${spare} 3+1`]);
+    expect(known(listing)).toEqual(['1', '2', '3']);
+    expect(listing.builds()?.list.map(({ version }) => version)).toEqual([first, middle, spare, last]);
+  });
+
+  test('is complete since its first request, and says what it cost', async () => {
+    const { clock, service, listing, swept } = world(3, middle);
+    await clock.advance(700);
+    await swept(0);
+    expect(listing.completeSinceMs()).toBe(710);
+    expect(listing.sweepCost()).toEqual({
+      durationMs: 10 * (service.calls.length - 1),
+      requests: service.calls.length - 1,
+    });
+  });
+
+  test('shows when each row was sent, and its place', async () => {
+    const { service, listing, swept } = world(1_500, middle);
+    await swept(0);
+    expect(service.calls.slice(1, 3)).toEqual([`${first} 0+1000`, `${first} 1000+10000`]);
+    expect(listing.row('1')).toMatchObject({ position: 0, seenAtMs: 10 });
+    expect(listing.row('1500')).toMatchObject({ position: 1_499, seenAtMs: 20 });
+  });
+
+  test('one request at a time', async () => {
+    const { service, listing, clock } = world(50);
+    listing.requestSweep(0);
+    listing.requestBuilds(0);
+    listing.requestPage(0, 0);
+    await clock.advance(5_000);
+    expect(service.mostAtOnce).toBe(1);
+  });
+
+  test('that is fresh enough is not made again', async () => {
+    const { service, listing, swept } = world(3);
+    await swept(0);
+    const calls = service.calls.length;
+    await swept(listing.completeSinceMs() as number);
+    expect(service.calls).toHaveLength(calls);
+  });
+
+  test('under way serves who asks for it in between', async () => {
+    const { clock, service, listing } = world(3);
+    listing.requestSweep(0);
+    await clock.advance(15);
+    listing.requestSweep(5);
+    listing.requestSweep(10);
+    await clock.advance(5_000);
+    const calls = service.calls.length;
+    expect(listing.completeSinceMs()).toBe(10);
+    listing.requestSweep(11);
+    await clock.advance(5_000);
+    expect(service.calls.length).toBeGreaterThan(calls);
+  });
+
+  test('tells its subscribers, until they have heard enough', async () => {
+    const { state, swept, listing } = world(3);
+    let heard = 0;
+    const stop = listing.subscribe(() => heard++);
+    await swept(0);
+    expect(heard).toBe(state.told);
+    expect(heard).toBeGreaterThan(0);
+    stop();
+    const before = heard;
+    await swept();
+    expect(heard).toBe(before);
+    expect(state.told).toBeGreaterThan(before);
+  });
+});
+
+describe('U7: nobody is left out', () => {
+  test('towards a build that nobody targets and nobody runs, all versions show', async () => {
+    const { service, listing, swept } = world();
+    service.collectors = [...fleet(1, 2, first), ...fleet(3, 2, middle), ...fleet(5, 2, last)];
+    await swept(0);
+    expect(known(listing)).toEqual(['1', '2', '3', '4', '5', '6']);
+    for (const version of [first, middle, last]) expect(listing.observes(version)).toBe(true);
+  });
+
+  test('where every build is run by someone, two lists show everybody', async () => {
+    const { service, listing, swept } = world();
+    service.builds = [first, middle, last];
+    service.collectors = [...fleet(1, 3, first), ...fleet(4, 2, middle), ...fleet(6, 1, last)];
+    await swept(0);
+    expect(known(listing)).toEqual(['1', '2', '3', '4', '5', '6']);
+    await swept();
+    expect(known(listing)).toEqual(['1', '2', '3', '4', '5', '6']);
+    for (const version of [first, middle, last]) expect(listing.observes(version)).toBe(true);
+  });
+
+  test.each([
+    ['where another build is free', [first, middle, spare, last]],
+    ['where none is', [first, middle, last]],
+  ])('who is installed anew at the build of the view shows with the next sweep, %s', async (_, builds) => {
+    const { service, listing, swept } = world(2, middle);
+    service.builds = builds;
+    await swept(0);
+    await swept();
+    service.collectors = [...service.collectors, ...fleet(3, 1, first)];
+    await swept();
+    expect(known(listing)).toEqual(['1', '2', '3']);
+    await swept();
+    expect(known(listing)).toEqual(['1', '2', '3']);
+  });
+
+  test('with a single build, nobody at the target shows', async () => {
+    const { service, listing, swept } = world();
+    service.builds = [last];
+    service.collectors = [...fleet(1, 2, first), ...fleet(3, 2, last)];
+    await swept(0);
+    expect(known(listing)).toEqual(['1', '2']);
+    expect(listing.observes(last)).toBe(false);
+  });
+
+  test('a service that hides nobody is listed just as well', async () => {
+    const { service, listing, swept } = world();
+    service.hides = false;
+    service.collectors = [...fleet(1, 2, first), ...fleet(3, 2, middle), ...fleet(5, 2, last)];
+    await swept(0);
+    expect(known(listing)).toHaveLength(6);
+  });
+
+  test('a row goes after two complete sweeps without it', async () => {
+    const { service, listing, swept } = world(3);
+    await swept(0);
+    service.collectors = fleet(1, 2);
+    await swept();
+    expect(known(listing)).toEqual(['1', '2', '3']);
+    await swept();
+    expect(known(listing)).toEqual(['1', '2']);
+  });
+
+  test('a row that slipped to a page read before is still there, and found by the next sweep', async () => {
+    const { service, listing, swept } = world(1_200, middle);
+    await swept(0);
+    let calls = 0;
+    service.beforeAnswer = (call) => {
+      // Somebody of the first page is gone once it was read: all behind slip forward.
+      if (call.startsWith(first) && ++calls === 1)
+        service.collectors = service.collectors.filter(({ id }) => id !== '1');
+    };
+    await swept();
+    service.beforeAnswer = () => {};
+    expect(listing.row('1200')).toBeDefined();
+    await swept();
+    expect(listing.row('1200')).toMatchObject({ position: 1_198 });
+    expect(known(listing)).toHaveLength(1_199 + Number(listing.row('1') !== undefined));
+  });
+});
+
+describe('U9: a page', () => {
+  test('is where a collector lies', async () => {
+    const { service, listing, swept } = world(1_500, middle);
+    service.mostRows = 100;
+    await swept(0);
+    expect([listing.pageRows(), listing.pageOf('1'), listing.pageOf('150'), listing.pageOf('1500')]).toEqual([
+      100, 0, 1, 14,
+    ]);
+    expect(listing.pageOf('9999')).toBeUndefined();
+  });
+
+  test('is read alone, and shows who lies on it', async () => {
+    const { clock, service, listing, swept } = world(300, middle);
+    service.mostRows = 100;
+    await swept(0);
+    service.collectors = fleet(1, 300, last);
+    service.calls.length = 0;
+    const askedMs = clock.monotonic();
+    listing.requestPage(1, askedMs);
+    await clock.advance(1_000);
+    expect(service.calls).toEqual([`${first} 100+100`]);
+    expect(listing.row('101')).toMatchObject({ seenAtMs: askedMs, formerVersion: middle });
+    expect(listing.row('101')?.collector.collectorVersion).toBe(last);
+    expect(listing.row('1')?.collector.collectorVersion).toBe(middle);
+    expect([listing.pageReadMs(1), listing.pageReadMs(0)]).toEqual([askedMs, undefined]);
+  });
+
+  test('is read once for all who ask in the same breath', async () => {
+    const { clock, service, listing, swept } = world(20, middle);
+    await swept(0);
+    service.calls.length = 0;
+    for (let times = 0; times < 5; times++) listing.requestPage(0, clock.monotonic() - times);
+    await clock.advance(1_000);
+    expect(service.calls).toHaveLength(1);
+  });
+
+  test('costs those their place who have left it', async () => {
+    const { clock, service, listing, swept } = world(3, middle);
+    await swept(0);
+    service.collectors = service.collectors.filter(({ id }) => id !== '2');
+    listing.requestPage(0, clock.monotonic());
+    await clock.advance(1_000);
+    expect(listing.row('2')).toBeDefined();
+    expect(listing.pageOf('2')).toBeUndefined();
+    expect(listing.pageOf('3')).toBe(0);
+  });
+
+  test('comes before a sweep that is under way', async () => {
+    const { clock, service, listing, swept } = world(3_000, middle);
+    service.mostRows = 500;
+    await swept(0);
+    service.calls.length = 0;
+    listing.requestSweep(clock.monotonic());
+    await clock.advance(15);
+    listing.requestPage(4, clock.monotonic());
+    await clock.advance(20);
+    expect(service.calls.indexOf(`${first} 2000+500`)).toBeLessThan(3);
+    await clock.advance(5_000);
+    expect(listing.completeSinceMs()).toBeGreaterThanOrEqual(5_000);
+  });
+
+  test('whose size is refused from now on is read in smaller ones', async () => {
+    const { clock, service, listing, state, swept } = world(900, middle);
+    await swept(0);
+    service.mostRows = 100;
+    const told = state.told;
+    listing.requestPage(0, clock.monotonic());
+    await clock.advance(1_000);
+    expect([listing.problem(), listing.pageRows()]).toEqual([undefined, 500]);
+    expect(state.told).toBeGreaterThan(told);
+    await swept();
+    expect(listing.pageRows()).toBe(100);
+    expect(known(listing)).toHaveLength(900);
+  });
+});
+
+describe('failures', () => {
+  test('are told, waited out longer each time, and over with the first answer', async () => {
+    const { clock, service, listing, state } = world(3);
+    service.failures.push(failure(), failure(), failure());
+    listing.requestSweep(0);
+    await clock.advance(10);
+    expect(listing.problem()).toMatchObject({ error: { code: 'service.failed' }, retryAtMs: 1_010 });
+    expect(state.told).toBe(1);
+    await clock.advance(1_010);
+    expect(listing.problem()?.retryAtMs).toBe(1_020 + 2_000);
+    await clock.advance(2_010);
+    expect(listing.problem()?.retryAtMs).toBe(3_030 + 4_000);
+    await clock.advance(5_000);
+    expect(listing.problem()).toBeUndefined();
+    expect(known(listing)).toHaveLength(3);
+  });
+
+  test.each([
+    ['retryAfter' as const, { kind: 'retryAfter', delayMs: 7_000 } as const, 7_000],
+    ['stall' as const, { kind: 'stall' } as const, 30_000],
+    ['bug' as const, { kind: 'bug' } as const, 1_000],
+  ])('of handling %s wait as it says', async (_, handling, delayMs) => {
+    const { clock, service, listing } = world(3);
+    service.failures.push(failure({ handling }));
+    listing.requestSweep(0);
+    await clock.advance(10);
+    expect(listing.problem()?.retryAtMs).toBe(10 + delayMs);
+    const calls = service.calls.length;
+    await clock.advance(delayMs - 1);
+    expect(service.calls).toHaveLength(calls);
+    await clock.advance(1);
+    expect(service.calls).toHaveLength(calls + 1);
+  });
+
+  test('are never waited out for more than a minute', async () => {
+    const { clock, service, listing } = world(3);
+    for (let times = 0; times < 20; times++) service.failures.push(failure());
+    listing.requestSweep(0);
+    await clock.advance(10 * 60_000);
+    expect((listing.problem()?.retryAtMs as number) - clock.monotonic()).toBeLessThanOrEqual(60_000);
+  });
+
+  test('in the midst of a sweep do not begin it anew', async () => {
+    const { clock, service, listing } = world(2_000, middle);
+    service.failures.push(undefined, undefined, failure());
+    listing.requestSweep(0);
+    await clock.advance(5_000);
+    expect(service.calls.filter((call) => call === `${first} 0+1000`)).toHaveLength(1);
+    expect(service.calls.filter((call) => call === `${first} 1000+10000`)).toHaveLength(2);
+    expect(listing.completeSinceMs()).toBe(10);
+  });
+
+  test('while they are waited out, nothing that is asked for is sent', async () => {
+    const { clock, service, listing } = world(3);
+    service.failures.push(failure());
+    listing.requestSweep(0);
+    await clock.advance(10);
+    listing.requestPage(0, 0);
+    listing.requestBuilds(5);
+    await clock.advance(900);
+    expect(service.calls).toHaveLength(1);
+  });
+});
+
+describe('builds', () => {
+  test('are read when they are older than wanted, and not else', async () => {
+    const { clock, service, listing } = world();
+    listing.requestBuilds(0);
+    await clock.advance(100);
+    listing.requestBuilds(0);
+    await clock.advance(100);
+    expect(service.calls).toEqual(['builds']);
+    service.builds = [first];
+    listing.requestBuilds(150);
+    await clock.advance(100);
+    expect(listing.builds()).toMatchObject({ list: [{ version: first, latest: true }], sentAtMs: 200 });
+  });
+});
+
+test('without the leadership nothing is sent; what is asked for afterwards is', async () => {
+  const { clock, service, listing, state, swept } = world(3);
+  state.active = false;
+  await swept(0);
+  expect(service.calls).toEqual([]);
+  state.active = true;
+  listing.requestSweep(1);
+  await clock.advance(5_000);
+  expect(known(listing)).toHaveLength(3);
+});
+
+test('what is asked for in the moment when all is done is not forgotten', async () => {
+  const { clock, service, listing, swept } = world(3, middle);
+  await swept(0);
+  // A reconcile that hears of the news asks for more a few steps later, each time.
+  for (let steps = 0; steps < 12; steps++) {
+    let asked = 0;
+    const stop = listing.subscribe(() => {
+      if (asked++ > 0) return;
+      let wait = Promise.resolve();
+      for (let step = 0; step < steps; step++) wait = wait.then(() => {});
+      void wait.then(() => listing.requestPage(0, clock.monotonic()));
+    });
+    service.calls.length = 0;
+    listing.requestPage(0, clock.monotonic());
+    await clock.advance(1_000);
+    expect([steps, service.calls.length]).toEqual([steps, 2]);
+    stop();
+  }
+});
+
+test('closed, it sends nothing and tells nobody', async () => {
+  const { clock, service, listing, state } = world(3);
+  listing.requestSweep(0);
+  await clock.advance(5);
+  listing.close();
+  await clock.advance(5_000);
+  listing.requestSweep(100);
+  await clock.advance(5_000);
+  expect([service.calls.length, state.told, listing.problem()]).toEqual([1, 0, undefined]);
+});

@@ -1,0 +1,84 @@
+/** A service that lists a fleet: in pages, after a while, hiding whom it hides, failing when it is told to. */
+import type { Clock } from '../../../src/base/clock.ts';
+import { sleep } from '../../../src/base/clock.ts';
+import { ServiceError } from '../../../src/service/service-error.ts';
+import type {
+  Answer,
+  Build,
+  CallOptions,
+  Collector,
+  ListCollectorsQuery,
+  UpgradeService,
+  UpgradeTask,
+} from '../../../src/service/upgrade-service.ts';
+
+export class ListedService implements UpgradeService {
+  readonly #clock: Clock;
+  collectors: readonly Collector[] = [];
+  builds: readonly string[] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'];
+  /** Whether the list towards a build leaves out who runs it (10.4). */
+  hides = true;
+  /** A larger limit is refused with 400. */
+  mostRows = 10_000;
+  latencyMs = 10;
+  /** What the next calls end with; undefined where they go well. */
+  readonly failures: (Error | undefined)[] = [];
+  /** `builds`, or `build offset+limit` of each call, in order. */
+  readonly calls: string[] = [];
+  /** Called before each answer. */
+  beforeAnswer: (call: string) => void = () => {};
+  #underWay = 0;
+  mostAtOnce = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  listBuilds(options: CallOptions = {}): Promise<Answer<readonly Build[]>> {
+    return this.#answer('builds', options, () =>
+      this.builds.map((version, index) => ({ version, latest: index === this.builds.length - 1 })),
+    );
+  }
+
+  listCollectors(query: ListCollectorsQuery, options: CallOptions = {}): Promise<Answer<readonly Collector[]>> {
+    const { toVersion, offset, limit } = query;
+    return this.#answer(`${toVersion ?? 'latest'} ${offset}+${limit}`, options, () => {
+      if (limit > this.mostRows) throw failure({ status: 400, message: 'the limit is too large' });
+      const shown = this.collectors.filter((one) => !this.hides || one.collectorVersion !== toVersion);
+      return shown.slice(offset, offset + limit);
+    });
+  }
+
+  getTask(): Promise<Answer<UpgradeTask>> {
+    return Promise.reject(new Error('nobody reads tasks here'));
+  }
+
+  createTask(): Promise<Answer<{ readonly taskId: string }>> {
+    return Promise.reject(new Error('nobody upgrades here'));
+  }
+
+  async #answer<T>(call: string, { signal }: CallOptions, value: () => T): Promise<Answer<T>> {
+    this.calls.push(call);
+    const sentAtMs = this.#clock.monotonic();
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#underWay);
+    try {
+      await sleep(this.#clock, this.latencyMs, signal);
+      this.beforeAnswer(call);
+      const failing = this.failures.shift();
+      if (failing) throw failing;
+      return { value: value(), sentAtMs };
+    } finally {
+      this.#underWay--;
+    }
+  }
+}
+
+export function failure(more: Partial<ConstructorParameters<typeof ServiceError>[0]> = {}): ServiceError {
+  return new ServiceError({
+    code: 'service.failed',
+    message: 'it failed',
+    handling: { kind: 'backoff' },
+    effect: 'none',
+    ...more,
+  });
+}
