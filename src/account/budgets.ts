@@ -118,6 +118,7 @@ function smallest(limit: number, named: readonly (number | undefined)[]): number
   return Math.min(limit, ...named.map((value) => value ?? limit));
 }
 
-function nameOf(spender: Spender): string {
-  return `${spender.serviceId} ${spender.user}`;
+/** By host alone: a Secret whose path was mended speaks to the same service, which goes on counting. */
+function nameOf({ serviceId, user }: Spender): string {
+  return `${new URL(serviceId).host} ${user}`;
 }

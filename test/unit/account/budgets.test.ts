@@ -55,6 +55,14 @@ test('other users and other services have budgets of their own', async () => {
   expect(await startsWithin(clock, keys, 900)).toBe(12);
 });
 
+test('two paths of one host are one service, as when a mistyped path is mended', async () => {
+  const { clock, budgets } = world();
+  const spenders = [spender({ serviceId: 'https://a.test/apo' }), spender({ serviceId: 'https://a.test/api' })];
+  const keys = spenders.map((one) => budgets.of(one));
+  budgets.share(spenders);
+  expect(await startsWithin(clock, keys, 900)).toBe(4);
+});
+
 test('of two shares of the rate the smaller holds, until who named it is gone', async () => {
   const { clock, budgets } = world();
   const greedy = spender({ accessId: 'a', user: 'u' });
