@@ -158,7 +158,7 @@ function mend(world: World, { secret, spec, fault }: Mistake): void {
     if (secret !== 'missing') world.api.remove(`${secretsPath}/log-service`);
     world.addSecret();
   }
-  if (spec) world.api.patch(policyPath, { spec: right });
+  if (spec) world.api.patch(policyPath, { spec: { ...right, selector: { matchNames: null } } });
   if (fault) world.model.patch({ faults: { trouble: null } }, world.clock.now());
 }
 
@@ -185,6 +185,6 @@ describe.each(mistakes)('$name', (mistake) => {
     expect(await world.until(() => world.ready('production')?.reason === 'AllUpdated', 20 * minuteMs)).toBe(true);
     expect(condition(world, 'Stalled')).toBe(undefined);
     expect(busiest(world.journal).perSecond).toBeLessThanOrEqual(4);
-    for (const replica of [...world.replicas]) await replica.stop();
+    for (const replica of [...world.replicas]) replica.kill();
   });
 });
