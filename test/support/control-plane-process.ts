@@ -59,7 +59,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
     };
     try {
       const access = await start(tools, directory, kept);
-      applyCrds(access);
+      await applyCrds(access);
       return { access, stop };
     } catch (error) {
       await stop();
@@ -167,14 +167,22 @@ async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
 /** The API server does not take the CRDs as they stand, and will not the next time. */
 class RefusedCrds extends Error {}
 
-function applyCrds(access: ControlPlaneAccess): void {
+async function applyCrds(access: ControlPlaneAccess): Promise<void> {
   if (!readdirSync(crds).some((file) => file.endsWith('.yaml'))) return;
   const kubectl = (...args: string[]) => {
     const { status, stderr } = spawnSync(access.kubectl, ['--kubeconfig', access.adminKubeconfig, ...args]);
-    if (status !== 0) throw new RefusedCrds(`kubectl ${args.join(' ')}: ${stderr}`);
+    return status === 0 ? undefined : `kubectl ${args.join(' ')}: ${stderr}`;
   };
-  kubectl('apply', '--server-side', '-f', crds);
-  kubectl('wait', '--for=condition=Established', '--timeout=60s', '-f', crds);
+  const refusal = kubectl('apply', '--server-side', '-f', crds);
+  if (refusal !== undefined) throw new RefusedCrds(refusal);
+  const deadline = performance.now() + readyTimeoutMs;
+  for (;;) {
+    // `kubectl wait` gives up, instead of waiting, on a CRD that has no conditions yet.
+    const problem = kubectl('wait', '--for=condition=Established', '--timeout=10s', '-f', crds);
+    if (problem === undefined) return;
+    if (performance.now() > deadline) throw new RefusedCrds(problem);
+    await delay(readyPollMs);
+  }
 }
 
 /** A program under a keeper. */
