@@ -187,3 +187,19 @@ describe.concurrent('what a person does', () => {
     expect(await tenant.tasks()).toEqual([]);
   });
 });
+
+describe.concurrent('credentials that are wrong end the run with status 1, and it says what to do:', () => {
+  test.for([
+    ['a key that the service refuses', { LOGFLEET_ACCESS_KEY: 'none' }, /Unauthorized: .*401.*accessId and accessKey/],
+    ['no key at all', { LOGFLEET_ACCESS_KEY: '' }, /SecretIncomplete: .*lacks accessKey: add what is missing/],
+    ['an address without TLS', { LOGFLEET_BASE_URL: 'http://127.0.0.1/api' }, /AddressInvalid: .*https:\/\//],
+    ['an authority that is not known', { LOGFLEET_CA_FILE: '' }, /CertificateNotTrusted: .*into ca\.crt of the Secret/],
+  ] as const)('%s', async ([, env, story], { tenant, manifests, run }) => {
+    await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
+    await manifests.policy('production');
+    const { status, stdout } = await (await run([], { env })).ended;
+    expect(stdout).toMatch(story);
+    expect(status).toBe(1);
+    expect(await tenant.tasks()).toEqual([]);
+  });
+});
