@@ -1,0 +1,94 @@
+/** One listing an account, one table of ownership a service, for as long as somebody uses them. */
+import { expect, test } from 'vitest';
+import type { Account } from '../../../src/account/accounts.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { Fleets } from '../../../src/fleet/fleets.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { claimant } from '../policy/builders.ts';
+import { ListedService } from './listed-service.ts';
+
+function world() {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  const fleets = new Fleets({
+    clock,
+    log: silentLogger,
+    active: () => true,
+    onOwnersChanged: ({ uid }) => told.push(uid),
+  });
+  const service = new ListedService(clock);
+  const account = (id: string): Account => ({ serviceId: 'https://logs.test/api', id, service });
+  return { clock, fleets, account, service, told };
+}
+
+test('U9: policies of one account share its listing', () => {
+  const { fleets, account } = world();
+  const shared = account('a');
+  expect(fleets.use(shared, 'p')).toBe(fleets.use(shared, 'q'));
+  expect(fleets.use(account('b'), 'p')).not.toBe(fleets.use(shared, 'p'));
+});
+
+test('a listing lives until the last of its users lets go', async () => {
+  const { clock, fleets, account, service } = world();
+  const shared = account('a');
+  const listing = fleets.use(shared, 'p');
+  fleets.use(shared, 'q');
+  fleets.release(shared, 'p');
+  fleets.release(shared, 'p');
+  expect(fleets.use(shared, 'q')).toBe(listing);
+  fleets.release(shared, 'q');
+  listing.requestBuilds(0);
+  await clock.advance(1_000);
+  expect(service.calls).toEqual([]);
+  expect(fleets.use(shared, 'p')).not.toBe(listing);
+});
+
+test('a new key for the same account reads the fleet anew, and a late release of the old one does no harm', () => {
+  const { fleets, account } = world();
+  const [old, renewed] = [account('a'), account('a')];
+  const before = fleets.use(old, 'p');
+  const listing = fleets.use(renewed, 'p');
+  expect(listing).not.toBe(before);
+  fleets.release(old, 'p');
+  expect(fleets.use(renewed, 'p')).toBe(listing);
+});
+
+test('U13: ownership is one for a service, across accounts, and outlives its users', () => {
+  const { fleets, account } = world();
+  const ownership = fleets.ownership('https://logs.test/api');
+  fleets.use(account('a'), 'p');
+  fleets.release(account('a'), 'p');
+  expect(fleets.ownership('https://logs.test/api')).toBe(ownership);
+  expect(fleets.ownership('https://other.test/api')).not.toBe(ownership);
+});
+
+test('U7: the listing is asked for towards a build that nobody of its service targets', async () => {
+  const { clock, fleets, account, service } = world();
+  fleets.ownership('https://logs.test/api').introduce(claimant('p', { targetVersion: '19.100-1' }));
+  fleets.use(account('a'), 'p').requestSweep(0);
+  await clock.advance(1_000);
+  expect(service.calls[1]).toBe('19.150-1 0+1000');
+});
+
+test('who is concerned by a change of owners is told', () => {
+  const { fleets, told } = world();
+  const ownership = fleets.ownership('https://logs.test/api');
+  for (const uid of ['p', 'q']) ownership.introduce(claimant(uid));
+  ownership.claim('p', '1');
+  ownership.claim('q', '1');
+  ownership.announce();
+  expect(told).toEqual(['p']);
+});
+
+test('a reset forgets everything: another process may have acted', async () => {
+  const { clock, fleets, account, service } = world();
+  const shared = account('a');
+  const listing = fleets.use(shared, 'p');
+  const ownership = fleets.ownership(shared.serviceId);
+  fleets.reset();
+  listing.requestBuilds(0);
+  await clock.advance(1_000);
+  expect(service.calls).toEqual([]);
+  expect(fleets.use(shared, 'p')).not.toBe(listing);
+  expect(fleets.ownership(shared.serviceId)).not.toBe(ownership);
+});

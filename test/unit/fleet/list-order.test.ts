@@ -1,0 +1,94 @@
+/** The order of all, from two lists that each leave some out, and the place that each will have once it shows. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Listed, ListOrder } from '../../../src/fleet/list-order.ts';
+
+const list = (ids: string): readonly Listed[] => [...ids].map((id) => ({ id, name: `web-${id}` }));
+const everybody = () => true;
+const order = (merged: ListOrder, ids: string) =>
+  [...ids].sort((left, right) => (merged.place(left) ?? 99) - (merged.place(right) ?? 99)).join('');
+
+describe('two lists of one order', () => {
+  test.each([
+    ['each leaves some out', 'acdf', 'bcef', 'abcdef'],
+    ['they share nobody', 'ace', 'bdf', 'abcdef'],
+    ['the second is empty', 'abc', '', 'abc'],
+    ['the first is empty', '', 'abc', 'abc'],
+    ['both show everybody', 'abc', 'abc', 'abc'],
+    ['not sorted by anything: what they share holds them together', 'xbma', 'xpbqa', 'xpbqma'],
+  ])('%s', (_, first, second, merged) => {
+    const found = ListOrder.after(undefined, list(first), list(second), everybody);
+    const ids = [...new Set(first + second)].join('');
+    expect(order(found, ids)).toHaveLength(merged.length);
+    if (_.startsWith('not')) {
+      for (const part of [first, second]) expect(order(found, part)).toBe(part);
+    } else {
+      expect(order(found, ids)).toBe(merged);
+    }
+  });
+
+  test('who is in neither has no place', () => {
+    const found = ListOrder.after(undefined, list('ab'), list('c'), everybody);
+    expect(found.place('z')).toBeUndefined();
+    expect(found.position('z', 1, everybody)).toBeUndefined();
+  });
+});
+
+describe('the position', () => {
+  const found = ListOrder.after(undefined, list('abcdef'), list(''), everybody);
+
+  test('counts those before that show', () => {
+    const shown = new Set('bdf');
+    const shows = (id: string) => shown.has(id);
+    expect([...'abcdef'].map((id) => found.position(id, 1, shows))).toEqual([0, 0, 1, 1, 2, 2]);
+  });
+
+  test('is counted anew when who shows has changed', () => {
+    expect(found.position('f', 2, everybody)).toBe(5);
+    expect(found.position('f', 2, () => false)).toBe(5);
+    expect(found.position('f', 3, () => false)).toBe(0);
+  });
+});
+
+describe('after another sweep', () => {
+  test('who moved from one list to the other while they were read keeps its place', () => {
+    const before = ListOrder.after(undefined, list('ace'), list('bd'), everybody);
+    const after = ListOrder.after(before, list('ae'), list('bd'), everybody);
+    expect(order(after, 'abcde')).toBe('abcde');
+  });
+
+  test('who is gone has none', () => {
+    const before = ListOrder.after(undefined, list('ace'), list('bd'), everybody);
+    const after = ListOrder.after(before, list('ae'), list('bd'), (id) => id !== 'c');
+    expect(after.place('c')).toBeUndefined();
+  });
+});
+
+test('whatever is left out, sorted lists merge into the sorted order of all', () => {
+  const ids = fc.uniqueArray(fc.integer({ min: 1, max: 400 }), { maxLength: 60 });
+  const byNumber = (left: number, right: number) => left - right;
+  const listed = (numbers: readonly number[]) =>
+    [...numbers].sort(byNumber).map((id) => ({ id: String(id), name: 'x' }));
+  fc.assert(
+    fc.property(ids, fc.func(fc.constantFrom('first', 'second', 'both')), (numbers, where) => {
+      const first = listed(numbers.filter((id) => where(id) !== 'second'));
+      const second = listed(numbers.filter((id) => where(id) !== 'first'));
+      const found = ListOrder.after(undefined, first, second, everybody);
+      const sorted = [...numbers].sort(byNumber);
+      expect(sorted.map((id) => found.place(String(id)))).toEqual(sorted.map((_, place) => place));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('whatever the order, nobody is lost, and nobody has the place of another', () => {
+  const ids = fc.uniqueArray(fc.constantFrom(...'abcdefghij'), { maxLength: 10 });
+  fc.assert(
+    fc.property(ids, ids, (first, second) => {
+      const found = ListOrder.after(undefined, list(first.join('')), list(second.join('')), everybody);
+      const all = [...new Set([...first, ...second])];
+      expect(all.map((id) => found.place(id)).sort()).toEqual(all.map((_, place) => place).sort());
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,216 @@
+/** When a status is written: at once, after a while, or not at all; and what people hear of it. */
+import { describe, expect, test } from 'vitest';
+import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import { LogfleetError } from '../../../src/base/errors.ts';
+import type { Host } from '../../../src/host/host.ts';
+import { describeConditions, type Essentials, isoTime } from '../../../src/policy/describe.ts';
+import type { Health } from '../../../src/policy/health.ts';
+import { StatusPublisher } from '../../../src/policy/status-publisher.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { policy, settings, target } from './builders.ts';
+import { owner } from './memory-ledger-store.ts';
+
+const { statusIntervalMs } = settings;
+
+const rolling: Health = {
+  ready: 'False',
+  reason: 'RollingOut',
+  message: 'On its way.',
+  reconciling: true,
+  stalled: false,
+};
+const done: Health = { ready: 'True', reason: 'AllUpdated', message: 'Done.', reconciling: false, stalled: false };
+const stuck: Health = { ready: 'False', reason: 'Forbidden', message: 'No.', reconciling: false, stalled: true };
+
+function world() {
+  const clock = new VirtualClock();
+  const written: CollectorVersionPolicy[] = [];
+  const events: { readonly type: string; readonly reason: string }[] = [];
+  const state: { error: Error | undefined } = { error: undefined };
+  const host: Pick<Host, 'writeStatus' | 'events'> = {
+    writeStatus: async (_, resource) => {
+      if (state.error) throw state.error;
+      written.push(resource as CollectorVersionPolicy);
+      return resource;
+    },
+    events: { publish: (_, { type, reason }) => void events.push({ type, reason }) },
+  };
+  const publisher = new StatusPublisher({ host: host as Host, clock, settings, owner });
+  const last = () => written.at(-1)?.status;
+
+  const essentials = (health: Health, more: Partial<Essentials> = {}): Essentials => ({
+    observedGeneration: 3,
+    targetVersion: target,
+    rollout: { id: '1-x', startTime: '2026-11-01T00:00:00Z' },
+    conditions: describeConditions(last()?.conditions, health, undefined, 3, isoTime(clock.now())),
+    ...more,
+  });
+  const publish = (health: Health, updated: string, more: Partial<Essentials> = {}, of = policy()) =>
+    publisher.publish(of, essentials(health, more), () => ({ summary: { updated } }), health);
+  return { clock, written, events, state, publisher, publish, last };
+}
+
+describe('a status is written at once', () => {
+  test('when there is none', async () => {
+    const { publish, written, last } = world();
+    expect(await publish(rolling, '0/10')).toBe(Infinity);
+    expect(written).toHaveLength(1);
+    expect(last()).toMatchObject({ targetVersion: target, summary: { updated: '0/10' } });
+  });
+
+  test.each<[string, Health, Partial<Essentials>]>([
+    ['the verdict changed', done, {}],
+    ['the generation changed', rolling, { observedGeneration: 4 }],
+    ['the target changed', rolling, { targetVersion: 'x' }],
+    ['a reconcile was asked for', rolling, { lastHandledReconcileAt: 'now' }],
+    ['another rollout began', rolling, { rollout: { id: '2-x', startTime: '2026-11-01T00:00:00Z' } }],
+    ['a rollout ended', rolling, { history: [] }],
+  ])('when %s', async (_, health, more) => {
+    const { publish, written } = world();
+    await publish(rolling, '0/10');
+    expect(await publish(health, '1/10', more)).toBe(Infinity);
+    expect(written).toHaveLength(2);
+  });
+
+  test('when an overlap came or went', async () => {
+    const { publish, written, clock } = world();
+    await publish(rolling, '0/10');
+    const conditions = describeConditions([], rolling, { winner: 'a/b', collectors: 1 }, 3, isoTime(clock.now()));
+    await publish(rolling, '0/10', { conditions });
+    expect(written).toHaveLength(2);
+  });
+});
+
+describe('figures are written at most once in ten seconds', () => {
+  test('and those held back are due when these are over', async () => {
+    const { clock, publish, written, last } = world();
+    await publish(rolling, '0/10');
+    await clock.advance(4_000);
+    expect(await publish(rolling, '1/10')).toBe(statusIntervalMs - 4_000);
+    await clock.advance(statusIntervalMs - 4_001);
+    expect(await publish(rolling, '2/10')).toBe(1);
+    expect(written).toHaveLength(1);
+    await clock.advance(1);
+    expect(await publish(rolling, '2/10')).toBe(Infinity);
+    expect(last()?.summary?.updated).toBe('2/10');
+  });
+
+  test('also where the words of the verdict repeat them', async () => {
+    const { clock, publish, written } = world();
+    await publish(rolling, '0/10');
+    await clock.advance(1_000);
+    await publish({ ...rolling, message: '1 of 10.' }, '1/10');
+    expect(written).toHaveLength(1);
+  });
+
+  test('and are not even made before', async () => {
+    const { publisher, publish } = world();
+    await publish(rolling, '0/10');
+    let made = 0;
+    const { status } = publisher.latest(policy());
+    await publisher.publish(policy(), status ?? {}, () => ({ summary: { updated: String(made++) } }), rolling);
+    expect(made).toBe(0);
+  });
+});
+
+describe('nothing is written', () => {
+  test('when nothing changed, however late', async () => {
+    const { clock, publish, written } = world();
+    await publish(rolling, '0/10');
+    await clock.advance(60 * 60_000);
+    expect(await publish(rolling, '0/10')).toBe(Infinity);
+    expect(written).toHaveLength(1);
+  });
+
+  test('when the resource says it already, as after a restart', async () => {
+    const before = world();
+    await before.publish(rolling, '0/10');
+    const status = before.last();
+    const { publish, written, publisher } = world();
+    const essentials = { ...status };
+    delete (essentials as { summary?: unknown }).summary;
+    const of = policy(status === undefined ? {} : { status });
+    await publisher.publish(of, essentials, () => ({ summary: { updated: '0/10' } }), rolling);
+    expect(written).toHaveLength(0);
+    await publish(done, '10/10', {}, of);
+    expect(written).toHaveLength(1);
+  });
+});
+
+describe('a write that fails', () => {
+  const error = (code: string) => new LogfleetError({ code, message: 'no', handling: { kind: 'backoff' } });
+
+  test.each(['host.conflict', 'host.gone'])('with %s is for the host to tell: nothing was written', async (code) => {
+    const { publish, written, events, state, last } = world();
+    state.error = error(code);
+    await publish(rolling, '0/10');
+    expect([written, events]).toEqual([[], []]);
+    state.error = undefined;
+    await publish(rolling, '1/10');
+    expect(last()?.summary?.updated).toBe('1/10');
+    expect(events).toEqual([{ type: 'Normal', reason: 'RollingOut' }]);
+  });
+
+  test('otherwise is a failure of the reconcile', async () => {
+    const { publish, state } = world();
+    state.error = error('host.unreachable');
+    await expect(publish(rolling, '0/10')).rejects.toMatchObject({ code: 'host.unreachable' });
+  });
+});
+
+describe('events', () => {
+  test('tell of transitions only', async () => {
+    const { publish, events, clock } = world();
+    await publish(rolling, '0/10');
+    await clock.advance(statusIntervalMs);
+    await publish(rolling, '5/10');
+    await publish(stuck, '5/10');
+    await publish(done, '10/10');
+    expect(events).toEqual([
+      { type: 'Normal', reason: 'RollingOut' },
+      { type: 'Warning', reason: 'Forbidden' },
+      { type: 'Normal', reason: 'AllUpdated' },
+    ]);
+  });
+
+  test('are not repeated by a process that takes over', async () => {
+    const before = world();
+    await before.publish(rolling, '0/10');
+    const { publish, events } = world();
+    const status = before.last();
+    await publish(rolling, '1/10', {}, policy(status === undefined ? {} : { status }));
+    expect(events).toEqual([]);
+  });
+});
+
+describe('the verdict alone', () => {
+  test('leaves the figures as they were', async () => {
+    const { publish, publisher, last, clock } = world();
+    await publish(rolling, '3/10');
+    await clock.advance(1_000);
+    await publisher.publishHealth(policy(), stuck, undefined);
+    expect(last()).toMatchObject({
+      targetVersion: target,
+      rollout: { id: '1-x' },
+      summary: { updated: '3/10', state: 'Forbidden' },
+    });
+    expect(last()?.conditions?.map(({ type, status }) => [type, status])).toEqual([
+      ['Ready', 'False'],
+      ['Stalled', 'True'],
+    ]);
+  });
+
+  test('stands where there was no status', async () => {
+    const { publisher, last } = world();
+    await publisher.publishHealth(policy({ metadata: { generation: 7 } }), stuck, 'x');
+    expect(last()).toMatchObject({ observedGeneration: 7, targetVersion: 'x', summary: { state: 'Forbidden' } });
+  });
+});
+
+test('the newest status is what was written last, whatever the cache says', async () => {
+  const { publish, publisher } = world();
+  const stale = policy({ status: { targetVersion: 'old' } });
+  expect(publisher.latest(stale)).toBe(stale);
+  await publish(rolling, '0/10', {}, stale);
+  expect(publisher.latest(stale).status?.targetVersion).toBe(target);
+});
