@@ -7,8 +7,8 @@ import { parseArgs } from 'node:util';
 const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PART]
 
   rollout     requests, time, memory, processor time and latency of a rolling policy
-                --quick   small fleets and few repetitions: two minutes instead of six
-                --full    100,000 collectors from the first upgrade to the last: ten minutes more
+                --quick   small fleets and few repetitions: two minutes instead of five
+                --full    100,000 collectors from the first upgrade to the last: twenty minutes
                 --only    parts: requests, converged, load, latency
                 --json    one JSON document instead of tables
   simulator   what the simulated service serves with its limits lifted`;

@@ -3,7 +3,7 @@
  * what it costs once nothing is to do; each beside what was promised.
  */
 import { execFile } from 'node:child_process';
-import { availableParallelism, cpus } from 'node:os';
+import { availableParallelism, constants, cpus, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type ConvergedFigures, stayConverged } from './rollout/converged.ts';
@@ -25,11 +25,7 @@ export interface RolloutReport {
   readonly machine: string;
   readonly requests?: readonly RolloutFigures[];
   readonly converged?: ConvergedFigures;
-  readonly load?: {
-    readonly growth: readonly RolloutFigures[];
-    readonly held: HeldFleet;
-    readonly whole?: WholeRollout;
-  };
+  readonly load?: { readonly held: HeldFleet; readonly rollouts: readonly WholeRollout[] };
   readonly latency?: LatencyFigures;
 }
 
@@ -39,8 +35,8 @@ type Part = (typeof parts)[number];
 /** How much is measured. */
 interface Extent {
   readonly collectors: number;
-  /** Sizes of fleets between which processor time should grow in step. */
-  readonly growth: readonly number[];
+  /** Sizes of the fleets that are rolled from the first to the last, to see how processor time grows. */
+  readonly whole: readonly number[];
   readonly heldCollectors: number;
   readonly rollingSeconds: number;
   readonly applies: number;
@@ -48,21 +44,21 @@ interface Extent {
 
 const usual: Extent = {
   collectors: 10_000,
-  growth: [5_000, 10_000, 20_000],
+  whole: [5_000, 10_000, 20_000],
   heldCollectors: 100_000,
   rollingSeconds: 30,
   applies: 100,
 };
 const quick: Extent = {
   collectors: 3_000,
-  growth: [1_500, 3_000],
+  whole: [1_500, 3_000],
   heldCollectors: 20_000,
   rollingSeconds: 10,
   applies: 20,
 };
-const full: Extent = { ...usual, growth: [10_000, 20_000, 40_000, 80_000], rollingSeconds: 120 };
-const wholeCollectors = 100_000;
-const wholeSpeed = 50;
+const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
+/** Of the clock of whole rollouts: fast enough to see the end, slow enough that no answer is late by it. */
+const speed = 25;
 
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));
 
@@ -80,24 +76,26 @@ export async function benchRollout(options: BenchOptions): Promise<void> {
 
 async function measure(extent: Extent, options: BenchOptions): Promise<RolloutReport> {
   const wants = (part: Part) => options.only?.includes(part) ?? true;
-  const lanes = new Lanes();
-  // In real time and mostly idle: the fleets in virtual time are rolled meanwhile.
-  const held = wants('load') ? told(holdFleet(extent.heldCollectors, extent.rollingSeconds), 'memory') : undefined;
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  const sizes = wants('load') ? extent.growth.map((collectors) => ({ ...usualCase, collectors })) : [];
-  const rolled = lanes.all([...sizes.toReversed(), ...cases]);
-  const [heldFleet, figures] = await Promise.all([held, rolled]);
+  // Fleets in virtual time take what the processes in real time, which mostly wait, leave of the processors.
+  const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await told(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await told(measureLatency(extent.applies), 'latency') : undefined;
-  const whole = options.full && heldFleet ? await told(rollOutFast(wholeCollectors, wholeSpeed), 'whole') : undefined;
-  const growth = figures.slice(0, sizes.length).reverse();
   return {
     machine: `${availableParallelism()} x ${cpus()[0]?.model.trim()}, Node ${process.version}`,
-    ...(cases.length === 0 ? {} : { requests: figures.slice(sizes.length) }),
+    ...(cases.length > 0 ? { requests } : {}),
     ...(converged ? { converged } : {}),
-    ...(heldFleet ? { load: { growth, held: heldFleet, ...(whole ? { whole } : {}) } } : {}),
+    ...(load ? { load } : {}),
     ...(latency ? { latency } : {}),
   };
+}
+
+async function measureLoad({ heldCollectors, rollingSeconds, whole }: Extent) {
+  const [held, ...rollouts] = await Promise.all([
+    told(holdFleet(heldCollectors, rollingSeconds), `${heldCollectors} collectors in real time`),
+    ...whole.map((collectors) => told(rollOutFast(collectors, speed), `whole rollout of ${collectors}`)),
+  ]);
+  return { held, rollouts };
 }
 
 const usualCase = { pageRows: 1_000, oldVersions: 5, spareBuild: true } as const;
@@ -112,27 +110,26 @@ function requestCases(collectors: number): RolloutCase[] {
   ];
 }
 
+const run = promisify(execFile);
+
 /** Rollouts in virtual time, each in a process of its own, as many at once as there are processors. */
-class Lanes {
-  readonly #run = promisify(execFile);
+async function rollOutAll(cases: readonly RolloutCase[]): Promise<RolloutFigures[]> {
+  const figures: RolloutFigures[] = [];
+  const queue = [...cases.entries()];
+  const lane = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const [place, one] = next;
+      figures[place] = await told(rollOutApart(one), describe(one));
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, lane));
+  return figures;
+}
 
-  async all(cases: readonly RolloutCase[]): Promise<RolloutFigures[]> {
-    const figures: RolloutFigures[] = [];
-    const queue = [...cases.entries()];
-    const lane = async () => {
-      for (let next = queue.shift(); next; next = queue.shift()) {
-        const [place, one] = next;
-        figures[place] = await told(this.#rollOut(one), describe(one));
-      }
-    };
-    await Promise.all(Array.from({ length: availableParallelism() }, lane));
-    return figures;
-  }
-
-  async #rollOut(one: RolloutCase): Promise<RolloutFigures> {
-    const { stdout } = await this.#run(process.execPath, [virtualRollout, JSON.stringify(one)]);
-    return JSON.parse(stdout) as RolloutFigures;
-  }
+async function rollOutApart(one: RolloutCase): Promise<RolloutFigures> {
+  const running = run(process.execPath, [virtualRollout, JSON.stringify(one)]);
+  setPriority(running.child.pid ?? 0, constants.priority.PRIORITY_LOW);
+  return JSON.parse((await running).stdout) as RolloutFigures;
 }
 
 function describe({ collectors, pageRows, oldVersions }: RolloutCase): string {

@@ -76,9 +76,7 @@ class Workplace {
 
   /** Starts the operator on the manifests. */
   operator(program: string, args: readonly string[]): number {
-    const child = spawn(process.execPath, [...imageFlags(), program, ...args], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
+    const child = spawn(process.execPath, [...imageFlags(), program, ...args], { stdio: 'ignore' });
     this.#processes.push(child);
     return child.pid as number;
   }

@@ -3,12 +3,13 @@ import type { RolloutReport } from '../rollout.ts';
 import type { ConvergedFigures } from './converged.ts';
 import { type Line, percentile, type Section } from './figures.ts';
 import type { LatencyFigures } from './latency.ts';
+import type { WholeRollout } from './load.ts';
 import type { RolloutFigures } from './virtual-rollout.ts';
 
 const count = new Intl.NumberFormat('en-US');
 const residentLimitMiB = 300;
 const latencyLimitMs = 100;
-/** Processor time per collector of the largest fleet may be so many times that of the smallest. */
+/** A collector of the largest fleet may cost so many times the processor time of one of the smallest. */
 const linearTolerance = 1.25;
 
 export function requestsSection(figures: readonly RolloutFigures[]): Section {
@@ -95,14 +96,13 @@ export function convergedSection({ collectors, minutes, api, service, pages, res
   };
 }
 
-export function loadSection({ growth, held, whole }: NonNullable<RolloutReport['load']>): Section {
-  const perCollectorMs = growth.map(({ operatorCpuSeconds, collectors }) => (operatorCpuSeconds / collectors) * 1_000);
-  const [least = 0, most = 0] = [perCollectorMs[0], perCollectorMs.at(-1)];
+export function loadSection({ held, rollouts }: NonNullable<RolloutReport['load']>): Section {
   const limit =
     held.collectors >= 100_000 ? { target: `<= ${residentLimitMiB} MiB`, met: held.peakMiB <= residentLimitMiB } : {};
   const fleet = `${count.format(held.collectors)} collectors`;
+  const speeds = new Set(rollouts.map(({ speed }) => speed));
   return {
-    title: 'Memory and processor time of the operator',
+    title: 'Memory and processor time of the operator, a process of its own',
     lines: [
       { what: `${fleet}: resident at most`, measured: `${held.peakMiB.toFixed(0)} MiB`, ...limit },
       { what: `${fleet}: resident once read`, measured: `${held.readMiB.toFixed(0)} MiB` },
@@ -115,28 +115,25 @@ export function loadSection({ growth, held, whole }: NonNullable<RolloutReport['
         what: `${fleet}: rolling (${held.accepted} tasks in ${held.rollingSeconds} s)`,
         measured: `${(100 * held.rollingCpuShare).toFixed(1)} % of a processor`,
       },
-      ...growth.map(({ collectors, operatorCpuSeconds }, index) => ({
-        what: `whole rollout of ${count.format(collectors)}`,
-        measured: `${operatorCpuSeconds.toFixed(1)} s processor, ${perCollectorMs[index]?.toFixed(2)} ms a collector`,
-        ...(index === growth.length - 1 ? { target: 'linear', met: most <= linearTolerance * least } : {}),
-      })),
-      ...(whole
-        ? [
-            {
-              what: `whole rollout of ${count.format(whole.collectors)}, at ${whole.speed} x speed`,
-              measured: `${whole.peakMiB.toFixed(0)} MiB at most, ${whole.cpuMsPerCollector.toFixed(2)} ms processor a collector`,
-              target: `<= ${residentLimitMiB} MiB`,
-              met: whole.complete && whole.peakMiB <= residentLimitMiB,
-            },
-          ]
-        : []),
+      ...rollouts.map((rollout, index) => wholeLine(rollout, rollouts[0], index === rollouts.length - 1)),
     ],
     notes: [
-      `${fleet}: logfleet run DIR --watch in real time, over TLS, with the flags of Node that the image has; it reads the`,
-      'fleet, sweeps it again, and begins a rollout. Whole rollouts: in virtual time, in one process with service and API server; a',
-      'sampling profiler tells which part of the processor time was the operator. Linear: the largest fleet costs at most',
-      `${linearTolerance} times as much a collector as the smallest.`,
+      `${fleet}: logfleet run DIR --watch in real time, with the flags of Node that the image has; it reads the fleet, sweeps it`,
+      `again, and begins a rollout. Whole rollouts: the same parts on a clock that goes ${[...speeds].join(' or ')} times as fast, since four`,
+      'requests a second would take hours. The service is another process behind TLS; ledger and status are files. Linear: a',
+      `collector of the largest fleet costs at most ${linearTolerance} times as much as one of the smallest.`,
     ],
+  };
+}
+
+function wholeLine(rollout: WholeRollout, smallest: WholeRollout | undefined, isLargest: boolean): Line {
+  const { collectors, cpuSeconds, cpuMsPerCollector, peakMiB, complete } = rollout;
+  const linear = smallest !== undefined && cpuMsPerCollector <= linearTolerance * smallest.cpuMsPerCollector;
+  const verdict = { target: 'linear', met: complete && linear };
+  return {
+    what: `whole rollout of ${count.format(collectors)}`,
+    measured: `${cpuSeconds.toFixed(0)} s processor, ${cpuMsPerCollector.toFixed(2)} ms a collector, ${peakMiB.toFixed(0)} MiB at most`,
+    ...(isLargest ? verdict : {}),
   };
 }
 

@@ -7,7 +7,6 @@
  */
 import type { Scenario } from '../../src/simulator/scenario.ts';
 import { World } from '../../test/support/world.ts';
-import { withOperatorShare } from './operator-share.ts';
 
 export interface RolloutCase {
   readonly collectors: number;
@@ -35,8 +34,6 @@ export interface RolloutFigures extends RolloutCase {
   readonly refused429: number;
   readonly acceptedTasks: number;
   readonly apiRequests: number;
-  /** Processor time of the operator alone. */
-  readonly operatorCpuSeconds: number;
 }
 
 const target = '19.500-1';
@@ -64,7 +61,7 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   const record = new RunningTotals(world);
   world.start();
   const isDone = () => record.look() && world.ready('fleet')?.status === 'True';
-  const { cpuSeconds, operatorShare } = await withOperatorShare(() => world.until(isDone, longestMs));
+  await world.until(isDone, longestMs);
   const readySeconds = world.clock.monotonic() / 1_000;
   record.take();
   const state = world.model.snapshot(world.service.nowMs());
@@ -85,7 +82,6 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
     refused429: rejected429,
     acceptedTasks: tasksAccepted,
     apiRequests: record.apiRequests,
-    operatorCpuSeconds: cpuSeconds * operatorShare,
   };
 }
 
