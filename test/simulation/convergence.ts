@@ -157,7 +157,7 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
 }
 
 /** What was posted this long after a change was meant by it. */
-const settledAfterChangeMs = 10_000;
+export const settledAfterChangeMs = 10_000;
 
 export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
   return Math.max(0, ...policyChanges.map(({ atMs }) => atMs));

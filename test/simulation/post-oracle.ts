@@ -1,6 +1,6 @@
 /** U2, U11, U13: whether each request to create a task was wanted when it left. */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
-import type { HistoryPlan } from './plan.ts';
+import { settledAfterChangeMs } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
 import { acts, compareRank, compareVersions, isHosted, isSelected, targetOf } from './wanted.ts';
 
@@ -22,7 +22,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (wanting.length === 0) return 'U2: no policy that acts wants this version';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false || wasMember(record, post, policy));
   if (selecting.length === 0) return 'U12: no policy that wants this version selects it';
-  if (selecting.every((policy) => goesFirst(plan, post, policy, subject))) return 'U13: it belongs to another policy';
+  if (selecting.every((policy) => goesFirst(record, post, policy, subject))) return 'U13: it belongs to another policy';
   if (selecting.every((policy) => isBack(post, policy))) return 'downgrade: it runs a newer version';
   return wasThereLongAgo(record, post) ? 'U7: it has run this version for long' : undefined;
 }
@@ -33,10 +33,12 @@ function wasMember({ posts }: HistoryRecord, { collectorId, toVersion, atMs }: P
 }
 
 /** Whether another policy that this process knew goes before this one for sure, and wants another version. */
-function goesFirst(plan: HistoryPlan, post: PostRecord, policy: CollectorVersionPolicy, subject: { name: string; version: string }): boolean {
+function goesFirst({ plan, policyChanges }: HistoryRecord, post: PostRecord, policy: CollectorVersionPolicy, subject: { name: string; version: string }): boolean {
   return post.known.some(
     (other) =>
       other !== policy &&
+      // What was written ahead before it came is open, and does not pass on.
+      !policyChanges.some((change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs) &&
       other.metadata.deletionTimestamp === undefined &&
       isSelected(plan, other, subject) === true &&
       compareRank(other, policy) < 0 &&

@@ -151,6 +151,9 @@ class ProcessGate {
   }
 }
 
+/** A shorter wait would vanish in the sum with the time of day, and time would stand still. */
+const finestMs = 0.001;
+
 /** Timers that fall due while the process is stopped fire when it goes on; time itself does not stop. */
 class ProcessClock implements Clock {
   readonly #clock: Clock;
@@ -173,7 +176,7 @@ class ProcessClock implements Clock {
 
   after(delayMs: number, callback: () => void): Timer {
     let cancelled = false;
-    const timer = this.#clock.after(delayMs, () =>
+    const timer = this.#clock.after(delayMs > 0 ? Math.max(finestMs, delayMs) : 0, () =>
       this.#gate.deliver(() => {
         if (!cancelled) callback();
       }),
