@@ -9,8 +9,10 @@ export interface ConvergedFigures {
   readonly api: Readonly<Record<string, number>>;
   /** operation → requests to the service. */
   readonly service: Readonly<Record<string, number>>;
-  /** Pages of one sweep. */
+  /** Full pages of one sweep. */
   readonly pages: number;
+  /** Sweeps begun. */
+  readonly sweeps: number;
   readonly resyncs: number;
 }
 
@@ -38,6 +40,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
     api: tally(world.api.requests.map(({ method, path }) => `${method} ${resourceOf(path)}`)),
     service: tally(world.journal.map(({ operation }) => operation ?? 'other')),
     pages: collectors / pageRows,
+    sweeps: world.journal.filter(({ path }) => path.includes('offset=0&')).length,
     resyncs: minutes / resyncMinutes,
   };
   replica.kill();
