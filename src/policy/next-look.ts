@@ -10,9 +10,12 @@ export function recheckMs(health: Health, problem: LogfleetError | undefined): n
   return health.stalled || problem ? stallHoldMs : Number.POSITIVE_INFINITY;
 }
 
+/** Less than this may vanish in the sum with the time of day, and what is due then would be due for ever. */
+const shortestDelayMs = 1;
+
 /** Infinity: never, unless something is heard of; who has not settled is looked at again all the same. */
 export function requeue(delayMs: number, settled: boolean): Result {
   if (delayMs === Number.POSITIVE_INFINITY)
     return settled ? { kind: 'settled' } : { kind: 'requeueAfter', delayMs: stallHoldMs, settled };
-  return { kind: 'requeueAfter', delayMs, settled };
+  return { kind: 'requeueAfter', delayMs: Math.max(shortestDelayMs, delayMs), settled };
 }
