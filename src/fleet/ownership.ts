@@ -33,6 +33,8 @@ export class Ownership {
   readonly #claims = new Map<string, string | readonly string[]>();
   readonly #flights = new Map<string, Flight>();
   readonly #dirty = new Map<string, Set<string>>();
+  /** Brings a policy's claims up to what its listing shows now. */
+  readonly #syncs = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 
   /** @param onChange called for a policy whose collectors may have come to it or left it */
@@ -53,8 +55,20 @@ export class Ownership {
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
     this.#dirty.delete(uid);
+    this.#syncs.delete(uid);
     for (const id of [...this.#claims.keys()]) this.#removeClaim(uid, id);
     this.#announce();
+  }
+
+  /** @param sync brings the claims of this policy up to what its listing shows; replaces the one before */
+  follow(uid: string, sync: () => void): void {
+    this.#syncs.set(uid, sync);
+  }
+
+  /** Lets all policies but this one claim what their listings show by now, so that it does not take what is theirs. */
+  catchUp(uid: string): void {
+    this.#announce();
+    for (const [other, sync] of this.#syncs) if (other !== uid) sync();
   }
 
   claim(uid: string, id: string): void {
@@ -118,6 +132,11 @@ export class Ownership {
     if (this.#flights.get(id)?.policy !== policy) return;
     this.#flights.delete(id);
     this.#touch(id);
+  }
+
+  /** The policy's ledger was read anew: what it has in flight is what that says, and not what was never written. */
+  forgetFlights(policy: string): void {
+    for (const [id, flight] of this.#flights) if (flight.policy === policy) this.ended(id, policy);
   }
 
   /** Flights whose policy is gone and that began before `beforeMs`: nothing can be running any more. */

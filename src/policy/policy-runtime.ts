@@ -21,7 +21,7 @@ import { adoptFromStatus } from './adoption.ts';
 import { type Decision, decide, pausedByOf } from './decide.ts';
 import { findOverlap } from './describe.ts';
 import { healthOf } from './health.ts';
-import { type Entry, type EntryChange, Ledger } from './ledger.ts';
+import { type Entry, Ledger } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
 import { recheckMs, requeue } from './next-look.ts';
 import { Posting } from './posting.ts';
@@ -200,6 +200,7 @@ export class PolicyRuntime {
       throw error;
     }
     this.#loaded = true;
+    ownership.forgetFlights(this.uid);
     // Ids of another service are void (U1).
     if (!ledger || ledger.header.service !== account.serviceId) return undefined;
     ledger.apply(adoptFromStatus(policy.status, ledger, nowMs));
@@ -237,9 +238,12 @@ export class PolicyRuntime {
         settings: this.#options.settings,
       });
       this.#roster = { roster, spec: policy.spec, target };
+      ownership.follow(this.uid, () => roster.sync());
     }
     const { roster } = this.#roster as { roster: Roster };
     ownership.forgetOrphans(this.#options.clock.monotonic() - this.#options.settings.openLimitMs);
+    // Of who is new, the others claim what is theirs first (U13).
+    ownership.catchUp(this.uid);
     roster.sync();
     ownership.announce();
     return roster;
@@ -302,21 +306,17 @@ export class PolicyRuntime {
   async #write(ledger: Ledger, roster: Roster, ownership: Ownership, decision: Decision): Promise<void> {
     ledger.setHeader(decision.header);
     ledger.apply(decision.changes);
+    // In flight from this moment on: others decide while it is being written (U13).
+    for (const { entry } of decision.changes) if (entry) this.#track(ownership, entry);
     await (this.#file as LedgerFile).save(ledger, decision.changes);
-    for (const change of decision.changes) {
-      this.#follow(ownership, change);
-      roster.place(change.collectorId);
+    for (const { collectorId, entry } of decision.changes) {
+      if (!entry?.open) {
+        ownership.ended(collectorId, this.uid);
+        this.#tasks.forget(collectorId);
+      }
+      roster.place(collectorId);
     }
     ownership.announce();
-  }
-
-  #follow(ownership: Ownership, { collectorId, entry }: EntryChange): void {
-    if (entry?.open) {
-      this.#track(ownership, entry);
-    } else {
-      ownership.ended(collectorId, this.uid);
-      this.#tasks.forget(collectorId);
-    }
   }
 
   #track(ownership: Ownership, { collectorId, open }: Entry): void {

@@ -164,6 +164,52 @@ describe('U13: what is in flight outlives its policy', () => {
   });
 });
 
+describe('U13: before one decides', () => {
+  test('all others have claimed what their listings show', () => {
+    const { ownership, owner } = table(claimant('a', { priority: 1 }), claimant('b'));
+    let synced = 0;
+    ownership.follow('a', () => {
+      synced++;
+      ownership.claim('a', '1');
+    });
+    ownership.follow('b', () => expect.unreachable());
+    ownership.catchUp('b');
+    ownership.claim('b', '1');
+    expect([owner(), synced]).toEqual(['a', 1]);
+    ownership.retire('a');
+    ownership.catchUp('b');
+    expect([owner(), synced]).toEqual(['b', 1]);
+  });
+
+  test('and hear themselves of what had changed for them', () => {
+    const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
+    ownership.claim('a', '1');
+    ownership.claim('b', '1');
+    ownership.follow('a', () => ownership.takeChanged('a'));
+    ownership.catchUp('b');
+    expect(told).toEqual(['a']);
+  });
+
+  test('only the last of its rosters claims for a policy', () => {
+    const { ownership } = table(claimant('a'));
+    ownership.follow('a', () => expect.unreachable());
+    ownership.follow('a', () => {});
+    ownership.catchUp('b');
+  });
+});
+
+test('U13: a policy whose ledger is read anew has nothing in flight but what that says', () => {
+  const { ownership, owner } = table(claimant('a'), claimant('b', { priority: 9 }));
+  for (const id of ['1', '2']) {
+    ownership.claim('a', id);
+    ownership.claim('b', id);
+  }
+  ownership.began('1', flight('a'));
+  ownership.began('2', flight('b'));
+  ownership.forgetFlights('a');
+  expect([ownership.flight('1'), ownership.flight('2')?.policy, owner('1')]).toEqual([undefined, 'b', 'b']);
+});
+
 describe('who hears of changes', () => {
   test('the former owner hears of a better claim, once', () => {
     const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
