@@ -238,7 +238,7 @@ export class PolicyRuntime {
         settings: this.#options.settings,
       });
       this.#roster = { roster, spec: policy.spec, target };
-      ownership.follow(this.uid, () => roster.sync());
+      ownership.follow(this.uid, () => roster.claimNew());
     }
     const { roster } = this.#roster as { roster: Roster };
     ownership.forgetOrphans(this.#options.clock.monotonic() - this.#options.settings.openLimitMs);

@@ -103,23 +103,31 @@ export class Roster {
 
   /** Brings the roster up to what listing and ownership say now. */
   sync(): void {
-    const { listing, ownership, policy, ledger } = this.#options;
-    const changed = this.#revision < 0 ? undefined : listing.rows.changesSince(this.#revision);
-    this.#revision = listing.rows.revision;
-    if (changed) {
-      for (const id of changed) this.place(id);
-      // A newer sign of life is no change of a row, and still the end of being offline.
-      for (const id of [...this.#listed.offline, ...this.#contradicted]) this.place(id);
-    } else {
-      for (const [id] of listing.rows.entries()) this.place(id);
-      for (const { collectorId } of ledger.entries()) this.place(collectorId);
-      for (const id of [...this.#members.keys()]) this.place(id);
-    }
+    const { listing, ownership, policy } = this.#options;
+    this.claimNew();
+    // A newer sign of life is no change of a row, and still the end of being offline.
+    for (const id of [...this.#listed.offline, ...this.#contradicted]) this.place(id);
     for (const id of ownership.takeChanged(policy)) this.place(id);
     if (listing.orderRevision() !== this.#orderRevision) {
       this.#orderRevision = listing.orderRevision();
       this.#orderStale = true;
     }
+  }
+
+  /** Looks at those alone whose rows have changed, so that it claims who is new (U13). */
+  claimNew(): void {
+    const { listing, ledger } = this.#options;
+    const { revision } = listing.rows;
+    if (revision === this.#revision) return;
+    const changed = this.#revision < 0 ? undefined : listing.rows.changesSince(this.#revision);
+    this.#revision = revision;
+    if (changed) {
+      for (const id of changed) this.place(id);
+      return;
+    }
+    for (const [id] of listing.rows.entries()) this.place(id);
+    for (const { collectorId } of ledger.entries()) this.place(collectorId);
+    for (const id of [...this.#members.keys()]) this.place(id);
   }
 
   /** Looks at one collector again: its row, its entry or its owner changed. */

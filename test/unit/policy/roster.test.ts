@@ -183,6 +183,14 @@ describe('U8: drift', () => {
   });
 });
 
+test('U13: it claims who is new without a look at the rest', () => {
+  const bench = new PolicyBench({ collectors: fleetOf(1) });
+  bench.listing.show(10, fleetOf(2));
+  bench.roster.claimNew();
+  expect(bench.ownership.owner('2')?.uid).toBe(policyUid);
+  expect(bench.roster.counts).toEqual(counts({ pending: 2 }));
+});
+
 describe('the order of who is pending', () => {
   const versions = ['19.20-1', '19.9-1', '19.20-1', '19.9-1', '19.100-1'];
   const names = ['e', 'd', 'c', 'b', 'a'];
