@@ -142,12 +142,11 @@ class PlanBuilder {
     const page = observes(open.toVersion) ? pageOf(id) : undefined;
     // A page that hides who still runs the old version says that it has not ended by not showing it.
     const seenMs = Math.max(row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (pageReadMs(page) ?? 0));
-    const lookedMs = Math.max(read?.lastMs ?? 0, seenMs >= dueMs ? seenMs : 0);
-    if (lookedMs >= dueMs) {
+    if (read !== undefined || seenMs >= dueMs) {
       // It should have ended and has not: its own status tells, asked for ever more rarely.
-      const looks = read?.count ?? 0;
-      const waitMs = Math.min(longestRereadMs, Math.max(shortestRereadMs, (typicalMs / 4) * 2 ** Math.min(looks, 8)));
-      this.#readTaskAt(id, lookedMs + waitMs);
+      const reads = read?.count ?? 0;
+      const waitMs = Math.min(longestRereadMs, Math.max(shortestRereadMs, (typicalMs / 4) * 2 ** Math.min(reads, 8)));
+      this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);
       return;
     }
     if (page === undefined) {

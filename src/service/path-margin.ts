@@ -55,11 +55,14 @@ export class PathMargin {
     return this.#cautionMs;
   }
 
-  /** Learns from a round trip. Returns how much later it was than the quickest of its class, at most `mostMs`. */
+  /**
+   * Learns from a round trip. Returns how late the request may have come: later than the quickest of its class by that much, or
+   * by all of its round trip where it is the first, at most `mostMs`.
+   */
   learn(requestClass: RequestClass, roundTripMs: number, nowMs: number): number {
     const quickestMs = this.#quickest(requestClass, roundTripMs, nowMs);
-    // The first answer of a class is compared with itself, which says nothing about the path.
-    if (quickestMs === undefined) return 0;
+    // Nothing to compare it with: it says nothing of the path in general, and may itself have been late by all of it.
+    if (quickestMs === undefined) return Math.min(marginBounds.mostMs, roundTripMs);
     const lateMs = Math.min(marginBounds.mostMs, roundTripMs - quickestMs);
     const difference = lateMs - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);

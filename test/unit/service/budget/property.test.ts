@@ -244,7 +244,8 @@ describe('many jobs', () => {
     await clock.run(() => clock.monotonic() > 600_000);
     expect(budget.jobs.active).toBe(30);
     expect(longestSilenceMs).toBeLessThan(18_000);
-    expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(wire.seen.length / 2);
+    // Turns alternate: of an odd number, the last one may have been a poll's.
+    expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(wire.seen.length / 2));
     expect(wire.mostArrivals()).toBe(4);
   });
 });
