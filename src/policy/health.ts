@@ -149,9 +149,9 @@ export function outstanding(counts: Counts): number {
   return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }
 
-/** Matched collectors less those of other policies: what "all" means to this one. */
+/** The collectors that count: matched, of this policy, and such that can be upgraded now. */
 export function counted({ counts, matched }: { readonly counts: Counts; readonly matched: number }): number {
-  return matched - counts.foreign;
+  return matched - counts.foreign - counts.offline - counts.skipped;
 }
 
 const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
