@@ -146,11 +146,7 @@ export class Roster {
     const before = this.#members.get(id);
     if (row) this.#noteDrift(id, row, entry, before?.standing);
     const standing = this.standing(id, entry);
-    // A task's word comes before the listing's: who has ended at the target is there, whatever an older page showed.
-    const version = standing === 'updated' ? this.#context.targetVersion : row?.collector.collectorVersion || undefined;
-    if (entry?.ending && (version === this.#context.targetVersion) !== (standing === 'updated'))
-      this.#contradicted.add(id);
-    else this.#contradicted.delete(id);
+    const version = row?.collector.collectorVersion || undefined;
     if (before && before.standing === standing && before.version === version) return;
     if (before) this.#uncount(id, before);
     this.#members.set(id, { standing, version });
