@@ -147,6 +147,9 @@ export class Roster {
     if (row) this.#noteDrift(id, row, entry, before?.standing);
     const standing = this.standing(id, entry);
     const version = row?.collector.collectorVersion || undefined;
+    if (entry?.ending && (version === this.#context.targetVersion) !== (standing === 'updated'))
+      this.#contradicted.add(id);
+    else this.#contradicted.delete(id);
     if (before && before.standing === standing && before.version === version) return;
     if (before) this.#uncount(id, before);
     this.#members.set(id, { standing, version });
