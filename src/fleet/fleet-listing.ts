@@ -262,9 +262,11 @@ export class FleetListing {
     this.#sweepRequests++;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
     // Places count in the first build's list only; the others show who that one leaves out.
-    this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
-    for (const collector of page) sweep.seen.add(collector.id);
-    for (const { id, name } of page) sweep.lists[sweep.build === 0 ? 0 : 1].push({ id, name });
+    const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
+    for (const { id, name } of kept) {
+      sweep.seen.add(id);
+      sweep.lists[sweep.build === 0 ? 0 : 1].push({ id, name });
+    }
     sweep.offset += page.length;
     if (!ended) return;
     sweep.offset = 0;

@@ -64,13 +64,14 @@ export class FleetRows {
     return counts;
   }
 
-  /** Takes in a page. `offset` is the place of its first row; undefined where places do not count. */
-  takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): void {
-    let position = offset;
-    for (const collector of page) {
-      this.#take(collector, sentAtMs, position);
-      if (position !== undefined) position++;
-    }
+  /**
+   * Takes in a page. `offset` is the place of its first row; undefined where places do not count. Returns the page as it is
+   * kept, whose texts live on in any case.
+   */
+  takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
+    return page.map((collector, index) =>
+      this.#take(collector, sentAtMs, offset === undefined ? undefined : offset + index),
+    );
   }
 
   /** Who should be at these places and is not has moved: only a sweep finds its new place. */
@@ -111,7 +112,7 @@ export class FleetRows {
     this.#changesBase += dropped;
   }
 
-  #take(collector: Collector, sentAtMs: number, position: number | undefined): void {
+  #take(collector: Collector, sentAtMs: number, position: number | undefined): Collector {
     const row = this.#rows.get(collector.id);
     if (!row) {
       this.#rows.set(collector.id, {
@@ -124,22 +125,30 @@ export class FleetRows {
       this.#changes.push(collector.id);
       this.#orderRevision++;
       if (position !== undefined) this.#places[position] = collector.id;
-      return;
+      return collector;
     }
-    if (sentAtMs < row.seenAtMs) return;
-    if (!sameCollector(row.collector, collector)) {
-      if (row.collector.collectorVersion !== collector.collectorVersion) {
-        row.formerVersion = row.collector.collectorVersion;
-      }
-      this.#changes.push(collector.id);
-    }
-    row.collector = collector;
+    if (sentAtMs < row.seenAtMs) return row.collector;
+    this.#renew(row, collector);
     row.seenAtMs = sentAtMs;
     row.missedSweeps = 0;
     if (position !== undefined && row.position !== position) {
       row.position = position;
       this.#orderRevision++;
-      this.#places[position] = collector.id;
+      this.#places[position] = row.collector.id;
+    }
+    return row.collector;
+  }
+
+  /** What a sweep shows is mostly known: the texts that we have are kept, so that those of the page die young. */
+  #renew(row: MutableRow, collector: Collector): void {
+    const known = row.collector;
+    const { id } = known;
+    if (!sameCollector(known, collector)) {
+      if (known.collectorVersion !== collector.collectorVersion) row.formerVersion = known.collectorVersion;
+      this.#changes.push(id);
+      row.collector = { ...collector, id };
+    } else if (known.lastSeenAliveMs !== collector.lastSeenAliveMs) {
+      row.collector = { ...known, lastSeenAliveMs: collector.lastSeenAliveMs };
     }
   }
 }
