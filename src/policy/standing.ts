@@ -80,11 +80,17 @@ export function skipReason(input: StandingInput, context: StandingContext): Skip
   if (ending?.kind === 'refused') return 'RefusedByService';
   if (ending?.kind === 'invalid') return 'NotPermitted';
   if (row && row.collector.collectorType === 'Hosted') return 'HostedCollector';
-  if (!row) return undefined;
+  if (!row) return isWaitingUnseen(entry, context) ? 'VersionNotObservable' : undefined;
   if (!parseBuildVersion(row.collector.collectorVersion ?? '')) return 'VersionUnreadable';
   const left = input.drifted || ending?.kind === 'updated';
   if (left && entry && entry.drifts >= maxDrifts && isOffTarget(row, ending, context)) return 'Contested';
   return undefined;
+}
+
+/** Whether it waits for a listing that will not show it: it may well be at the only build of the service by now (U7). */
+function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: StandingContext): boolean {
+  const ending = entry?.ending;
+  return ending?.kind === 'offline' || (entry !== undefined && hasFailed(ending) && entry.used <= retryLimit);
 }
 
 export function hasFailed(ending: Ending | undefined): boolean {

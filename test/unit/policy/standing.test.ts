@@ -123,6 +123,20 @@ describe('U11: refused as not running', () => {
   });
 });
 
+describe('U7: who is in no listing any more, at a service with a single build', () => {
+  test.each<[string, StandingInput['entry'], string]>([
+    ['failed with attempts left: waits for nothing', endedEntry('timedOut', {}, { used: 1 }), 'skipped'],
+    ['refused as not running: waits for nothing', endedEntry('offline', {}, { used: 0 }), 'skipped'],
+    ['failed for good: stays failed', endedEntry('timedOut', {}, { used: 3 }), 'failed'],
+    ['upgraded: stays updated', endedEntry('updated'), 'updated'],
+    ['in flight: stays in flight', openEntry(), 'inProgress'],
+  ])('%s', (_, known, standing) => {
+    expect(standingOf(input({ row: undefined, entry: known }), context())).toBe(standing);
+    const reason = standing === 'skipped' ? 'VersionNotObservable' : undefined;
+    expect(skipReason(input({ row: undefined, entry: known }), context())).toBe(reason);
+  });
+});
+
 describe('of two that would do, the first one counts', () => {
   const everything = { row: offlineRow(newerVersion), drifted: true, busyElsewhere: true, owned: false };
 
