@@ -18,6 +18,7 @@ export function budgetViolations({ journal, startMs, state, disturbances }: Hist
   }
   const atOnce = Math.max(0, ...journal.map(({ inFlight }) => inFlight));
   if (atOnce > mostAtOnce) found.push(`B1: ${atOnce} requests at once`);
-  if (state.counters.rejected429 > 0) found.push(`B1: ${state.counters.rejected429} requests were refused for the limits`);
+  if (state.counters.rejected429 > 0)
+    found.push(`B1: ${state.counters.rejected429} requests were refused for the limits`);
   return found;
 }

@@ -6,7 +6,16 @@ import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { CollectorState, SimulatorState } from '../../src/simulator/snapshot.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { PolicyChange, PostRecord } from './record.ts';
-import { acts, compareRank, compareVersions, isHosted, isPaused, isSelected, matchesVersion, targetOf } from './wanted.ts';
+import {
+  acts,
+  compareRank,
+  compareVersions,
+  isHosted,
+  isPaused,
+  isSelected,
+  matchesVersion,
+  targetOf,
+} from './wanted.ts';
 
 /** What is true at one moment. */
 export interface Truth {
@@ -61,13 +70,18 @@ function verdictOf({ status }: CollectorVersionPolicy): Verdict {
 
 function missingVerdict({ plan }: Truth, policy: CollectorVersionPolicy, verdict: Verdict): string | undefined {
   const counts = policy.status?.collectors;
-  if (isPaused(policy)) return verdict.ready === 'Unknown' && verdict.reason === 'Paused' ? undefined : 'does not say that it is paused';
+  if (isPaused(policy))
+    return verdict.ready === 'Unknown' && verdict.reason === 'Paused' ? undefined : 'does not say that it is paused';
   if (targetOf(plan, policy) === undefined) {
-    return verdict.stalled && verdict.reason === 'VersionNotOffered' ? undefined : 'does not say that its target is not offered';
+    return verdict.stalled && verdict.reason === 'VersionNotOffered'
+      ? undefined
+      : 'does not say that its target is not offered';
   }
   if (verdict.reconciling) return 'is not settled';
   if (verdict.ready === 'True') {
-    return counts && counts.failed + counts.newer + counts.pending + counts.inProgress === 0 ? undefined : 'is ready for no reason';
+    return counts && counts.failed + counts.newer + counts.pending + counts.inProgress === 0
+      ? undefined
+      : 'is ready for no reason';
   }
   switch (verdict.reason) {
     case 'CollectorsFailed':
@@ -110,7 +124,8 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   for (const collector of own) {
     if (collector.version === target) continue;
     const excuse = excuseFor(truth, policy, collector, target);
-    if (excuse === undefined) missing.push(`${collector.name} runs ${collector.version}, and there is no reason for it`);
+    if (excuse === undefined)
+      missing.push(`${collector.name} runs ${collector.version}, and there is no reason for it`);
   }
   return missing;
 }
@@ -132,7 +147,17 @@ export function addsUp(counts: typeof emptyCounts): boolean {
   return Object.values(parts).reduce((sum, part) => sum + part, 0) === matched;
 }
 
-const emptyCounts = { matched: 0, updated: 0, inProgress: 0, pending: 0, failed: 0, offline: 0, newer: 0, skipped: 0, foreign: 0 };
+const emptyCounts = {
+  matched: 0,
+  updated: 0,
+  inProgress: 0,
+  pending: 0,
+  failed: 0,
+  offline: 0,
+  newer: 0,
+  skipped: 0,
+  foreign: 0,
+};
 
 function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorState): boolean {
   const { plan } = truth;

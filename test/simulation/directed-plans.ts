@@ -96,15 +96,26 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   paused: (seed, chance) =>
     plan(seed, {
       count: 20,
-      actions: [{ kind: 'patchPolicy', atMs: chance.whole(1_500, 5_500), name: 'first', patch: { spec: { paused: true } } }],
+      actions: [
+        { kind: 'patchPolicy', atMs: chance.whole(1_500, 5_500), name: 'first', patch: { spec: { paused: true } } },
+      ],
     }),
   /** A leader sleeps past its lease. */
   frozen: (seed, chance) =>
-    plan(seed, { count: 30, replicas: 2, actions: [{ kind: 'freeze', atMs: chance.whole(1_500, 9_000), replica: 0, forMs: 40_000 }] }),
+    plan(seed, {
+      count: 30,
+      replicas: 2,
+      actions: [{ kind: 'freeze', atMs: chance.whole(1_500, 9_000), replica: 0, forMs: 40_000 }],
+    }),
   /** Killed at one of its requests; the next starts at once. */
   killed: (seed) => plan(seed, { count: 3, cannotFail: true, actions: [killAtRequest(seed)] }),
   killedLagging: (seed) =>
-    plan(seed, { count: 3, cannotFail: true, scenario: { upgrade, list: { lag: '5s' } }, actions: [killAtRequest(seed)] }),
+    plan(seed, {
+      count: 3,
+      cannotFail: true,
+      scenario: { upgrade, list: { lag: '5s' } },
+      actions: [killAtRequest(seed)],
+    }),
   killedFailing: (seed) =>
     plan(seed, {
       count: 3,
@@ -115,35 +126,72 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   lost: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
-      scenario: { upgrade, faults: { lost: { kind: 'reset', effect: chance.happens(0.7), operations: ['createTask'], probability: 0.6, until: '60s' } } },
+      scenario: {
+        upgrade,
+        faults: {
+          lost: {
+            kind: 'reset',
+            effect: chance.happens(0.7),
+            operations: ['createTask'],
+            probability: 0.6,
+            until: '60s',
+          },
+        },
+      },
     }),
   lostFailing: (seed, chance) =>
     plan(seed, {
       scenario: {
         upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail' }] },
         list: { lag: chance.one(['0s', '5s']) },
-        faults: { lost: { kind: 'truncate', effect: chance.happens(0.7), operations: ['createTask'], probability: 0.5, until: '60s' } },
+        faults: {
+          lost: {
+            kind: 'truncate',
+            effect: chance.happens(0.7),
+            operations: ['createTask'],
+            probability: 0.5,
+            until: '60s',
+          },
+        },
       },
     }),
   /** A service that answers about other tasks than it was asked for. */
   mixedUp: (seed) => plan(seed, { count: 12, mixedUpTasks: 0.6, scenario: { upgrade: { duration: ['1m', '20m'] } } }),
   /** Tasks that never end in a way that is documented. */
-  endless: (seed) => plan(seed, { count: 4, scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail', status: 4 }] } } }),
+  endless: (seed) =>
+    plan(seed, { count: 4, scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail', status: 4 }] } } }),
   /** Upgrades that succeed after their time-out, seen late. */
   late: (seed) =>
     plan(seed, {
       limit: 2,
       scenario: {
-        upgrade: { ...upgrade, lockUntil: 'end', outcomes: [{ share: 0.7, end: 'succeed', duration: ['30m5s', '31m'] }, { share: 0.3, end: 'hang' }] },
+        upgrade: {
+          ...upgrade,
+          lockUntil: 'end',
+          outcomes: [
+            { share: 0.7, end: 'succeed', duration: ['30m5s', '31m'] },
+            { share: 0.3, end: 'hang' },
+          ],
+        },
         list: { lag: '5s' },
       },
     }),
   /** Only the target is offered, so that nobody at it is ever listed. */
-  single: (seed) => plan(seed, { offer: 'single', scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.3, end: 'succeed', status: 5 }] } } }),
+  single: (seed) =>
+    plan(seed, {
+      offer: 'single',
+      scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.3, end: 'succeed', status: 5 }] } },
+    }),
   /** Every upgrade has ended before the list shows it. */
-  lagging: (seed) => plan(seed, { count: 12, cannotFail: true, scenario: { upgrade: { duration: ['1m', '3m'] }, list: { lag: '5s' } } }),
+  lagging: (seed) =>
+    plan(seed, { count: 12, cannotFail: true, scenario: { upgrade: { duration: ['1m', '3m'] }, list: { lag: '5s' } } }),
   /** A service whose answers take so long that a sweep takes longer than the resync. */
-  slow: (seed) => plan(seed, { count: 60, cannotFail: true, scenario: { upgrade: { duration: '1m' }, latency: '1s', list: { maxLimit: 50 } } }),
+  slow: (seed) =>
+    plan(seed, {
+      count: 60,
+      cannotFail: true,
+      scenario: { upgrade: { duration: '1m' }, latency: '1s', list: { maxLimit: 50 } },
+    }),
   /** Somebody installs another version by hand, long after the rollout. */
   drifting: (seed) =>
     plan(seed, {
@@ -157,7 +205,13 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       count: 8,
       limit: 0,
       scenario: { upgrade: { duration: '3m' } },
-      events: { tool: { at: `${chance.whole(0, 1_400)}ms`, collectors: ['app-0?'], upgrade: { toVersion: '19.404-12', duration: '5m' } } },
+      events: {
+        tool: {
+          at: `${chance.whole(0, 1_400)}ms`,
+          collectors: ['app-0?'],
+          upgrade: { toVersion: '19.404-12', duration: '5m' },
+        },
+      },
       touched: Array.from({ length: 8 }, (_, index) => `app-0${index + 1}`),
     }),
   /** Some fall silent when it is their turn, and talk again later. */

@@ -5,11 +5,23 @@ import { countFrom, runHistories } from './history-pool.ts';
 import { replayCommand } from './replay.ts';
 
 /** A kill before and after each of the first requests of a small rollout; a few of each other kind. */
-const counts: Readonly<Record<string, number>> = { killed: 80, killedLagging: 80, killedFailing: 80, lost: 40, lostFailing: 40 };
+const counts: Readonly<Record<string, number>> = {
+  killed: 80,
+  killedLagging: 80,
+  killedFailing: 80,
+  lost: 40,
+  lostFailing: 40,
+};
 const usualCount = 6;
 
 test.each(directionNames)('%s', { timeout: 120_000 }, async (directions) => {
-  const violated = await runHistories({ seeds: countFrom(1, counts[directions] ?? usualCount), threads: 2, directions });
-  const told = violated.map(({ seed, violations }) => [replayCommand(seed, directions), ...violations.slice(0, 3)].join('\n  '));
+  const violated = await runHistories({
+    seeds: countFrom(1, counts[directions] ?? usualCount),
+    threads: 2,
+    directions,
+  });
+  const told = violated.map(({ seed, violations }) =>
+    [replayCommand(seed, directions), ...violations.slice(0, 3)].join('\n  '),
+  );
   expect(told).toEqual([]);
 });

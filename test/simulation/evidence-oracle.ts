@@ -14,7 +14,9 @@ export function evidenceViolations(record: HistoryRecord): string[] {
     posts.flatMap((post, index) => {
       const before = posts[index - 1];
       const what = before && before.toVersion === post.toVersion ? unfounded(record, before, post) : undefined;
-      return what === undefined ? [] : [`${what}: ${post.process} posted ${post.collectorId} again at ${post.atMs}, after ${before?.atMs}`];
+      return what === undefined
+        ? []
+        : [`${what}: ${post.process} posted ${post.collectorId} again at ${post.atMs}, after ${before?.atMs}`];
     }),
   );
 }
@@ -22,7 +24,11 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan } = record;
   // A policy that changed in between may begin anew.
-  if (policyChanges.some(({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length)) {
+  if (
+    policyChanges.some(
+      ({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length,
+    )
+  ) {
     return undefined;
   }
   const graceMs = plan.settings.graceMs ?? policySettings.graceMs;
@@ -38,11 +44,18 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (endedMs > post.atMs) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;
-  return timedOut && !seenSince(away, endedMs + graceMs - slackMs) ? 'U6: a retry without a listing sent G after the time-out' : undefined;
+  return timedOut && !seenSince(away, endedMs + graceMs - slackMs)
+    ? 'U6: a retry without a listing sent G after the time-out'
+    : undefined;
 }
 
 /** Two listings ten minutes apart that show it off the target, of which the first was sent G after the upgrade. */
-function driftUnconfirmed({ plan }: HistoryRecord, away: readonly Sighting[], endedMs: number, graceMs: number): string | undefined {
+function driftUnconfirmed(
+  { plan }: HistoryRecord,
+  away: readonly Sighting[],
+  endedMs: number,
+  graceMs: number,
+): string | undefined {
   const confirmMs = (plan.settings.driftConfirmMs ?? policySettings.driftConfirmMs) - slackMs;
   const first = away.find(({ sentAtMs }) => sentAtMs >= endedMs + graceMs - slackMs);
   const confirmed = first !== undefined && seenSince(away, first.sentAtMs + confirmMs);
@@ -56,6 +69,10 @@ function seenSince(sightings: readonly Sighting[], sinceMs: number): boolean {
 /** The task that an accepted request made. */
 function taskOf({ state, startMs }: HistoryRecord, { collectorId, atMs }: PostRecord): TaskState | undefined {
   return state.tasks.find(
-    (task) => !task.foreign && task.collectorId === collectorId && task.requestTime - startMs >= atMs && task.requestTime - startMs < atMs + 500,
+    (task) =>
+      !task.foreign &&
+      task.collectorId === collectorId &&
+      task.requestTime - startMs >= atMs &&
+      task.requestTime - startMs < atMs + 500,
   );
 }

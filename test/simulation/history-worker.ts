@@ -23,7 +23,9 @@ registerHooks({
     const loaded = nextLoad(url, context);
     const own = mutations.filter(({ file }) => url.endsWith(`/src/${file}`));
     if (own.length === 0) return loaded;
-    let source = String(loaded.source instanceof Uint8Array ? Buffer.from(loaded.source).toString('utf8') : loaded.source);
+    let source = String(
+      loaded.source instanceof Uint8Array ? Buffer.from(loaded.source).toString('utf8') : loaded.source,
+    );
     for (const { find, replace } of own) {
       if (source.split(find).length !== 2) throw new Error(`${url} does not have exactly once: ${find}`);
       source = source.replace(find, () => replace);
@@ -42,7 +44,11 @@ parentPort?.on('message', (seed: number) => {
     ({ violations, digest }) => parentPort?.postMessage({ seed, violations, digest } satisfies WorkerReply),
     (error: unknown) => {
       const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      parentPort?.postMessage({ seed, violations: [`the history broke off: ${what}`], digest: '' } satisfies WorkerReply);
+      parentPort?.postMessage({
+        seed,
+        violations: [`the history broke off: ${what}`],
+        digest: '',
+      } satisfies WorkerReply);
     },
   );
 });

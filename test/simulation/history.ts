@@ -3,11 +3,11 @@
  * says, until all is as it should be or time is up. A plan gives the same history each time.
  */
 import { createHash } from 'node:crypto';
-import { coordinationPath, SimulationWorld } from './simulation-world.ts';
 import { missingForConvergence } from './convergence.ts';
+import { violationsOf } from './oracles.ts';
 import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
-import { violationsOf } from './oracles.ts';
+import { coordinationPath, SimulationWorld } from './simulation-world.ts';
 
 /** How long after it has become calm everything must be as it should be. */
 const convergeWithinMs = 45 * 60_000;

@@ -100,7 +100,14 @@ function planProcessActions(chance: Chance, calmAtMs: number, replicas: number):
       // Frozen past the lease only where somebody takes over; else just for a moment.
       actions.push({ kind, atMs, replica, forMs: chance.whole(1, replicas > 1 ? 60 : 20) * 1_000 });
     } else if (kind === 'killAtRequest') {
-      actions.push({ kind, atMs, replica, request: chance.whole(1, 20), when: chance.one(['before', 'after']), againAfterMs });
+      actions.push({
+        kind,
+        atMs,
+        replica,
+        request: chance.whole(1, 20),
+        when: chance.one(['before', 'after']),
+        againAfterMs,
+      });
     } else {
       actions.push({ kind, atMs, replica, againAfterMs });
     }

@@ -44,7 +44,12 @@ export function planServiceFaults(chance: Chance, calmAtMs: number): Record<stri
     const from = chance.happens(0.5) ? 0 : chance.whole(0, calmAtMs / 2);
     const until = chance.happens(0.5) ? calmAtMs : chance.whole(from, calmAtMs);
     const kind = chance.one(kinds);
-    faults[`fault-${fault}-${kind.kind}`] = { ...kind, probability, from: `${Math.floor(from)}ms`, until: `${Math.floor(until)}ms` };
+    faults[`fault-${fault}-${kind.kind}`] = {
+      ...kind,
+      probability,
+      from: `${Math.floor(from)}ms`,
+      until: `${Math.floor(until)}ms`,
+    };
   }
   return faults;
 }

@@ -1,5 +1,11 @@
 /** The fleet of a history: builds, groups of collectors that go well or badly, and what befalls them by itself. */
-import type { CollectorGroup, EventScenario, ListScenario, OutcomeScenario, Scenario } from '../../src/simulator/scenario.ts';
+import type {
+  CollectorGroup,
+  EventScenario,
+  ListScenario,
+  OutcomeScenario,
+  Scenario,
+} from '../../src/simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
 /** Oldest first. The last is what policies begin with. */
@@ -46,7 +52,13 @@ export function planFleet(chance: Chance, calmAtMs: number): FleetPlan {
   if (!cannotFail && chance.happens(0.3)) {
     const silent = { name: 'edge', count: chance.whole(1, 4), osName: 'Linux' };
     groups.push(silent);
-    scenarioGroups['edge'] = { count: silent.count, name: 'edge-##', osName: 'Linux', version: chance.one(old), running: false };
+    scenarioGroups['edge'] = {
+      count: silent.count,
+      name: 'edge-##',
+      osName: 'Linux',
+      version: chance.one(old),
+      running: false,
+    };
   }
   if (chance.happens(0.2)) {
     groups.push({ name: 'cloud', count: 2, osName: 'Linux' });
@@ -116,13 +128,19 @@ function planEvents(
   if (!chance.happens(0.4)) return { events, touched };
   const names = groups
     .filter(({ name }) => name !== 'cloud')
-    .flatMap(({ name, count }) => Array.from({ length: count }, (_, index) => `${name}-${String(index + 1).padStart(2, '0')}`));
+    .flatMap(({ name, count }) =>
+      Array.from({ length: count }, (_, index) => `${name}-${String(index + 1).padStart(2, '0')}`),
+    );
   const at = () => `${chance.whole(1, calmAtMs / 1_000)}s`;
   for (let event = 0; event < chance.whole(1, 3); event++) {
     const who = chance.one(names);
     const kind = chance.one(['otherTool', 'byHand', 'silent', 'more'] as const);
     if (kind === 'otherTool') {
-      events[`other-tool-${event}`] = { at: at(), collectors: [who], upgrade: { toVersion: chance.one(builds), duration: '2m' } };
+      events[`other-tool-${event}`] = {
+        at: at(),
+        collectors: [who],
+        upgrade: { toVersion: chance.one(builds), duration: '2m' },
+      };
       touched.add(who);
     } else if (kind === 'byHand') {
       events[`by-hand-${event}`] = { at: at(), collectors: [who], setVersion: chance.one(versions) };
@@ -131,7 +149,11 @@ function planEvents(
       const atMs = chance.whole(1, calmAtMs);
       const patch = (running: boolean) => ({ collectors: { [who]: { running } } });
       events[`silent-${event}`] = { at: `${atMs}ms`, patch: patch(false) };
-      if (chance.happens(0.7)) events[`talks-${event}`] = { at: `${Math.min(calmAtMs, atMs + chance.whole(5, 120) * 1_000)}ms`, patch: patch(true) };
+      if (chance.happens(0.7))
+        events[`talks-${event}`] = {
+          at: `${Math.min(calmAtMs, atMs + chance.whole(5, 120) * 1_000)}ms`,
+          patch: patch(true),
+        };
     } else if (kind === 'more' && groups[0]) {
       const { name, count } = groups[0];
       events[`more-${event}`] = { at: at(), patch: { groups: { [name]: { count: count + chance.whole(1, 3) } } } };

@@ -5,7 +5,11 @@ import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 export interface SelectorSpec {
   readonly matchNames?: readonly string[];
   readonly matchFields?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values: readonly string[] }[];
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values: readonly string[];
+  }[];
 }
 
 /** A policy as a person writes it. */
@@ -32,7 +36,9 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
   return {
     name,
     spec: {
-      target: chance.happens(0.15) ? { channel: 'Latest' } : { version: chance.happens(0.8) ? newestVersion : chance.one(fleet.builds) },
+      target: chance.happens(0.15)
+        ? { channel: 'Latest' }
+        : { version: chance.happens(0.8) ? newestVersion : chance.one(fleet.builds) },
       allowDowngrade: chance.happens(0.3),
       selector: planSelector(chance, fleet),
       ...(chance.happens(0.2) ? { exclude: [{ matchNames: ['*-02'] }] } : {}),
@@ -62,7 +68,11 @@ function planSelector(chance: Chance, fleet: FleetPlan): SelectorSpec {
     case 'os':
       return { matchFields: { osName: 'Linux' } };
     case 'version':
-      return { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [chance.one(['19.404-12', newestVersion])] }] };
+      return {
+        matchExpressions: [
+          { key: 'collectorVersion', operator: 'Lt', values: [chance.one(['19.404-12', newestVersion])] },
+        ],
+      };
   }
 }
 
@@ -78,28 +88,54 @@ export function planPolicyActions(
     const { name } = policy;
     const atMs = chance.whole(500, calmAtMs - 1);
     const laterMs = chance.whole(atMs, calmAtMs);
-    const patch = (change: object, when = atMs): PolicyAction => ({ kind: 'patchPolicy', atMs: when, name, patch: change });
-    switch (chance.one(['pause', 'annotation', 'retarget', 'select', 'remake', 'remade', 'width', 'refresh'] as const)) {
+    const patch = (change: object, when = atMs): PolicyAction => ({
+      kind: 'patchPolicy',
+      atMs: when,
+      name,
+      patch: change,
+    });
+    switch (
+      chance.one(['pause', 'annotation', 'retarget', 'select', 'remake', 'remade', 'width', 'refresh'] as const)
+    ) {
       case 'pause':
         actions.push(patch({ spec: { paused: true } }));
         if (chance.happens(0.8)) actions.push(patch({ spec: { paused: false } }, laterMs));
         break;
       case 'annotation':
         actions.push(patch({ metadata: { annotations: { 'logfleet.dev/paused': 'true' } } }));
-        if (chance.happens(0.8)) actions.push(patch({ metadata: { annotations: { 'logfleet.dev/paused': null } } }, laterMs));
+        if (chance.happens(0.8))
+          actions.push(patch({ metadata: { annotations: { 'logfleet.dev/paused': null } } }, laterMs));
         break;
       case 'retarget':
-        actions.push(patch({ spec: { target: { version: chance.one([...fleet.builds, '19.999-9']), channel: null } } }));
+        actions.push(
+          patch({ spec: { target: { version: chance.one([...fleet.builds, '19.999-9']), channel: null } } }),
+        );
         break;
       case 'select':
-        actions.push(patch({ spec: { selector: { matchNames: null, matchFields: null, matchExpressions: null, ...planSelector(chance, fleet) } } }));
+        actions.push(
+          patch({
+            spec: {
+              selector: { matchNames: null, matchFields: null, matchExpressions: null, ...planSelector(chance, fleet) },
+            },
+          }),
+        );
         break;
       case 'remake':
       case 'remade':
-        actions.push({ kind: 'deletePolicy', atMs, name }, { kind: 'createPolicy', atMs: atMs + chance.one([1, 200, 3_000]), policy });
+        actions.push(
+          { kind: 'deletePolicy', atMs, name },
+          { kind: 'createPolicy', atMs: atMs + chance.one([1, 200, 3_000]), policy },
+        );
         break;
       case 'width':
-        actions.push(patch({ spec: { strategy: { maxInProgress: chance.one([fleet.cannotFail ? 1 : 4, 5, 1_000]) }, priority: chance.whole(0, 3) } }));
+        actions.push(
+          patch({
+            spec: {
+              strategy: { maxInProgress: chance.one([fleet.cannotFail ? 1 : 4, 5, 1_000]) },
+              priority: chance.whole(0, 3),
+            },
+          }),
+        );
         break;
       case 'refresh':
         actions.push(patch({ metadata: { annotations: { 'logfleet.dev/requestedAt': `request-${action}` } } }));

@@ -8,7 +8,9 @@ export function postViolations(record: HistoryRecord): string[] {
   const names = new Map(record.state.collectors.map(({ id, name }) => [id, name]));
   return record.posts.flatMap((post) => {
     const what = unwanted(record, post, names.get(post.collectorId) ?? '');
-    return what === undefined ? [] : [`${what}: ${post.process} posted ${post.collectorId} to ${post.toVersion} at ${post.atMs}`];
+    return what === undefined
+      ? []
+      : [`${what}: ${post.process} posted ${post.collectorId} to ${post.toVersion} at ${post.atMs}`];
   });
 }
 
@@ -20,7 +22,9 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   // By the newest that this process knew.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no policy that acts wants this version';
-  const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false || wasMember(record, post, policy));
+  const selecting = wanting.filter(
+    (policy) => isSelected(plan, policy, subject) !== false || wasMember(record, post, policy),
+  );
   if (selecting.length === 0) return 'U12: no policy that wants this version selects it';
   if (selecting.every((policy) => goesFirst(record, post, policy, subject))) return 'U13: it belongs to another policy';
   if (selecting.every((policy) => isBack(post, policy))) return 'downgrade: it runs a newer version';
@@ -28,17 +32,28 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
 }
 
 /** Who was posted for a policy's rollout may be posted again, whatever the selector has become (U12). */
-function wasMember({ posts }: HistoryRecord, { collectorId, toVersion, atMs }: PostRecord, _policy: CollectorVersionPolicy): boolean {
+function wasMember(
+  { posts }: HistoryRecord,
+  { collectorId, toVersion, atMs }: PostRecord,
+  _policy: CollectorVersionPolicy,
+): boolean {
   return posts.some((other) => other.atMs < atMs && other.collectorId === collectorId && other.toVersion === toVersion);
 }
 
 /** Whether another policy that this process knew goes before this one for sure, and wants another version. */
-function goesFirst({ plan, policyChanges }: HistoryRecord, post: PostRecord, policy: CollectorVersionPolicy, subject: { name: string; version: string }): boolean {
+function goesFirst(
+  { plan, policyChanges }: HistoryRecord,
+  post: PostRecord,
+  policy: CollectorVersionPolicy,
+  subject: { name: string; version: string },
+): boolean {
   return post.known.some(
     (other) =>
       other !== policy &&
       // What was written ahead before it came is open, and does not pass on.
-      !policyChanges.some((change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs) &&
+      !policyChanges.some(
+        (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
+      ) &&
       other.metadata.deletionTimestamp === undefined &&
       isSelected(plan, other, subject) === true &&
       compareRank(other, policy) < 0 &&
@@ -50,7 +65,12 @@ function goesFirst({ plan, policyChanges }: HistoryRecord, post: PostRecord, pol
 }
 
 function isBack({ truth, toVersion }: PostRecord, policy: CollectorVersionPolicy): boolean {
-  return !policy.spec.allowDowngrade && truth !== undefined && compareVersions(truth.version, toVersion) > 0 && truth.sinceMs === 0;
+  return (
+    !policy.spec.allowDowngrade &&
+    truth !== undefined &&
+    compareVersions(truth.version, toVersion) > 0 &&
+    truth.sinceMs === 0
+  );
 }
 
 /** Longer than any list can be old, by the policies' resyncs and what may keep them waiting. */

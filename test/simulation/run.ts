@@ -34,7 +34,9 @@ async function replay(): Promise<boolean> {
   const { violations, digest, record } = await runHistory(plan, values.trace ? tell : undefined);
   for (const violation of violations) tell(violation);
   const { endMs, posts, state } = record;
-  tell(`seed ${from} (${digest}): ${Math.round(endMs / 1_000)} s, ${posts.length} POSTs, ${state.counters.requests} requests, ${violations.length} violations`);
+  tell(
+    `seed ${from} (${digest}): ${Math.round(endMs / 1_000)} s, ${posts.length} POSTs, ${state.counters.requests} requests, ${violations.length} violations`,
+  );
   return violations.length === 0;
 }
 

@@ -5,12 +5,19 @@
  * Invariant: a dead process does nothing any more, and hears nothing: its timers never fire, what it asks for never
  * comes, what it would send never leaves. What it had sent before takes effect.
  */
-import { Operator } from '../../src/cli/operator.ts';
+
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
-import type { KubeApi, KubeRequest, KubeResponse, WatchRequest, WatchResponse } from '../../src/host/kubernetes/kube-api.ts';
+import { Operator } from '../../src/cli/operator.ts';
+import type {
+  KubeApi,
+  KubeRequest,
+  KubeResponse,
+  WatchRequest,
+  WatchResponse,
+} from '../../src/host/kubernetes/kube-api.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connection.ts';

@@ -155,8 +155,12 @@ export class SimulationWorld {
     });
   }
 
-  killAtRequest(process: SimulatedProcess | undefined, due: Omit<DueKill, 'requestsLeft'> & { readonly request: number }): void {
-    if (process) this.#dueKills.set(process, { requestsLeft: due.request, when: due.when, againAfterMs: due.againAfterMs });
+  killAtRequest(
+    process: SimulatedProcess | undefined,
+    due: Omit<DueKill, 'requestsLeft'> & { readonly request: number },
+  ): void {
+    if (process)
+      this.#dueKills.set(process, { requestsLeft: due.request, when: due.when, againAfterMs: due.againAfterMs });
   }
 
   /** What is true now, for whoever asks whether all is as it should be. */
@@ -216,8 +220,14 @@ export class SimulationWorld {
   }
 
   #addSecret(): void {
-    const text = { baseURL: `${serviceOrigin}${this.model.basePath}`, accessId: 'simulator', accessKey: 'simulator-key' };
-    const data = Object.fromEntries(Object.entries(text).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+    const text = {
+      baseURL: `${serviceOrigin}${this.model.basePath}`,
+      accessId: 'simulator',
+      accessKey: 'simulator-key',
+    };
+    const data = Object.fromEntries(
+      Object.entries(text).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+    );
     this.api.create(secretsPath, {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -233,7 +243,8 @@ export class SimulationWorld {
 
   #requestFault(info: RequestInfo): RequestFault | undefined {
     const { untilMs, requests } = this.#plan.apiFaults;
-    if (this.#calm || requests === 0 || this.clock.monotonic() >= untilMs || !this.#chance.happens(requests)) return undefined;
+    if (this.#calm || requests === 0 || this.clock.monotonic() >= untilMs || !this.#chance.happens(requests))
+      return undefined;
     const when = this.#chance.one(['before', 'after'] as const);
     const fault = this.#chance.one<RequestFault>([
       { kind: 'status', status: 500, when },
@@ -249,7 +260,8 @@ export class SimulationWorld {
 
   #watchFault(_event: StoreEvent): WatchFault | undefined {
     const { untilMs, watches } = this.#plan.apiFaults;
-    if (this.#calm || watches === 0 || this.clock.monotonic() >= untilMs || !this.#chance.happens(watches)) return undefined;
+    if (this.#calm || watches === 0 || this.clock.monotonic() >= untilMs || !this.#chance.happens(watches))
+      return undefined;
     return this.#chance.one<WatchFault>([
       { kind: 'drop' },
       { kind: 'delay', delayMs: this.#chance.whole(10, 5_000) },
@@ -287,7 +299,9 @@ export class SimulationWorld {
     }
     const status = policy.status as CollectorVersionPolicyStatus;
     this.#statuses.push({ atMs, policy: name, uid, status });
-    this.note(`status ${name} ${JSON.stringify(status.collectors)} ${status.conditions?.map((one) => `${one.type}=${one.status}/${one.reason}`)}`);
+    this.note(
+      `status ${name} ${JSON.stringify(status.collectors)} ${status.conditions?.map((one) => `${one.type}=${one.status}/${one.reason}`)}`,
+    );
   }
 
   #followVersions(): void {
@@ -344,7 +358,9 @@ export class SimulationWorld {
   }
 
   #leaseHolder(): string | undefined {
-    const lease = this.api.get(coordinationPath) as { readonly spec?: { readonly holderIdentity?: string } } | undefined;
+    const lease = this.api.get(coordinationPath) as
+      | { readonly spec?: { readonly holderIdentity?: string } }
+      | undefined;
     return lease?.spec?.holderIdentity;
   }
 
@@ -359,7 +375,9 @@ export class SimulationWorld {
   }
 
   #noteSightings(process: SimulatedProcess, sentAtMs: number, body: Uint8Array): void {
-    for (const [, id, version] of Buffer.from(body).toString('utf8').matchAll(/"id":(\d+),.*?"collectorVersion":"([^"]*)"/g)) {
+    for (const [, id, version] of Buffer.from(body)
+      .toString('utf8')
+      .matchAll(/"id":(\d+),.*?"collectorVersion":"([^"]*)"/g)) {
       const sightings = this.#sightings.get(id as string) ?? [];
       this.#sightings.set(id as string, sightings);
       sightings.push({ sentAtMs, process: process.name, version: version as string });
@@ -382,7 +400,10 @@ function decodeOrder(body: string): { collectorId: string; toVersion: string } {
   return { collectorId, toVersion };
 }
 
-function describeEntry({ at, operation, status, code, fault, collectorId, taskId, path }: JournalEntry, startMs: number): string {
+function describeEntry(
+  { at, operation, status, code, fault, collectorId, taskId, path }: JournalEntry,
+  startMs: number,
+): string {
   const about = operation === 'createTask' ? ` ${collectorId}${taskId === null ? '' : ` task ${taskId}`}` : ` ${path}`;
   return `${operation}${about} -> ${status} ${code ?? ''}${fault === null ? '' : ` (${fault})`} arrived ${seconds(at - startMs)}`;
 }

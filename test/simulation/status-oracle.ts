@@ -5,15 +5,29 @@ import type { HistoryRecord, StatusRecord } from './record.ts';
 export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
+  /** By policy: figures, and the target that they were made for. They stay while the fleet cannot be read. */
+  const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
-    found.push(...falseSuccesses(record, status, tasks), ...tooManyUpdated(record, status), ...falseFailures(record, status));
+    const text = JSON.stringify(status.status.collectors);
+    const before = figures.get(status.uid);
+    const target = before !== undefined && before.text === text ? before.target : status.status.targetVersion;
+    figures.set(status.uid, { text, target });
+    found.push(
+      ...falseSuccesses(record, status, tasks),
+      ...tooManyUpdated(record, status, target),
+      ...falseFailures(record, status),
+    );
     if (found.length > 0) return found;
   }
   return found;
 }
 
 /** Of each task that is shown as succeeded: the service says so of this very task, or the collector was at the target. */
-function falseSuccesses(record: HistoryRecord, { atMs, policy, status }: StatusRecord, tasks: ReadonlyMap<string, TaskState>): string[] {
+function falseSuccesses(
+  record: HistoryRecord,
+  { atMs, policy, status }: StatusRecord,
+  tasks: ReadonlyMap<string, TaskState>,
+): string[] {
   const found: string[] = [];
   for (const { id, collectorId, to, state } of status.tasks ?? []) {
     if (state !== 'Succeeded') continue;
@@ -26,8 +40,11 @@ function falseSuccesses(record: HistoryRecord, { atMs, policy, status }: StatusR
   return found;
 }
 
-function tooManyUpdated(record: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
-  const target = status.targetVersion;
+function tooManyUpdated(
+  record: HistoryRecord,
+  { atMs, policy, status }: StatusRecord,
+  target: string | undefined,
+): string[] {
   if (target === undefined || !status.collectors) return [];
   let most = 0;
   for (const id of record.versions.keys()) if (wasAt(record, id, target, atMs)) most++;
@@ -39,15 +56,23 @@ function tooManyUpdated(record: HistoryRecord, { atMs, policy, status }: StatusR
 function falseFailures({ state, posts }: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
-  const failing = new Set(state.tasks.filter((task) => !task.foreign && task.status !== 2).map(({ collectorId }) => collectorId));
-  for (const post of posts) if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);
-  return failed > failing.size ? [`U10: ${policy} shows at ${atMs} that ${failed} failed, ${failing.size} of ours ever did`] : [];
+  const failing = new Set(
+    state.tasks.filter((task) => !task.foreign && task.status !== 2).map(({ collectorId }) => collectorId),
+  );
+  for (const post of posts)
+    if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);
+  return failed > failing.size
+    ? [`U10: ${policy} shows at ${atMs} that ${failed} failed, ${failing.size} of ours ever did`]
+    : [];
 }
 
 function wasAt({ versions, state, startMs }: HistoryRecord, id: string, version: string, untilMs: number): boolean {
   if (versions.get(id)?.some((one) => one.version === version && one.sinceMs <= untilMs)) return true;
   return state.tasks.some(
-    (task) => task.collectorId === id && task.toVersion === version && (reachedAtMs(task) ?? Number.POSITIVE_INFINITY) - startMs <= untilMs,
+    (task) =>
+      task.collectorId === id &&
+      task.toVersion === version &&
+      (reachedAtMs(task) ?? Number.POSITIVE_INFINITY) - startMs <= untilMs,
   );
 }
 

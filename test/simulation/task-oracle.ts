@@ -16,7 +16,9 @@ function overlaps({ startMs }: HistoryRecord, id: string, tasks: readonly TaskSt
     if (!before) continue;
     const endMs = before.collectorEndTime ?? before.endTime ?? Number.POSITIVE_INFINITY;
     if (task.requestTime < endMs) {
-      found.push(`U15: two upgrades of ${id} run at once: task ${before.id} and, from ${task.requestTime - startMs} on, ${task.id}`);
+      found.push(
+        `U15: two upgrades of ${id} run at once: task ${before.id} and, from ${task.requestTime - startMs} on, ${task.id}`,
+      );
     }
   }
   return found;
@@ -35,14 +37,19 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
     const most = rollouts * (1 + retries) + unknown + interventions(record, id);
     if (accepted.length > most) {
-      found.push(`U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, ${most} are the most (${unknown} unknown)`);
+      found.push(
+        `U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, ${most} are the most (${unknown} unknown)`,
+      );
     }
   }
   return found;
 }
 
 /** How many rollouts can have wanted a version, and the largest limit of retries among them. */
-function rolloutsTowards({ plan, policyChanges }: HistoryRecord, toVersion: string): { rollouts: number; limit: number } {
+function rolloutsTowards(
+  { plan, policyChanges }: HistoryRecord,
+  toVersion: string,
+): { rollouts: number; limit: number } {
   let rollouts = 0;
   let limit = 0;
   const latest = new Map<string, string | undefined>();

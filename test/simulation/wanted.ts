@@ -3,8 +3,8 @@
  * collector is, which version it should run. The oracles believe this and not the operator.
  */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
-import type { SelectorSpec } from './planned-policies.ts';
 import type { HistoryPlan } from './plan.ts';
+import type { SelectorSpec } from './planned-policies.ts';
 
 export interface Subject {
   readonly name: string;
@@ -35,7 +35,10 @@ export function isSelected(plan: HistoryPlan, policy: CollectorVersionPolicy, su
 
 /** `19.404-12` → [19, 404, 12] */
 export function compareVersions(left: string, right: string): number {
-  const [leftParts, rightParts] = [left, right].map((version) => version.split(/[.-]/).map(Number)) as [number[], number[]];
+  const [leftParts, rightParts] = [left, right].map((version) => version.split(/[.-]/).map(Number)) as [
+    number[],
+    number[],
+  ];
   for (let part = 0; part < 3; part++) {
     const difference = (leftParts[part] ?? 0) - (rightParts[part] ?? 0);
     if (difference !== 0) return difference;
