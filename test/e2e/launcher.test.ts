@@ -130,6 +130,7 @@ describe('--help', () => {
     expect(new Set(packages)).toEqual(new Set(['commander']));
     expect(loaded.filter((path) => path.startsWith('src/')).sort()).toEqual([
       'src/base/clock.ts',
+      'src/base/duration.ts',
       'src/base/errors.ts',
       'src/cli/context.ts',
       'src/cli/flag-values.ts',
