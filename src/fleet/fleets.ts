@@ -68,6 +68,11 @@ export class Fleets {
     this.#listings.delete(account.id);
   }
 
+  /** A policy is gone: its collectors are free for others, once what is in flight has ended (U13). */
+  retire(policy: string): void {
+    for (const ownership of this.#ownerships.values()) ownership.retire(policy);
+  }
+
   /** Forgets everything: another process may have acted since it was learnt. */
   reset(): void {
     for (const { listing } of this.#listings.values()) listing.close();

@@ -31,11 +31,16 @@ export class PolicyReconciler implements Reconciler {
   readonly #accounts: Accounts;
   readonly #fleets: Fleets;
   readonly #runtimes = new Map<string, PolicyRuntime>();
+  /** Whose claims stand, by name: a runtime may have been thrown away when its policy goes. */
+  readonly #uids = new Map<string, string>();
   /**
    * How far each policy (by uid) has come with claiming its collectors: the service where it still does, that it is done, or for as
    * long as what it cannot. Nobody of a service starts anything before all of it have claimed what they can (U13).
    */
-  readonly #claims = new Map<string, { readonly claimingAt: string } | { readonly excusedWhile: () => boolean } | 'claimed'>();
+  readonly #claims = new Map<
+    string,
+    { readonly claimingAt: string } | { readonly excusedWhile: () => boolean } | 'claimed'
+  >();
   /** Spares looking at every policy once all have claimed. */
   #allClaimed = false;
   /** Policies that wait for others to claim. */
@@ -66,8 +71,7 @@ export class PolicyReconciler implements Reconciler {
     this.#followLeadership();
     const policy = this.#source.get(key);
     const name = nameOf(key);
-    const known = this.#runtimes.get(name);
-    if (!policy || (known && known.uid !== policy.metadata.uid)) this.#retire(name, known);
+    if (policy?.metadata.uid !== this.#uids.get(name)) this.#retire(key);
     if (!policy) return { kind: 'settled' };
     const runtime = this.#runtimes.get(name) ?? this.#begin(name, policy);
     try {
@@ -110,6 +114,7 @@ export class PolicyReconciler implements Reconciler {
     this.#term = leadership.term();
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
+    this.#uids.clear();
     this.#claims.clear();
     this.#allClaimed = false;
     this.#fleets.reset();
@@ -135,19 +140,22 @@ export class PolicyReconciler implements Reconciler {
       onExcused: (excusedWhile) => this.#excuse(uid, excusedWhile),
     });
     this.#runtimes.set(name, runtime);
+    this.#uids.set(name, uid);
     if (!this.#claims.has(uid)) this.#allClaimed = false;
     return runtime;
   }
 
-  #retire(name: string, runtime: PolicyRuntime | undefined): void {
-    if (runtime) {
-      runtime.retire();
-      this.#claims.delete(runtime.uid);
-      for (const state of states) {
-        this.#collectors.remove({ namespace: runtime.key.namespace, policy: runtime.key.name, state });
-      }
+  #retire(key: ResourceKey): void {
+    const name = nameOf(key);
+    const uid = this.#uids.get(name);
+    this.#runtimes.get(name)?.close();
+    if (uid !== undefined) {
+      this.#fleets.retire(uid);
+      this.#claims.delete(uid);
+      for (const state of states) this.#collectors.remove({ namespace: key.namespace, policy: key.name, state });
     }
     this.#runtimes.delete(name);
+    this.#uids.delete(name);
     this.#held.delete(name);
     this.#releaseHeld();
   }

@@ -149,12 +149,6 @@ export class PolicyRuntime {
     this.#binding.close();
   }
 
-  /** The resource is gone: its collectors are free for others, once what is in flight has ended. */
-  retire(): void {
-    this.#binding.retire();
-    this.close();
-  }
-
   #enqueue(): void {
     if (!this.#closed) this.#options.enqueue(this.key);
   }
