@@ -12,6 +12,7 @@ import { coordinationPath, SimulationWorld } from './simulation-world.ts';
 /** How long after it has become calm everything must be as it should be. */
 const convergeWithinMs = 45 * 60_000;
 const lookEveryMs = 5_000;
+const noticedAfterMs = 200_000;
 /** It must stay so for this long. */
 const restMs = 90_000;
 
@@ -31,6 +32,8 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
   await world.clock.advance(plan.calmAtMs);
   world.calm();
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
+  // What others did may go unnoticed until the next sweep, and is acted on late (U8).
+  if (Object.keys(plan.fleet.events).length > 0) await world.clock.advance(noticedAfterMs);
   let missing = ['never looked'];
   while (world.clock.monotonic() < deadlineMs && missing.length > 0) {
     await world.clock.advance(lookEveryMs);

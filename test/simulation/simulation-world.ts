@@ -367,7 +367,9 @@ export class SimulationWorld {
   #answered(process: SimulatedProcess, { atMs, request }: Sending, answer: TransportResponse): void {
     const post = this.#pendingPosts.get(request as TransportRequest);
     if (post) {
-      post.answer = { status: answer.status, atMs: this.clock.monotonic() };
+      // A 202 without an id says nothing.
+      const understood = answer.status !== 202 || Buffer.from(answer.body).includes('"id"');
+      post.answer = { status: understood ? answer.status : 0, atMs: this.clock.monotonic() };
       this.#pendingPosts.delete(request as TransportRequest);
     } else if (request.path.includes(`${upgradesPath}/collectors`) && answer.status === 200) {
       this.#noteSightings(process, atMs, answer.body);
