@@ -32,6 +32,8 @@ export class Ownership {
   /** Most collectors have one claimant; a list is kept only where there are more. */
   readonly #claims = new Map<string, string | readonly string[]>();
   readonly #flights = new Map<string, Flight>();
+  /** Whose attempt ended last, and when: what others know of the collector is older. */
+  readonly #landings = new Map<string, { readonly policy: string; readonly atMs: number }>();
   readonly #dirty = new Map<string, Set<string>>();
   /** Brings a policy's claims up to what its listing shows now. */
   readonly #syncs = new Map<string, () => void>();
@@ -127,10 +129,18 @@ export class Ownership {
     this.#flights.set(id, flight);
   }
 
-  /** The attempt has ended. Whoever else claims the collector may have it now. */
-  ended(id: string, policy: string): void {
+  /** When an attempt of another policy ended on this collector; undefined where none did lately. */
+  landedMs(id: string, policy: string): number | undefined {
+    const landing = this.#landings.get(id);
+    return landing && landing.policy !== policy ? landing.atMs : undefined;
+  }
+
+  /** The attempt has ended. Whoever else claims the collector may have it now, once it was seen again (`landedMs`). */
+  ended(id: string, policy: string, nowMs?: number): void {
     if (this.#flights.get(id)?.policy !== policy) return;
     this.#flights.delete(id);
+    this.#landings.delete(id);
+    if (nowMs !== undefined) this.#landings.set(id, { policy, atMs: nowMs });
     this.#touch(id);
   }
 
@@ -141,6 +151,11 @@ export class Ownership {
 
   /** Flights whose policy is gone and that began before `beforeMs`: nothing can be running any more. */
   forgetOrphans(beforeMs: number): void {
+    // In order of time, so that looking ends at the first that is to be kept.
+    for (const [id, { atMs }] of this.#landings) {
+      if (atMs >= beforeMs) break;
+      this.#landings.delete(id);
+    }
     for (const [id, flight] of this.#flights) {
       if (flight.sinceMs < beforeMs && !this.#claimants.has(flight.policy)) {
         this.#flights.delete(id);

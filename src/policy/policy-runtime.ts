@@ -305,7 +305,7 @@ export class PolicyRuntime {
     await (this.#file as LedgerFile).save(ledger, decision.changes);
     for (const { collectorId, entry } of decision.changes) {
       if (!entry?.open) {
-        ownership.ended(collectorId, this.uid);
+        ownership.ended(collectorId, this.uid, this.#options.clock.monotonic());
         this.#tasks.forget(collectorId);
       }
       roster.place(collectorId);

@@ -147,8 +147,8 @@ export class Roster {
     if (row) this.#noteDrift(id, row, entry, before?.standing);
     const standing = this.standing(id, entry);
     const version = row?.collector.collectorVersion || undefined;
-    if (entry?.ending && (version === this.#context.targetVersion) !== (standing === 'updated'))
-      this.#contradicted.add(id);
+    const contradicts = entry?.ending && (version === this.#context.targetVersion) !== (standing === 'updated');
+    if (contradicts || this.#isNews(id, row)) this.#contradicted.add(id);
     else this.#contradicted.delete(id);
     if (before && before.standing === standing && before.version === version) return;
     if (before) this.#uncount(id, before);
@@ -220,13 +220,21 @@ export class Roster {
   #input(id: string, entry: Entry | undefined) {
     const { listing, ownership, policy } = this.#options;
     const flight = ownership.flight(id);
+    const row = listing.row(id);
     return {
-      row: listing.row(id),
+      row,
       entry,
       owned: this.owns(id),
-      busyElsewhere: flight !== undefined && flight.policy !== policy,
+      busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.#isNews(id, row),
       drifted: this.#drifts.has(id),
     };
+  }
+
+  /** Whether another policy's upgrade ended after this row was seen, or too shortly before for lists to show it (U8, U13). */
+  #isNews(id: string, row: Row | undefined): boolean {
+    const { ownership, policy, settings } = this.#options;
+    const landedMs = ownership.landedMs(id, policy);
+    return landedMs !== undefined && row !== undefined && row.seenAtMs < landedMs + settings.graceMs;
   }
 
   #noteDrift(id: string, row: Row, entry: Entry | undefined, standing: Standing | undefined): void {
