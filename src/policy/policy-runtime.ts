@@ -77,7 +77,8 @@ export class PolicyRuntime {
   #newsTimer: Timer | undefined;
   /** The last batch was as large as it could be: there may be more to post. */
   #wantsRoom = false;
-  #loaded = false;
+  /** `missing`: the host had no ledger, and what status shows as running is all that is known (U1). */
+  #stored: 'unread' | 'read' | 'missing' = 'unread';
   #closed = false;
 
   constructor(policy: CollectorVersionPolicy, options: PolicyRuntimeOptions) {
@@ -120,7 +121,7 @@ export class PolicyRuntime {
     const builds = bound.listing.builds();
     const verdict = builds && resolveTarget(policy.spec.target, builds.list);
     this.#introduce(policy, bound, verdict?.kind === 'offered' ? verdict.version : policy.spec.target.version);
-    const unreadable = this.#loaded ? undefined : await this.#load(policy, bound);
+    const unreadable = this.#stored === 'unread' ? await this.#load(policy, bound) : undefined;
     if (unreadable) return this.#reportUnusable(policy, unreadable);
     const target = verdict?.kind === 'offered' ? verdict.version : this.#ledger?.header.target;
     const notOffered = verdict?.kind === 'notOffered' ? verdict.message : undefined;
@@ -193,7 +194,7 @@ export class PolicyRuntime {
       if (error instanceof LogfleetError && error.handling.kind === 'stall') return error;
       throw error;
     }
-    this.#loaded = true;
+    this.#stored = ledger ? 'read' : 'missing';
     ownership.forgetFlights(this.uid);
     // Ids of another service are void (U1).
     if (!ledger || ledger.header.service !== account.serviceId) return undefined;
@@ -204,13 +205,18 @@ export class PolicyRuntime {
   }
 
   /** Begins another rollout when the target is another than the ledger's. Returns whether it did. */
-  #beginRollout(policy: CollectorVersionPolicy, { account }: Bound, target: string): boolean {
+  #beginRollout(policy: CollectorVersionPolicy, { account, ownership }: Bound, target: string): boolean {
     const before = this.#ledger?.header;
     if (before && before.target === target) return false;
-    const header = nextRollout(before, policy.status, account.serviceId, target, this.#options.clock.now());
-    if (this.#ledger) this.#ledger.begin(header);
-    else this.#ledger = new Ledger(header);
-    this.#file?.restart(this.#ledger);
+    const { clock } = this.#options;
+    const header = nextRollout(before, policy.status, account.serviceId, target, clock.now());
+    const ledger = this.#ledger ?? new Ledger(header);
+    ledger.begin(header);
+    if (this.#stored === 'missing') ledger.apply(adoptFromStatus(policy.status, ledger, clock.monotonic()));
+    for (const entry of ledger.open().values()) this.#track(ownership, entry);
+    this.#stored = 'read';
+    this.#ledger = ledger;
+    this.#file?.restart(ledger);
     this.#roster = undefined;
     return true;
   }

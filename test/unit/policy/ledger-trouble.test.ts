@@ -56,3 +56,31 @@ test.each([
   world.api.patch(head, { data: good.data, metadata: { labels } });
   expect(await world.until(() => world.ready('production')?.status === 'True', 10 * minuteMs)).toBe(true);
 });
+
+test('a ledger that is gone: what status shows as running is taken for running', async () => {
+  const world = new World({
+    scenario: {
+      builds: ['19.100-1', '19.150-1', '19.200-1'],
+      groups: { web: { count: 6, version: '19.100-1' } },
+      upgrade: { duration: '10m' },
+    },
+    settings: { statusIntervalMs: 1_000 },
+  });
+  const names = new Set<string>();
+  world.api.onRequest = ({ name, collection }) => {
+    if (name !== undefined && collection === 'v1/configmaps') names.add(name);
+    return undefined;
+  };
+  world.addSecret();
+  world.addPolicy('production', { target: { version: '19.200-1' } });
+  const running = () => world.policy('production')?.status?.tasks?.filter(({ id }) => id !== undefined).length;
+  const replica = world.start();
+  expect(await world.until(() => running() === 6, minuteMs)).toBe(true);
+  replica.kill();
+  for (const name of names) if (world.api.get(`${configMaps}/${name}`)) world.api.remove(`${configMaps}/${name}`);
+  expect(names.size).toBeGreaterThan(1);
+
+  world.start();
+  expect(await world.until(() => world.ready('production')?.status === 'True', 60 * minuteMs)).toBe(true);
+  expect(posts(world)).toBe(6);
+});
