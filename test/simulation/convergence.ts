@@ -197,7 +197,7 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
 
 /** Why a collector that is ours does not run the target, or undefined. */
 function excuseFor(
-  { plan, state }: Truth,
+  { plan, state, ledgers }: Truth,
   policy: CollectorVersionPolicy,
   { id, name, version, alive, running }: CollectorState,
   target: string,
@@ -207,9 +207,19 @@ function excuseFor(
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
   if (plan.fleet.touched.has(name)) return 'others upgrade it, too';
+  // Written ahead by somebody who could not go on, and never sent for sure: judged by U5 alone.
+  if (plan.apiFaults.requests > 0 && timedOut(ledgers.get(policy.metadata.uid), id))
+    return 'nobody knows that it was never sent';
   const tasks = state.tasks.filter(({ collectorId, foreign }) => collectorId === id && !foreign);
   if (tasks.some((task) => task.toVersion === target && task.status !== 2)) return 'its upgrade failed';
   return undefined;
+}
+
+/** Whether the ledger has the collector's last attempt as timed out, the third of its kinds of endings. */
+function timedOut(head: string | undefined, id: string): boolean {
+  if (head === undefined) return false;
+  const { ended } = JSON.parse(head) as { ended: readonly (readonly [string, unknown, unknown, unknown, [number]?])[] };
+  return ended.some(([collectorId, , , , ending]) => collectorId === id && ending?.[0] === 2);
 }
 
 function openAttempts(head: string | undefined): number {
