@@ -76,7 +76,11 @@ class Workplace {
 
   /** Starts the operator on the manifests. */
   operator(program: string, args: readonly string[]): number {
-    const child = spawn(process.execPath, [...imageFlags(), program, ...args], { stdio: 'ignore' });
+    const { flags, env } = imageSettings();
+    const child = spawn(process.execPath, [...flags, program, ...args], {
+      stdio: 'ignore',
+      env: { ...process.env, ...env },
+    });
     this.#processes.push(child);
     return child.pid as number;
   }
@@ -135,11 +139,15 @@ class Workplace {
   }
 }
 
-/** Flags of Node that the image starts the operator with. */
-function imageFlags(): string[] {
+/** What the image starts the operator with: flags of Node, and variables of the environment. */
+function imageSettings(): { readonly flags: readonly string[]; readonly env: Readonly<Record<string, string>> } {
   const dockerfile = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8');
   const entryPoint = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
-  return entryPoint.filter((argument) => argument.startsWith('--'));
+  const variables = [...dockerfile.matchAll(/^ENV (.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
+  return {
+    flags: entryPoint.filter((argument) => argument.startsWith('--')),
+    env: Object.fromEntries(variables.map((variable) => variable.split('=') as [string, string])),
+  };
 }
 
 function isReady({ conditions }: CollectorVersionPolicyStatus): boolean {
