@@ -1,4 +1,4 @@
-# What a person types here. Each target installs what it needs by itself: a Node (any from 14 on, with npm) is all that has
+# What a person types here. Each target installs what it needs by itself: a Node (any from 18 on, with npm) is all that has
 # to be there; the one that logfleet runs on comes as a package.
 
 .DEFAULT_GOAL := help

@@ -57,6 +57,8 @@ export const reasons = {
   downgradeNotAllowed: 'DowngradeNotAllowed',
   /** Collectors are out of retries. */
   collectorsFailed: 'CollectorsFailed',
+  /** The service refuses to upgrade collectors, or they keep leaving the target. */
+  collectorsRefused: 'CollectorsRefused',
   /** The service does not offer the target; the message names the builds that there are. */
   versionNotOffered: 'VersionNotOffered',
   /** Something else stands where the ledger belongs. */

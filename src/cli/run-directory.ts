@@ -51,8 +51,9 @@ export async function runOnDirectories(
     connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: context.env }),
     settings: { statusIntervalMs, ...(options.grace === undefined ? {} : { graceMs: options.grace }) },
   });
-  const health = await serveHealth({ unhealthy: () => [], unready: () => [] });
+  let health: Awaited<ReturnType<typeof serveHealth>>;
   try {
+    health = await serveHealth({ unhealthy: () => [], unready: () => [] });
     operator.start();
     await Promise.race([aborted(context.signal), options.watch ? forever : operator.whenSettled()]);
     await operator.stop();

@@ -33,7 +33,9 @@ export async function runCommand(
       const { healthListen } = options;
       if (!healthListen) return undefined;
       const { host, port } = healthListen;
-      const listen = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+      // No host: every address, of both families where there are two.
+      const name = host === '0.0.0.0' ? '' : host.includes(':') ? `[${host}]` : host;
+      const listen = `${name}:${port}`;
       return startHealthServer({ ...state, listen, metrics });
     },
   };

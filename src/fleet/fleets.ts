@@ -19,10 +19,7 @@ export interface FleetsOptions {
 
 export class Fleets {
   readonly #options: FleetsOptions;
-  readonly #listings = new Map<
-    string,
-    { readonly account: Account; readonly listing: FleetListing; readonly users: Set<string> }
-  >();
+  readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
   /** Kept for as long as we lead: what is in flight must be known however often a policy is made again. */
   readonly #ownerships = new Map<string, Ownership>();
 
@@ -30,22 +27,23 @@ export class Fleets {
     this.#options = options;
   }
 
+  /** By host: its collectors are the same whatever the path of the address (U13). */
   ownership(serviceId: string): Ownership {
-    const known = this.#ownerships.get(serviceId);
+    const host = new URL(serviceId).host;
+    const known = this.#ownerships.get(host);
     if (known) return known;
     const ownership = new Ownership(this.#options.onOwnersChanged);
-    this.#ownerships.set(serviceId, ownership);
+    this.#ownerships.set(host, ownership);
     return ownership;
   }
 
-  /** The listing of an account, held until `release` by this user. A new key for the same account reads the fleet anew. */
+  /** The listing of an account, held until `release` by this user. Other credentials may see other collectors: they read for themselves. */
   use(account: Account, user: string): FleetListing {
-    const known = this.#listings.get(account.id);
-    if (known?.account === account) {
+    const known = this.#listings.get(account);
+    if (known) {
       known.users.add(user);
       return known.listing;
     }
-    known?.listing.close();
     const { clock, log, active } = this.#options;
     const ownership = this.ownership(account.serviceId);
     const listing = new FleetListing({
@@ -55,17 +53,17 @@ export class Fleets {
       targeted: () => ownership.targeted(),
       active,
     });
-    this.#listings.set(account.id, { account, listing, users: new Set([user]) });
+    this.#listings.set(account, { listing, users: new Set([user]) });
     return listing;
   }
 
   release(account: Account, user: string): void {
-    const known = this.#listings.get(account.id);
-    if (!known || known.account !== account) return;
+    const known = this.#listings.get(account);
+    if (!known) return;
     known.users.delete(user);
     if (known.users.size > 0) return;
     known.listing.close();
-    this.#listings.delete(account.id);
+    this.#listings.delete(account);
   }
 
   /** A policy is gone: its collectors are free for others, once what is in flight has ended (U13). */

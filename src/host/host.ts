@@ -61,7 +61,10 @@ export type EventType = 'Normal' | 'Warning';
 
 export interface EventSink {
   /** Tells people about a transition; never throws, never waits, drops what it cannot deliver. */
-  publish(owner: OwnerRef, event: { readonly type: EventType; readonly reason: string; readonly message: string }): void;
+  publish(
+    owner: OwnerRef,
+    event: { readonly type: EventType; readonly reason: string; readonly message: string },
+  ): void;
 }
 
 export interface SecretReader {

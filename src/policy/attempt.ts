@@ -87,7 +87,9 @@ function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: Mo
     case 'accepted':
       return reopen(entry, open, { state: 'accepted', taskId: posted.taskId, sinceMs: now.monotonicMs });
     case 'unknown':
-      return reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
+      return open.probe
+        ? unprobed(entry, open, now)
+        : reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
     case 'notSent':
       return open.probe ? unprobed(entry, open, now) : withdraw(entry);
     case 'refused':
@@ -194,7 +196,7 @@ function notObservable(open: Attempt): string {
   return `no listing can show collectors at ${open.toVersion}, the only build of the service`;
 }
 
-/** A probe without an effect told nothing: the outcome is as unknown as before, and as old (U5). */
+/** A probe without an effect, or without an answer, told nothing: the outcome is as unknown as before, and as old (U5). */
 function unprobed(entry: Entry, open: Attempt, now: Moment, silentSinceMs?: number): Entry {
   const silence = silentSinceMs === undefined ? {} : { silentSinceMs };
   return reopen(entry, open, { state: 'unknown', probedAtMs: now.monotonicMs, ...silence });

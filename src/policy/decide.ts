@@ -14,10 +14,11 @@ import type { FleetListing } from '../fleet/fleet-listing.ts';
 import { type Admission, admit } from './admission.ts';
 import { type Moment, type PostOutcome, settleEntry, type TaskReading } from './attempt.ts';
 import {
-  bounded,
+  countLeftAlone,
   describeConditions,
   describeFigures,
   type Essentials,
+  echoOfRequest,
   estimateCompletionMs,
   type Figures,
   isoTime,
@@ -90,19 +91,18 @@ export interface Decision {
 /** While posts wait for the budget, sweeps may take a fiftieth of it; else a tenth (U9). */
 const sweepShareAtRest = 10;
 const sweepShareAtWork = 50;
-/** Of an annotation only so much is echoed. */
-const maxRequestLength = 256;
 
 export function decide(input: DecideInput): Decision {
   const { policy, ledger, roster, observation, now } = input;
   const draft = new Draft(ledger, roster);
   const looks = settleAll(input, draft);
+  if (observation.notOffered !== undefined) forgetRefusals(roster, draft);
   const pausedBy = pausedByOf(policy);
   const mayStart = pausedBy === undefined && maySpend(input);
   const admission = mayStart ? admit(admissionInput(input, draft)) : nothingAdmitted(ledger.header.attempts);
   const watch = planReads(input, draft, admission);
   const counts = draft.counts();
-  const fleet = { counts, matched: roster.matched };
+  const fleet = { counts, matched: roster.matched, leftAlone: countLeftAlone(roster, draft) };
   const waiting = waitingFor(input, admission, draft);
   const health = healthOf({
     spec: policy.spec,
@@ -196,6 +196,15 @@ function lookAt(
   const unendedMs = byTask ? reads?.previousMs : reads?.lastMs;
   if (endedMs === undefined || endedMs <= open.sinceMs) return undefined;
   return { endedByMs: endedMs - open.sinceMs, unendedAtMs: Math.max(0, (unendedMs ?? 0) - open.sinceMs) };
+}
+
+/** The build is gone, so that it was refused says nothing of the collectors: they are as any other once it is back (U11). */
+function forgetRefusals(roster: Roster, draft: Draft): void {
+  for (const id of roster.members('skipped')) {
+    const entry = draft.entry(id);
+    if (entry?.ending?.kind !== 'refused' || entry.open) continue;
+    draft.set(id, entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined });
+  }
 }
 
 function admissionInput({ policy, ledger, roster, observation, now, settings }: DecideInput, draft: Draft) {
@@ -317,10 +326,9 @@ function describeEssentials(
   rollout: Essentials['rollout'],
 ): Essentials {
   const { generation } = policy.metadata;
-  const requestedAt = policy.metadata.annotations[annotations.requestedAt];
   return {
     observedGeneration: generation,
-    ...(requestedAt === undefined ? {} : { lastHandledReconcileAt: bounded(requestedAt, maxRequestLength) }),
+    ...echoOfRequest(policy),
     targetVersion: header.target,
     ...(rollout === undefined ? {} : { rollout }),
     history: header.history.map((one) => ({

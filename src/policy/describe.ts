@@ -2,6 +2,7 @@
  * Renders what is known into the status of a policy: bounded samples and counts, conditions in the kstatus style.
  * Reads everything, decides nothing.
  */
+import { annotations } from '../api/annotations.ts';
 import { reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type {
   CollectorCounts,
@@ -11,6 +12,7 @@ import type {
   TaskSample,
   VersionCount,
 } from '../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { Draft } from './draft.ts';
 import { counted, type Health, outstanding } from './health.ts';
@@ -65,7 +67,7 @@ export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
 
 export function describeFigures(ledger: Ledger, roster: Roster, draft: Draft, health: Health): Figures {
   const counts = draft.counts();
-  const fleet = { counts, matched: roster.matched };
+  const fleet = { counts, matched: roster.matched, leftAlone: countLeftAlone(roster, draft) };
   return {
     summary: { updated: `${counts.updated}/${counted(fleet)}`, state: stateWord(health) },
     collectors: describeCounts(counts, roster.matched),
@@ -275,6 +277,32 @@ export function findOverlap(roster: Roster, ownership: Ownership): Overlap | und
   }
   const [winner] = [...winners].sort((left, right) => right[1] - left[1])[0] as [string, number];
   return { winner, collectors: foreign.size };
+}
+
+/** Of an annotation only so much is echoed. */
+const maxRequestLength = 256;
+
+/** What a person asked for last, so that whoever waits for it sees that it was heard. */
+export function echoOfRequest({
+  metadata,
+}: CollectorVersionPolicy): Pick<CollectorVersionPolicyStatus, 'lastHandledReconcileAt'> {
+  const requestedAt = metadata.annotations[annotations.requestedAt];
+  return requestedAt === undefined ? {} : { lastHandledReconcileAt: bounded(requestedAt, maxRequestLength) };
+}
+
+/** Collectors that are skipped for a reason that a person has to look into; hosted ones and their like are not. */
+export function countLeftAlone(roster: Roster, draft: Draft): number {
+  const isLeftAlone = (id: string) => {
+    if (draft.standing(id) !== 'skipped') return false;
+    const reason = roster.skipReason(id, draft.entry(id));
+    return reason === 'RefusedByService' || reason === 'Contested';
+  };
+  let leftAlone = 0;
+  for (const id of roster.members('skipped')) if (isLeftAlone(id)) leftAlone++;
+  for (const { collectorId } of draft.changes()) {
+    if (roster.standingNow(collectorId) !== 'skipped' && isLeftAlone(collectorId)) leftAlone++;
+  }
+  return leftAlone;
 }
 
 export function describeConditions(

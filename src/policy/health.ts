@@ -17,6 +17,14 @@ export interface Health {
   readonly stalled: boolean;
 }
 
+/** The collectors of a policy, counted. */
+export interface Fleet {
+  readonly counts: Counts;
+  readonly matched: number;
+  /** Of the skipped ones, those that a person has to look into. */
+  readonly leftAlone: number;
+}
+
 export interface HealthInput {
   readonly spec: CollectorVersionPolicySpec;
   /** Why the policy is paused, or undefined. */
@@ -27,7 +35,7 @@ export interface HealthInput {
   readonly notOffered: string | undefined;
   readonly targetVersion: string | undefined;
   /** Undefined until the fleet was read once. */
-  readonly fleet: { readonly counts: Counts; readonly matched: number } | undefined;
+  readonly fleet: Fleet | undefined;
   readonly ledgerFull: boolean;
   /** What the rollout waits for although collectors are left, or undefined. */
   readonly waitingFor: string | undefined;
@@ -47,6 +55,7 @@ const checks: readonly Check[] = [
   rollingOut,
   downgradeNeeded,
   collectorsFailed,
+  collectorsRefused,
 ];
 
 export function healthOf(input: HealthInput): Health {
@@ -103,7 +112,7 @@ function ledgerFull(input: HealthInput): Health | undefined {
 }
 
 function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefined {
-  const left = fleet ? outstanding(fleet.counts) : 0;
+  const left = fleet ? outstanding(fleet.counts) - fleet.counts.inProgress : 0;
   if (spec.mode !== 'Observe' || left === 0) return undefined;
   const message = `Would upgrade ${count(left, 'collector')} to ${targetVersion}; spec.mode is Observe, so nothing is started.`;
   return { ...quiet, ready: 'False', reason: reasons.observing, message };
@@ -132,6 +141,13 @@ function collectorsFailed({ fleet, targetVersion }: HealthInput): Health | undef
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
+function collectorsRefused({ fleet }: HealthInput): Health | undefined {
+  const leftAlone = fleet?.leftAlone ?? 0;
+  if (leftAlone === 0) return undefined;
+  const message = `${count(leftAlone, 'collector')} are left alone: the service refuses to upgrade them, or they keep leaving the target; status.skippedReasons says which. Mend or exclude them.`;
+  return { ...stalled, reason: reasons.collectorsRefused, message };
+}
+
 function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   const { counts, matched } = fleet as NonNullable<HealthInput['fleet']>;
   const left = [
@@ -150,8 +166,8 @@ export function outstanding(counts: Counts): number {
 }
 
 /** The collectors that count: matched, of this policy, and such that can be upgraded now. */
-export function counted({ counts, matched }: { readonly counts: Counts; readonly matched: number }): number {
-  return matched - counts.foreign - counts.offline - counts.skipped;
+export function counted({ counts, matched, leftAlone }: Fleet): number {
+  return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
 }
 
 const stalled = { ready: 'False', reconciling: false, stalled: true } as const;

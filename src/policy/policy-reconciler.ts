@@ -180,7 +180,11 @@ export class PolicyReconciler implements Reconciler {
       const claim = this.#claims.get(metadata.uid);
       if (claim === 'claimed') continue;
       all = false;
-      if (claim && ('claimingAt' in claim ? claim.claimingAt !== serviceId : claim.excusedWhile())) continue;
+      if (
+        claim &&
+        ('claimingAt' in claim ? new URL(claim.claimingAt).host !== new URL(serviceId).host : claim.excusedWhile())
+      )
+        continue;
       this.#held.set(nameOf(key), key);
       return `policy ${metadata.namespace}/${metadata.name} to claim its collectors first`;
     }

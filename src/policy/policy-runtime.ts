@@ -90,9 +90,7 @@ export class PolicyRuntime {
     this.#owner = { ...this.key, kind: 'CollectorVersionPolicy', uid };
     const { clock, settings, host } = options;
     this.#binding = new ServiceBinding({ ...options, policy: uid, onNews: () => this.#enqueue() });
-    const onProblem = (error: LogfleetError) => {
-      if (!this.#closed) this.#binding.holdFor(error);
-    };
+    const onProblem = (error: LogfleetError) => this.#binding.holdFor(error);
     this.#posting = new Posting({
       clock,
       settings,
@@ -101,6 +99,7 @@ export class PolicyRuntime {
       onRoom: () => this.#room(),
       onProblem,
       onAccepted: () => this.#binding.succeeded(),
+      onBuildRefused: () => this.#binding.doubtBuilds(),
     });
     this.#tasks = new TaskReadings({ clock, onNews: () => this.#news(), onProblem });
     this.#publisher = new StatusPublisher({ host, clock, settings, owner: this.#owner });

@@ -24,6 +24,8 @@ export interface PostingOptions {
   /** A POST failed for a reason that is not about its collector: nothing more should be tried for a while. */
   readonly onProblem: (error: LogfleetError) => void;
   readonly onAccepted: () => void;
+  /** The service would not have the build that was asked for (U11). */
+  readonly onBuildRefused: () => void;
 }
 
 export class Posting {
@@ -111,6 +113,7 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (error.effect === 'none' && error.status === 400) {
+      if (error.serviceCode === 'collector.version.invalid') this.#options.onBuildRefused();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
     // A service that answers nobody would leave the whole fleet with unknown outcomes.

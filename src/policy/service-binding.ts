@@ -49,6 +49,7 @@ export class ServiceBinding {
   #bound: Bound | undefined;
   #unsubscribe = () => {};
   #hold: Hold | undefined;
+  #buildsDoubtedMs = Number.NEGATIVE_INFINITY;
   /** Failures in a row: each waits longer. */
   #failures = 0;
 
@@ -93,12 +94,15 @@ export class ServiceBinding {
 
   /** Why nothing new is started for a moment, in words; undefined where something may be. */
   heldBy(): string | undefined {
+    const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
+    if (listedMs < this.#buildsDoubtedMs) return 'the list of builds, since the service refused the one that is wanted';
     return this.#hold ? 'the service, which failed a moment ago' : undefined;
   }
 
   /** Something other than a collector refused or failed: nothing new until it had time to pass. */
   holdFor(error: LogfleetError): void {
     const { clock, log, onNews } = this.#options;
+    if (!this.#bound) return;
     const nowMs = clock.monotonic();
     this.#noteRefusal(error);
     if (this.#hold && nowMs < this.#hold.untilMs) return;
@@ -106,6 +110,12 @@ export class ServiceBinding {
     this.#hold = { error, untilMs: nowMs + delayMs };
     log.warn('the service cannot be used', { error, retryInMs: delayMs });
     onNews();
+  }
+
+  /** The service refused the build that is wanted (U11): whether it is still offered comes before anything else. */
+  doubtBuilds(): void {
+    this.#buildsDoubtedMs = this.#options.clock.monotonic();
+    this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
   }
 
   /** The service did what it was asked for. */

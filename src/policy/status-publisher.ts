@@ -8,7 +8,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
-import { describeConditions, type Essentials, type Figures, isoTime, stateWord } from './describe.ts';
+import { describeConditions, type Essentials, echoOfRequest, type Figures, isoTime, stateWord } from './describe.ts';
 import type { Health } from './health.ts';
 import type { PolicySettings } from './settings.ts';
 
@@ -62,6 +62,7 @@ export class StatusPublisher {
     const essentials: Essentials = {
       ...before,
       observedGeneration: generation,
+      ...echoOfRequest(policy),
       ...(targetVersion === undefined ? {} : { targetVersion }),
       conditions: describeConditions(before?.conditions, health, undefined, generation, now),
     };

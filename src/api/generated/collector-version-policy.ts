@@ -265,7 +265,7 @@ export interface RolloutRecord {
   readonly completionTime: string;
   /** `Completed`: nothing was left to do. `Superseded`: another target came before that. */
   readonly outcome: 'Completed' | 'Superseded';
-  /** Collectors that it upgraded. */
+  /** Collectors at its target when it ended. */
   readonly updated: number;
   /** Collectors that it could not upgrade. */
   readonly failed: number;

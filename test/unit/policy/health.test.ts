@@ -5,9 +5,9 @@ import { counted, type HealthInput, healthOf, outstanding } from '../../../src/p
 import type { Counts } from '../../../src/policy/roster.ts';
 import { counts, spec, target } from './builders.ts';
 
-function fleet(more: Partial<Counts>): NonNullable<HealthInput['fleet']> {
+function fleet(more: Partial<Counts>, leftAlone = 0): NonNullable<HealthInput['fleet']> {
   const all = counts(more);
-  return { counts: all, matched: Object.values(all).reduce((sum, count) => sum + count, 0) };
+  return { counts: all, matched: Object.values(all).reduce((sum, count) => sum + count, 0), leftAlone };
 }
 
 function input(more: Partial<HealthInput> = {}): HealthInput {
@@ -179,5 +179,16 @@ describe('of two that would say something, the first one does', () => {
 test('what is outstanding, and what counts', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
-  expect(counted({ counts: counts({ foreign: 3 }), matched: 10 })).toBe(7);
+  expect(counted({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
+  // Hosted collectors do not count; who was refused does, and needs a person.
+  expect(counted({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
+});
+
+test('who was refused or left alone for good is no success', () => {
+  expect(healthOf(input({ fleet: fleet({ updated: 3, skipped: 2 }, 1) }))).toMatchObject({
+    ready: 'False',
+    stalled: true,
+    reason: 'CollectorsRefused',
+  });
+  expect(healthOf(input({ fleet: fleet({ updated: 3, skipped: 2 }) }))).toMatchObject({ ready: 'True' });
 });

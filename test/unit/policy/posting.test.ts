@@ -14,7 +14,7 @@ function world() {
   const clock = new VirtualClock();
   const service = new ScriptedService();
   const problems: LogfleetError[] = [];
-  const state = { wanted: true, news: 0, rooms: 0, accepted: 0 };
+  const state = { wanted: true, news: 0, rooms: 0, accepted: 0, buildsRefused: 0 };
   const posting = new Posting({
     clock,
     settings,
@@ -23,6 +23,7 @@ function world() {
     onRoom: () => state.rooms++,
     onProblem: (error) => problems.push(error),
     onAccepted: () => state.accepted++,
+    onBuildRefused: () => state.buildsRefused++,
   });
   return { clock, service, problems, posting, state };
 }

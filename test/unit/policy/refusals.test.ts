@@ -130,9 +130,9 @@ describe('a probe', () => {
     expect(after?.open).toMatchObject({ state: 'unknown', sinceMs: 5_000 });
   });
 
-  test('U5: one that may have been accepted is counted from its own outcome', () => {
+  test('U5: one without an answer leaves the attempt as old as it was, and waits for another look', () => {
     const posted = { kind: 'unknown', message: 'reset' } as const;
     const after = settleEntry(before, evidence({ posted }), moment(nowMs), settings);
-    expect(after?.open).toMatchObject({ state: 'unknown', sinceMs: nowMs });
+    expect(after?.open).toMatchObject({ state: 'unknown', sinceMs: before.open?.sinceMs, probedAtMs: nowMs });
   });
 });
