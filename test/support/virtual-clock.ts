@@ -32,7 +32,12 @@ export class VirtualClock implements Clock {
   }
 
   after(delayMs: number, callback: () => void): Timer {
-    const entry: Entry = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order++, callback, cancelled: false };
+    const entry: Entry = {
+      at: this.#elapsedMs + Math.max(0, delayMs),
+      order: this.#order++,
+      callback,
+      cancelled: false,
+    };
     this.#push(entry);
     return {
       cancel: () => {

@@ -2,16 +2,17 @@
  * A small world in virtual time: the simulated service, an API server in memory, and operators made of the real client, host,
  * controllers and policies. Tests, simulations and benchmarks set it up, let time pass, and look at what is true afterwards.
  */
-import { Operator } from '../../src/cli/operator.ts';
+
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
+import { Operator } from '../../src/cli/operator.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connection.ts';
-import type { JournalEntry } from '../../src/simulator/journal.ts';
 import { InProcessService } from '../../src/simulator/in-process.ts';
+import type { JournalEntry } from '../../src/simulator/journal.ts';
 import { ServiceModel } from '../../src/simulator/model.ts';
 import type { Scenario } from '../../src/simulator/scenario.ts';
 import { InProcessTransport } from './in-process-transport.ts';
