@@ -45,8 +45,10 @@ export class Draft {
     const counts = { ...this.#roster.counts };
     for (const [id, entry] of this.#changes) {
       const before = this.#roster.standingNow(id);
-      if (before !== undefined) counts[before]--;
-      if (before !== undefined || entry) counts[this.#roster.standing(id, entry)]++;
+      // Who is no member yet is not matched, either.
+      if (before === undefined) continue;
+      counts[before]--;
+      counts[this.#roster.standing(id, entry)]++;
     }
     return counts;
   }

@@ -349,6 +349,7 @@ export class PolicyRuntime {
       pausedByOf(newest) === undefined &&
       open !== undefined &&
       open.toVersion === this.#ledger?.header.target &&
+      open.toVersion === (newest.spec.target.version ?? open.toVersion) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
       this.#binding.bound?.ownership.owner(collectorId)?.uid === this.uid
     );
