@@ -86,6 +86,8 @@ function missingVerdict({ plan }: Truth, policy: CollectorVersionPolicy, verdict
   switch (verdict.reason) {
     case 'CollectorsFailed':
       return counts && counts.failed > 0 ? undefined : 'tells of failures that it does not count';
+    case 'CollectorsRefused':
+      return counts && counts.skipped > 0 ? undefined : 'tells of refused ones that it does not count';
     case 'DowngradeNotAllowed':
       return counts && counts.newer > 0 ? undefined : 'tells of newer ones that it does not count';
     case 'NoCollectorsMatched':

@@ -28,8 +28,9 @@ export const mutants: readonly Mutant[] = [
     'what is posted is not written ahead',
     'killed',
     'policy/policy-runtime.ts',
-    'await this.#write(ledger, roster, bound.ownership, decision);',
-    'void this.#write(ledger, roster, bound.ownership, decision).catch(() => undefined);',
+    'await (this.#file as LedgerFile).save(ledger, decision.changes);',
+    // What is posted reaches the ledger only with its outcome.
+    'if (decision.post.length === 0) await (this.#file as LedgerFile).save(ledger, decision.changes);',
   ),
   mutant(
     'U2',

@@ -175,6 +175,10 @@ export class SimulationWorld {
     };
   }
 
+  postsSince(atMs: number): number {
+    return this.#posts.filter((post) => post.atMs > atMs).length;
+  }
+
   record(convergedAtMs: number | undefined, missing: readonly string[]): HistoryRecord {
     return {
       ...this.truth(),
