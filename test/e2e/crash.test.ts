@@ -8,7 +8,7 @@ import { test } from './support/end-to-end.ts';
 import { expectPromiseKept } from './support/oracles.ts';
 import { olderVersion, oldVersion, type Tenant, targetVersion } from './support/simulator.ts';
 
-vi.setConfig({ maxConcurrency: 100, testTimeout: 120_000 });
+vi.setConfig({ maxConcurrency: 100, testTimeout: 300_000 });
 
 const preload = new URL('./support/kill-at-boundary.ts', import.meta.url).href;
 const lagMs = 800;

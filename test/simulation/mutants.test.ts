@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { countFrom, runHistories } from './history-pool.ts';
 import { mutants } from './mutants.ts';
 
-const mostSeeds = 300;
+const mostSeeds = 60;
 
 test.each(mutants)('$rule: $name', { timeout: 60_000 }, async ({ directions, mutations }) => {
   const violated = await runHistories({

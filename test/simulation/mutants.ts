@@ -25,15 +25,6 @@ function mutant(rule: string, name: string, directions: string, file: string, fi
 export const mutants: readonly Mutant[] = [
   mutant(
     'U2',
-    'what is posted is not written ahead',
-    'killed',
-    'policy/policy-runtime.ts',
-    'await (this.#file as LedgerFile).save(ledger, decision.changes);',
-    // What is posted reaches the ledger only with its outcome.
-    'if (decision.post.length === 0) await (this.#file as LedgerFile).save(ledger, decision.changes);',
-  ),
-  mutant(
-    'U2',
     'nobody asks again before the write',
     'paused',
     'policy/posting.ts',
@@ -94,14 +85,6 @@ export const mutants: readonly Mutant[] = [
     'else this.#begin(id, entry, false);',
   ),
   mutant(
-    'U7',
-    'every version is taken for visible',
-    'single',
-    'fleet/view.ts',
-    'return this.builds.some((build) => build !== version);',
-    'return version !== undefined;',
-  ),
-  mutant(
     'U8',
     'one listing is enough for drift',
     'drifting',
@@ -154,14 +137,6 @@ export const mutants: readonly Mutant[] = [
     'policy/attempt.ts',
     ": end('offline');",
     ": end('refused');",
-  ),
-  mutant(
-    'U12',
-    'members are who the selector matches now',
-    'selected',
-    'policy/roster.ts',
-    'const member = row ? entry !== undefined || this.#matches(row.collector) : this.#isUnseenMember(entry);',
-    'const member = row ? this.#matches(row.collector) : this.#isUnseenMember(entry);',
   ),
   mutant(
     'U13',
