@@ -7,7 +7,7 @@ import { missingForConvergence } from './convergence.ts';
 import { violationsOf } from './oracles.ts';
 import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
-import { coordinationPath, SimulationWorld } from './simulation-world.ts';
+import { SimulationWorld } from './simulation-world.ts';
 
 /** How long after it has become calm everything must be as it should be. */
 const convergeWithinMs = 45 * 60_000;
@@ -94,5 +94,3 @@ function digestOf({ journal, api }: HistoryRecord): string {
   for (const entry of api) hash.update(JSON.stringify(entry));
   return hash.digest('hex').slice(0, 16);
 }
-
-export { coordinationPath };

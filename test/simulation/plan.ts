@@ -6,7 +6,7 @@
  * theirs. Until `calmAtMs` anything may go wrong, from then on nothing does.
  */
 import type { PolicySettings } from '../../src/policy/settings.ts';
-import type { EventScenario, FaultScenario, Scenario } from '../../src/simulator/scenario.ts';
+import type { Scenario } from '../../src/simulator/scenario.ts';
 import { Chance } from './chance.ts';
 import { type ApiFaultPlan, planApiFaults, planServiceFaults } from './planned-faults.ts';
 import { type FleetPlan, planFleet } from './planned-fleet.ts';
@@ -115,5 +115,3 @@ function planProcessActions(chance: Chance, calmAtMs: number, replicas: number):
   if (chance.happens(0.2)) actions.push({ kind: 'compact', atMs: chance.whole(1, calmAtMs) });
   return actions;
 }
-
-export type { ApiFaultPlan, EventScenario, FaultScenario, PolicySpec };

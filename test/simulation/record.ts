@@ -6,6 +6,9 @@ import type { SimulatorState } from '../../src/simulator/snapshot.ts';
 import type { RequestRecord } from '../support/memory-api-server.ts';
 import type { HistoryPlan } from './plan.ts';
 
+/** How often versions are looked at: what is written down may have been so for this long. */
+export const versionLookMs = 5_000;
+
 /** A request to create a task, as it left a process. */
 export interface PostRecord {
   readonly atMs: number;

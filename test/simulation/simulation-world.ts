@@ -10,11 +10,20 @@ import { MemoryApiServer, type RequestFault, type RequestInfo, type WatchFault }
 import type { StoreEvent } from '../support/memory-api-store.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { policiesPath, policyDefaults, secretsPath, serviceOrigin } from '../support/world.ts';
+import { ApiFaults } from './api-faults.ts';
 import { Chance } from './chance.ts';
 import type { Truth } from './convergence.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { PolicySpec } from './planned-policies.ts';
-import type { Disturbance, HistoryRecord, PolicyChange, PostRecord, Sighting, StatusRecord } from './record.ts';
+import {
+  type Disturbance,
+  type HistoryRecord,
+  type PolicyChange,
+  type PostRecord,
+  type Sighting,
+  type StatusRecord,
+  versionLookMs,
+} from './record.ts';
 import { type Sending, SimulatedProcess } from './simulated-process.ts';
 
 export const coordinationPath = '/apis/coordination.k8s.io/v1/namespaces/logfleet-system/leases/logfleet-operator';
@@ -35,6 +44,7 @@ export class SimulationWorld {
   readonly service: InProcessService;
   readonly #plan: HistoryPlan;
   readonly #chance: Chance;
+  readonly #apiFaults: ApiFaults;
   readonly #trace: ((line: string) => void) | undefined;
   readonly #processes: SimulatedProcess[] = [];
   readonly #dueKills = new Map<SimulatedProcess, DueKill>();
@@ -54,10 +64,11 @@ export class SimulationWorld {
     this.#plan = plan;
     this.#trace = trace;
     this.#chance = new Chance(plan.seed ^ 0x5eed);
+    this.#apiFaults = new ApiFaults(plan.apiFaults, this.#chance);
     const random = seededRandom(plan.seed + 1);
     this.api = new MemoryApiServer({ clock: this.clock, random, garbageCollectionMs: 200 });
     this.api.onRequest = (info) => this.#requestFault(info);
-    this.api.onWatchEvent = ({ event }) => this.#watchFault(event);
+    this.api.onWatchEvent = () => this.#watchFault();
     this.#followStore();
     this.model = new ServiceModel(plan.scenario, {
       startMs: this.clock.now(),
@@ -246,34 +257,13 @@ export class SimulationWorld {
   }
 
   #requestFault(info: RequestInfo): RequestFault | undefined {
-    const { untilMs, requests } = this.#plan.apiFaults;
-    if (this.#calm || requests === 0 || this.clock.monotonic() >= untilMs || !this.#chance.happens(requests))
-      return undefined;
-    const when = this.#chance.one(['before', 'after'] as const);
-    const fault = this.#chance.one<RequestFault>([
-      { kind: 'status', status: 500, when },
-      { kind: 'status', status: 409, when: 'before' },
-      { kind: 'status', status: 429, when: 'before', retryAfterSeconds: 1 },
-      { kind: 'reset', when },
-      { kind: 'stall', when },
-      { kind: 'delay', delayMs: this.#chance.whole(10, 4_000) },
-    ]);
-    if (info.collection === configMaps) this.#disturb(`api fault ${fault.kind} ${info.method} ${info.name}`);
+    const fault = this.#calm ? undefined : this.#apiFaults.ofRequest(this.clock.monotonic());
+    if (fault && info.collection === configMaps) this.#disturb(`api fault ${fault.kind} ${info.method} ${info.name}`);
     return fault;
   }
 
-  #watchFault(_event: StoreEvent): WatchFault | undefined {
-    const { untilMs, watches } = this.#plan.apiFaults;
-    if (this.#calm || watches === 0 || this.clock.monotonic() >= untilMs || !this.#chance.happens(watches))
-      return undefined;
-    return this.#chance.one<WatchFault>([
-      { kind: 'drop' },
-      { kind: 'delay', delayMs: this.#chance.whole(10, 5_000) },
-      { kind: 'cut' },
-      { kind: 'silence' },
-      { kind: 'badLine' },
-      { kind: 'expired' },
-    ]);
+  #watchFault(): WatchFault | undefined {
+    return this.#calm ? undefined : this.#apiFaults.ofWatch(this.clock.monotonic());
   }
 
   #followStore(): void {
@@ -398,8 +388,6 @@ export class SimulationWorld {
     return { ...request, path: `${match[1]}${Number(match[2]) + this.#chance.one([-1, 1, 2])}` };
   }
 }
-
-const versionLookMs = 5_000;
 
 function decodeOrder(body: string): { collectorId: string; toVersion: string } {
   const [, collectorId = '', toVersion = ''] = /"collectorId":(\d+),"toVersion":"([^"]*)"/.exec(body) ?? [];

@@ -1,6 +1,6 @@
 /** U4, U7, U10: a status never claims what was never so. */
 import type { TaskState } from '../../src/simulator/snapshot.ts';
-import type { HistoryRecord, StatusRecord } from './record.ts';
+import { type HistoryRecord, type StatusRecord, versionLookMs } from './record.ts';
 
 export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
@@ -67,7 +67,7 @@ function falseFailures({ state, posts }: HistoryRecord, { atMs, policy, status }
 }
 
 function wasAt({ versions, state, startMs }: HistoryRecord, id: string, version: string, untilMs: number): boolean {
-  if (versions.get(id)?.some((one) => one.version === version && one.sinceMs <= untilMs)) return true;
+  if (versions.get(id)?.some((one) => one.version === version && one.sinceMs - versionLookMs <= untilMs)) return true;
   return state.tasks.some(
     (task) =>
       task.collectorId === id &&
