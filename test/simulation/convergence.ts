@@ -123,6 +123,9 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   } else if (seen && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
   }
+  // Who was upgraded is a member also when no list shows it any more (U7, U12).
+  const upgraded = own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
+  if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, and ${upgraded} were upgraded`);
   for (const collector of own) {
     if (collector.version === target) continue;
     const excuse = excuseFor(truth, policy, collector, target);
@@ -178,7 +181,7 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
       post.collectorId === id &&
       post.toVersion === targetOf(truth.plan, policy) &&
       post.answer?.status === 202 &&
-      post.atMs > sinceMs + settledAfterChangeMs &&
+      post.atMs > (sinceMs === 0 ? 0 : sinceMs + settledAfterChangeMs) &&
       truth.policies.length === 1,
   );
 }

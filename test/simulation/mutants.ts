@@ -23,6 +23,24 @@ function mutant(rule: string, name: string, directions: string, file: string, fi
 }
 
 export const mutants: readonly Mutant[] = [
+  {
+    rule: 'U2',
+    name: 'what is posted is not written ahead',
+    directions: 'killed',
+    mutations: [
+      {
+        file: 'policy/policy-runtime.ts',
+        find: 'await (this.#file as LedgerFile).save(ledger, decision.changes);',
+        replace: 'if (decision.post.length === 0) await (this.#file as LedgerFile).save(ledger, decision.changes);',
+      },
+      // Status would tell of most of them.
+      {
+        file: 'policy/adoption.ts',
+        find: 'const changes: EntryChange[] = [];',
+        replace: 'const changes: EntryChange[] = [];\n  if (nowMs >= 0) return changes;',
+      },
+    ],
+  },
   mutant(
     'U2',
     'nobody asks again before the write',
@@ -85,6 +103,14 @@ export const mutants: readonly Mutant[] = [
     'else this.#begin(id, entry, false);',
   ),
   mutant(
+    'U7',
+    'every version is taken for visible',
+    'single',
+    'fleet/view.ts',
+    'return this.builds.some((build) => build !== version);',
+    'return version !== undefined;',
+  ),
+  mutant(
     'U8',
     'one listing is enough for drift',
     'drifting',
@@ -137,6 +163,14 @@ export const mutants: readonly Mutant[] = [
     'policy/attempt.ts',
     ": end('offline');",
     ": end('refused');",
+  ),
+  mutant(
+    'U12',
+    'members are who the selector matches now',
+    'selected',
+    'policy/roster.ts',
+    'const member = row ? entry !== undefined || this.#matches(row.collector) : this.#isUnseenMember(entry);',
+    'const member = row ? this.#matches(row.collector) : this.#isUnseenMember(entry);',
   ),
   mutant(
     'U13',
