@@ -1,0 +1,50 @@
+/**
+ * Where the messages of the simulated service come from: the port that search jobs read. Behind it stand messages from files and
+ * messages that are made up when they are asked for.
+ *
+ * Invariant: the same data give the same answer whenever and however often they are asked, in any order of questions. Messages come
+ * newest first by `_messagetime` (4.3); those that share a millisecond in an order that never changes.
+ */
+import type { FieldDescriptor, Filter, Row } from '../query/row.ts';
+
+export interface SearchRange {
+  /** ms since the epoch, [from, to) of the message time, or of the receipt time. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly byReceiptTime: boolean;
+}
+
+/** One search through the data, from the end of its range to its beginning. It remembers no message, only how to find each again. */
+export interface Search {
+  /**
+   * Goes on until every message of `downToMs` and later (by message time, or by receipt time) is found, or `mostMatches` are.
+   * `each` is called for every new match in order where it is given.
+   */
+  advance(downToMs: number, mostMatches: number, each?: (row: Row) => void): void;
+  /** Matches found so far. */
+  readonly found: number;
+  /** All messages of this time and later have been looked at; the range's end at first. */
+  readonly reachedMs: number;
+  /** Bytes of all messages that were looked at, matching or not. */
+  readonly scannedBytes: number;
+  /** Matches found so far whose time lies in [fromMs, toMs). */
+  count(fromMs: number, toMs: number): number;
+  /** Matches `offset` to `offset + limit`, ended earlier by `maxBytes` of messages (never below one message). */
+  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage;
+}
+
+/** Elements of `messages` (2.5) as JSON, ready to be sent, in pieces that are made when they are taken. */
+export interface MessagePage {
+  /** How many messages it has; known before the first piece is made. */
+  readonly rows: number;
+  /** Length of all pieces together. */
+  readonly bytes: number;
+  /** `{"map":{…}},{"map":{…}}`: commas between messages, none at the ends. A piece stays as it is once it was given out. */
+  pieces(): Iterable<Uint8Array>;
+}
+
+export interface LogData {
+  /** Fields of messages, in the order in which pages name them (2.5). */
+  readonly fields: readonly FieldDescriptor[];
+  search(range: SearchRange, filter: Filter): Search;
+}
