@@ -70,6 +70,12 @@ export class PathMargin {
     return lateMs;
   }
 
+  /** The quickest answer of a class of late; undefined before the first. */
+  quickestMs(requestClass: RequestClass): number | undefined {
+    const baseline = this.#baselines.get(requestClass);
+    return baseline && Math.min(baseline.quickestMs, baseline.quickestBeforeMs);
+  }
+
   /** The server counted more than we did. */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));

@@ -2,9 +2,10 @@
  * When the next request may start, so that the server never sees more than the pace allows in any second (B1).
  *
  * A start stands in the way of later ones for a period and its margin. The margin is what we know of how late it may have come:
- * - on its way, the path's margin of when it left;
- * - answered, the round trip, for it cannot have come after its answer left; or, where that is long, its lateness or
- *   the path's margin, whichever is larger.
+ * - on its way, all that it may be, since an answer would have been here by now if it had not been late; where answers of its
+ *   class take longer than a period anyway, the path's margin of when it left;
+ * - answered or broken, the round trip, for it cannot have come after its end left; or, where that is long, its lateness
+ *   or the path's margin, whichever is larger.
  *
  * Invariant: a reservation that is not stamped yet may start at any moment from now on, so it counts as starting now. Of any five
  * starts within one period and margin the last reserved would have found four others, whatever was given back in between.
@@ -18,6 +19,8 @@ export interface Reservation {
   sentAtMs: number | undefined;
   /** What round trips say of how late it may have come. */
   measuredMs: number;
+  /** The same for as long as nothing has come back. */
+  unansweredMs: number | undefined;
   /** What answers of 429 add. */
   cautionMs: number;
 }
@@ -34,7 +37,12 @@ export class RateWindow {
   }
 
   reserve(): Reservation {
-    const reservation: Reservation = { sentAtMs: undefined, measuredMs: 0, cautionMs: 0 };
+    const reservation: Reservation = {
+      sentAtMs: undefined,
+      measuredMs: 0,
+      unansweredMs: undefined,
+      cautionMs: 0,
+    };
     this.#live.push(reservation);
     return reservation;
   }
@@ -45,15 +53,28 @@ export class RateWindow {
     if (index >= 0) this.#live.splice(index, 1);
   }
 
-  stamp(reservation: Reservation, nowMs: number): void {
+  stamp(reservation: Reservation, requestClass: RequestClass, nowMs: number): void {
     reservation.sentAtMs = nowMs;
     reservation.measuredMs = this.#margin.measuredMs;
+    const quickestMs = this.#margin.quickestMs(requestClass) ?? 0;
+    const { periodMs } = this.#pace.current(nowMs);
+    reservation.unansweredMs = quickestMs < periodMs ? marginBounds.mostMs : undefined;
     reservation.cautionMs = this.#margin.cautionMs;
   }
 
   /** The head of the answer came `roundTripMs` after the start. */
   answered(reservation: Reservation, requestClass: RequestClass, roundTripMs: number, nowMs: number): void {
-    const lateMs = this.#margin.learn(requestClass, roundTripMs, nowMs);
+    this.#bound(reservation, this.#margin.learn(requestClass, roundTripMs, nowMs), roundTripMs);
+  }
+
+  /** The connection broke: nothing comes after that, and no answer tells more. */
+  broken(reservation: Reservation, nowMs: number): void {
+    const elapsedMs = nowMs - (reservation.sentAtMs ?? nowMs);
+    this.#bound(reservation, Math.min(marginBounds.mostMs, elapsedMs), elapsedMs);
+  }
+
+  #bound(reservation: Reservation, lateMs: number, roundTripMs: number): void {
+    reservation.unansweredMs = undefined;
     const likelyMs = Math.max(reservation.measuredMs, marginBounds.floorMs + lateMs);
     const provenMs = Math.max(marginBounds.floorMs, roundTripMs);
     reservation.measuredMs = Math.min(provenMs, likelyMs);
@@ -79,6 +100,7 @@ export class RateWindow {
 /** When a start no longer stands in the way. */
 function clearAtMs(reservation: Reservation, periodMs: number): number {
   if (reservation.sentAtMs === undefined) return Number.POSITIVE_INFINITY;
-  const marginMs = Math.min(marginBounds.mostMs, reservation.measuredMs + reservation.cautionMs);
+  const lateMs = reservation.unansweredMs ?? reservation.measuredMs;
+  const marginMs = Math.min(marginBounds.mostMs, lateMs + reservation.cautionMs);
   return reservation.sentAtMs + periodMs + marginMs;
 }

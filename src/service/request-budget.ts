@@ -266,7 +266,7 @@ export class RequestBudget {
     const started = () => {
       if (state !== 'granted') return;
       state = 'underWay';
-      this.#window.stamp(reservation, this.#clock.monotonic());
+      this.#window.stamp(reservation, waiter.class, this.#clock.monotonic());
       this.#pump();
     };
     const finished = (outcome: SlotOutcome) => {
@@ -280,6 +280,7 @@ export class RequestBudget {
       } else {
         leave();
         if (outcome.kind === 'answered') this.#answered(waiter.class, reservation, outcome);
+        else this.#window.broken(reservation, this.#clock.monotonic());
       }
       this.#pump();
     };

@@ -1,6 +1,7 @@
 /** The rules of the request budget one by one (protocol B), on a virtual clock. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
+import { marginBounds } from '../../../../src/service/path-margin.ts';
 import {
   type KeyBudget,
   RequestBudget,
@@ -49,10 +50,28 @@ describe('B1: starts', () => {
     expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
   });
 
-  it('waits for the whole margin where no answer has come', async () => {
+  it('takes what should have been answered by now for as late as it may be', async () => {
     call(5, 'listing', { workMs: 3_000 });
     await clock.advance(5_000);
-    expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1020]);
+    expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1000 + marginBounds.mostMs]);
+  });
+
+  it('waits for the margin of the path where answers always take longer than a period', async () => {
+    call(1, 'listing', { workMs: 3_000 });
+    await clock.advance(10_000);
+    call(5, 'listing', { workMs: 3_000 });
+    await clock.advance(5_000);
+    expect(rounded(wire.sentAt()).slice(1)).toEqual([10_000, 10_000, 10_000, 10_000, 11_000 + marginBounds.initialMs]);
+  });
+
+  it('counts a request whose connection broke until then, and no longer', async () => {
+    const slots = await granted(4);
+    for (const slot of slots) slot.started();
+    await clock.advance(40);
+    for (const slot of slots) slot.finished({ kind: 'broken' });
+    call(1);
+    await clock.advance(2_000);
+    expect(rounded(wire.sentAt())).toEqual([1040]);
   });
 
   it('counts from the write, not from the grant', async () => {
@@ -61,7 +80,7 @@ describe('B1: starts', () => {
     for (const slot of slots) slot.started();
     call(1);
     await clock.advance(2_000);
-    expect(rounded(wire.sentAt())).toEqual([1720]);
+    expect(rounded(wire.sentAt())).toEqual([1700 + marginBounds.mostMs]);
   });
 
   it('grants nothing more while four are granted and not yet sent', async () => {
@@ -367,12 +386,15 @@ describe('B5: 429', () => {
   });
 
   it('makes what has left wait for the grown margin, too', async () => {
-    call(3, 'taskStatus', { workMs: 5_000 });
+    // Listings that take longer than a second are not late for want of an answer by then.
+    call(1, 'listing', { workMs: 5_000 });
+    await clock.advance(10_000);
+    call(3, 'listing', { workMs: 5_000 });
     call(1, 'taskStatus', { status: 429 });
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(3_000);
-    expect(rounded(wire.sentAt()).at(-1)).toBe(1045);
+    expect(rounded(wire.sentAt()).at(-1)).toBe(11_045);
   });
 
   const ask = async (before: readonly Fate[], restMs = 1_000) => {
