@@ -6,11 +6,11 @@
  */
 import type { Random } from '../base/random.ts';
 import { type Answer, type Delivery, emptyAnswer, errorAnswer, htmlAnswer } from './answer.ts';
-import type { Collector } from './collector.ts';
-import { matchesCollector } from './fleet.ts';
 import { parseLosslessJson } from './lossless-json.ts';
 import type { FaultKind, Operation } from './scenario.ts';
 import type { Fault, Settings } from './settings.ts';
+import type { Collector } from './upgrades/collector.ts';
+import { matchesCollector } from './upgrades/fleet.ts';
 
 /** What rules look at. */
 export interface FaultSubject {

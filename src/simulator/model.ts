@@ -8,13 +8,10 @@
  */
 import { type Random, seededRandom } from '../base/random.ts';
 import { type Answer, type Delivery, errorAnswer, type Refusal } from './answer.ts';
-import type { Collector } from './collector.ts';
 import { authenticate } from './credentials.ts';
 import { Faults, hasEffect, spoil } from './faults.ts';
-import { Fleet } from './fleet.ts';
 import type { JournalEntry } from './journal.ts';
 import { Limits } from './limits.ts';
-import { Listing } from './listing.ts';
 import { mergePatch } from './merge-patch.ts';
 import { type Routing, routeOf } from './routes.ts';
 import type { Scenario } from './scenario.ts';
@@ -23,8 +20,17 @@ import { ScheduledEvents } from './scheduled-events.ts';
 import { type AccessKey, type Fault, type Settings, type Span, settingsOf } from './settings.ts';
 import { type Counters, collectorState, type SimulatorState, taskState } from './snapshot.ts';
 import { Timeline } from './timeline.ts';
-import { type Call, type Outcome, readTaskOrder, type TaskOrder, UpgradeOperations } from './upgrade-operations.ts';
-import { Upgrades } from './upgrades.ts';
+import type { Collector } from './upgrades/collector.ts';
+import { Fleet } from './upgrades/fleet.ts';
+import { Listing } from './upgrades/listing.ts';
+import {
+  type Call,
+  type Outcome,
+  readTaskOrder,
+  type TaskOrder,
+  UpgradeOperations,
+} from './upgrades/upgrade-operations.ts';
+import { Upgrades } from './upgrades/upgrades.ts';
 
 export interface ServiceRequest {
   readonly method: string;

@@ -1,11 +1,11 @@
 /** Whether a value is a scenario: the schema first, then what a schema cannot say. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../base/duration.ts';
-import { memberNames } from './fleet.ts';
 import { mergePatch } from './merge-patch.ts';
 import type { CollectorTraits, DurationRange, OutcomeScenario, Scenario } from './scenario.ts';
 import { renderPath, ScenarioError, type ScenarioProblem } from './scenario-error.ts';
 import { scenarioSchema } from './scenario-schema.ts';
+import { memberNames } from './upgrades/fleet.ts';
 
 let compiled: ValidateFunction<Scenario> | undefined;
 

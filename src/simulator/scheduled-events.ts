@@ -4,11 +4,12 @@
  * Invariant: an event happens once, at its time or, where that has passed, when it is declared; one that is changed or gone
  * by its time does not happen as it was.
  */
-import type { Fleet } from './fleet.ts';
+
 import type { EventScenario, Scenario } from './scenario.ts';
 import { durationMs, type Settings } from './settings.ts';
 import type { Timeline } from './timeline.ts';
-import type { Upgrades } from './upgrades.ts';
+import type { Fleet } from './upgrades/fleet.ts';
+import type { Upgrades } from './upgrades/upgrades.ts';
 
 export interface EventWorld {
   readonly timeline: Timeline;

@@ -1,7 +1,8 @@
 /** The state of the service as one document, for oracles of tests and for people: what `GET /simulator/state` answers. */
-import type { Collector } from './collector.ts';
+
 import type { Build, Settings } from './settings.ts';
-import { statusAt, type UpgradeTask } from './upgrade-task.ts';
+import type { Collector } from './upgrades/collector.ts';
+import { statusAt, type UpgradeTask } from './upgrades/upgrade-task.ts';
 
 export interface CollectorState {
   /** Decimal digits, since ids have 64 bits. */

@@ -2,12 +2,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { mergePatch } from '../../../src/simulator/merge-patch.ts';
-import { mixedFleet } from '../../../src/simulator/mixed-fleet.ts';
 import { faultKinds } from '../../../src/simulator/scenario.ts';
 import { checkScenario } from '../../../src/simulator/scenario-check.ts';
 import { ScenarioError } from '../../../src/simulator/scenario-error.ts';
 import { parseScenario } from '../../../src/simulator/scenario-file.ts';
 import { scenarioSchema } from '../../../src/simulator/scenario-schema.ts';
+import { mixedFleet } from '../../../src/simulator/upgrades/mixed-fleet.ts';
 import { SimulatedService } from './simulated-service.ts';
 
 function problems(text: string): string[] {

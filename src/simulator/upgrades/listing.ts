@@ -3,11 +3,11 @@
  *
  * A list is filtered and sorted once for a state of the fleet and cut into pages from then on, so a page costs what it holds.
  */
-import { parseBuildVersion } from '../base/build-version.ts';
-import { drawFor } from './chance.ts';
+import { parseBuildVersion } from '../../base/build-version.ts';
+import { drawFor } from '../chance.ts';
+import type { AccessKey, Settings } from '../settings.ts';
 import type { Collector, Condition } from './collector.ts';
 import type { Fleet } from './fleet.ts';
-import type { AccessKey, Settings } from './settings.ts';
 
 export interface PageQuery {
   readonly toVersion: string;

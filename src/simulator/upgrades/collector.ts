@@ -4,7 +4,7 @@
  * Invariant: `now` changes only through `change`, which keeps what was, so that `at` can tell for a named time how the
  * collector was seen then. The JSON of what does not move is kept, since pages of 1,000 are written again and again.
  */
-import type { CollectorTraits } from './scenario.ts';
+import type { CollectorTraits } from '../scenario.ts';
 import type { UpgradeTask } from './upgrade-task.ts';
 
 /** What changes in the life of a collector. */

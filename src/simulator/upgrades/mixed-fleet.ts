@@ -2,8 +2,8 @@
  * A fleet as one meets it: web servers, databases, desktops; five old versions and some that are up to date already; some
  * offline, some hosted, some whose upgrade fails. The same for the same size and seed.
  */
-import { drawFor } from './chance.ts';
-import type { CollectorGroup, Scenario } from './scenario.ts';
+import { drawFor } from '../chance.ts';
+import type { CollectorGroup, Scenario } from '../scenario.ts';
 
 const oldVersions = ['19.253-26', '19.288-4', '19.318-6', '19.361-20', '19.404-12'] as const;
 const targetVersion = '19.500-1';

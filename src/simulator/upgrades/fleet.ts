@@ -4,10 +4,11 @@
  * Invariant: what a new scenario says differently takes effect; what it says as before leaves the collector as it has become
  * meanwhile. Ids are given once, in the order of the scenario, and never again.
  */
+
+import { matchesGlob } from '../glob.ts';
+import type { CollectorGroup, CollectorTraits, Scenario } from '../scenario.ts';
+import { durationMs } from '../settings.ts';
 import { Collector } from './collector.ts';
-import { matchesGlob } from './glob.ts';
-import type { CollectorGroup, CollectorTraits, Scenario } from './scenario.ts';
-import { durationMs } from './settings.ts';
 
 const dayMs = 86_400_000;
 

@@ -4,11 +4,11 @@
  * Invariant: a task ends once; a collector's version changes when the collector is through, also when the task had been
  * failed by the time-out before. A collector that is silent at that moment gets its new version when it talks again.
  */
-import { drawFor } from './chance.ts';
+import { drawFor } from '../chance.ts';
+import { type Outcome, type Settings, type Span, type UpgradeSettings, upgradeSettings } from '../settings.ts';
+import type { Timeline } from '../timeline.ts';
 import type { Collector } from './collector.ts';
 import type { Fleet } from './fleet.ts';
-import { type Outcome, type Settings, type Span, type UpgradeSettings, upgradeSettings } from './settings.ts';
-import type { Timeline } from './timeline.ts';
 import type { UpgradeTask } from './upgrade-task.ts';
 
 const success: Outcome = {

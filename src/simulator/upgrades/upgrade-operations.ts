@@ -2,11 +2,11 @@
  * The four operations on collectors (4.6 to 4.9): what they check, in which order, and what they answer.
  * Who may call and how often has been settled before.
  */
-import { type Answer, jsonAnswer, type Refusal } from './answer.ts';
+import { type Answer, jsonAnswer, type Refusal } from '../answer.ts';
+import { decimalId, parseLosslessJson } from '../lossless-json.ts';
+import type { AccessKey, Settings } from '../settings.ts';
 import type { Fleet } from './fleet.ts';
 import { type Listing, maySee } from './listing.ts';
-import { decimalId, parseLosslessJson } from './lossless-json.ts';
-import type { AccessKey, Settings } from './settings.ts';
 import { renderTask } from './upgrade-task.ts';
 import { settingsFor, type Upgrades } from './upgrades.ts';
 

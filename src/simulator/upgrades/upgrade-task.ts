@@ -6,8 +6,9 @@
  *
  * The first three follow from the clock alone and are computed when somebody asks; how it ended is told to it.
  */
+
+import type { Settings } from '../settings.ts';
 import type { Collector } from './collector.ts';
-import type { Settings } from './settings.ts';
 
 export interface UpgradeTask {
   /** Decimal digits. */
