@@ -7,6 +7,7 @@ import { decodeBuilds, decodeCollectors, decodeCreatedTask, decodeTask } from '.
 import { type Call, type Decode, Exchange, type ExchangeOptions } from './exchange.ts';
 import { type Outcome, treatmentOf } from './outcome.ts';
 import { toServiceError } from './service-failure.ts';
+import type { SettingNames } from './setting-names.ts';
 import { StringPool } from './string-pool.ts';
 import type {
   Answer,
@@ -19,16 +20,21 @@ import type {
   UpgradeTask,
 } from './upgrade-service.ts';
 
-export type ServiceClientOptions = ExchangeOptions;
+export interface ServiceClientOptions extends ExchangeOptions {
+  /** What messages call the settings; members of a Secret where nothing else is said. */
+  readonly names?: SettingNames;
+}
 
 const upgradesPath = '/v1/collectors/upgrades';
 
 export class ServiceClient implements UpgradeService {
   readonly #exchange: Exchange;
   readonly #pool = new StringPool();
+  readonly #names: SettingNames | undefined;
 
   constructor(options: ServiceClientOptions) {
     this.#exchange = new Exchange(options);
+    this.#names = options.names;
   }
 
   listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<Answer<readonly Collector[]>> {
@@ -78,7 +84,9 @@ export class ServiceClient implements UpgradeService {
       const { outcome } = reply.failure;
       const seen = (timesSeen.get(outcome) ?? 0) + 1;
       timesSeen.set(outcome, seen);
-      if (seen > treatmentOf(call.operation, outcome).again) throw toServiceError(call.operation, reply.failure);
+      if (seen > treatmentOf(call.operation, outcome).again) {
+        throw toServiceError(call.operation, reply.failure, this.#names);
+      }
     }
   }
 }

@@ -5,6 +5,7 @@ import type { SecretText } from '../base/secret-text.ts';
 import { ServiceClient } from './client.ts';
 import type { KeyBudget } from './request-budget.ts';
 import type { ServiceAddress } from './service-address.ts';
+import type { SettingNames } from './setting-names.ts';
 import type { Transport } from './transport.ts';
 import type { UpgradeService } from './upgrade-service.ts';
 
@@ -18,6 +19,8 @@ export interface ConnectionSettings {
   /** Where redirects may lead: `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
   readonly budget: KeyBudget;
+  /** What messages call these settings; members of a Secret where nothing else is said. */
+  readonly names?: SettingNames;
 }
 
 export interface ServiceConnection {

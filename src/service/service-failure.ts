@@ -6,6 +6,7 @@ import type { Handling } from '../base/errors.ts';
 import { type Operation, operations } from './operation.ts';
 import { type Outcome, treatmentOf } from './outcome.ts';
 import { ServiceError } from './service-error.ts';
+import { type SettingNames, secretNames } from './setting-names.ts';
 
 /** What is known about a request that failed. */
 export interface Failure {
@@ -23,40 +24,39 @@ export interface Failure {
   readonly cause?: unknown;
 }
 
-/** What a person can do about it; where there is nothing but patience, nothing. */
-const advice: { readonly [O in Outcome]?: string } = {
-  nameNotFound:
-    'the name is not known here: check baseURL in the Secret, and the DNS and proxy settings of the operator',
-  refused: 'nobody listens there: check host and port of baseURL in the Secret',
-  notReachable:
-    'check baseURL in the Secret, and whether firewalls, network policies or proxies let the operator through',
-  connectTimeout:
-    'no connection came about in time: check baseURL in the Secret, and firewalls, network policies and proxies',
-  proxyFailed: 'the proxy named by HTTPS_PROXY did not open a way: check it, or name the host in NO_PROXY',
-  tlsFailed: 'the other side does not speak TLS as it should: check host and port of baseURL in the Secret',
-  certificateUnknown:
-    'the certificate is by an authority unknown here: put its CA certificate (PEM) into ca.crt of the Secret',
-  certificateExpired:
-    'the certificate is not valid at this time: it has to be renewed, or the clock of this machine set',
-  certificateForAnother:
-    'the certificate is for another name: write the name that it is for into baseURL of the Secret',
-  unauthorized: 'check accessId and accessKey in the Secret',
-  forbidden:
-    'the account type, or the role of the user behind the access id, does not allow it: grant that, or use another access id',
-  notFound:
-    'there is no such thing at this address: check that baseURL in the Secret ends in /api and names the right deployment',
-  methodUnsupported: 'this is not the address of the service: check baseURL in the Secret',
-  redirectInCircles: 'check that baseURL in the Secret names the right deployment',
-  rateLimited:
-    'somebody else uses the same user: lower requestsPerSecond or maxConcurrentRequests in the Secret, or give the operator a user of its own',
-};
+type Advice = { readonly [O in Outcome]?: string };
 
-export function toServiceError(operation: Operation, failure: Failure): ServiceError {
+/** What a person can do about it; where there is nothing but patience, nothing. */
+function adviceWith(names: SettingNames): Advice {
+  const { address, credentials, trustAuthority, shareRate } = names;
+  return {
+    nameNotFound: `the name is not known here: check ${address}, and the DNS and proxy settings of the operator`,
+    refused: `nobody listens there: check host and port of ${address}`,
+    notReachable: `check ${address}, and whether firewalls, network policies or proxies let the operator through`,
+    connectTimeout: `no connection came about in time: check ${address}, and firewalls, network policies and proxies`,
+    proxyFailed: 'the proxy named by HTTPS_PROXY did not open a way: check it, or name the host in NO_PROXY',
+    tlsFailed: `the other side does not speak TLS as it should: check host and port of ${address}`,
+    certificateUnknown: `the certificate is by an authority unknown here: ${trustAuthority}`,
+    certificateExpired:
+      'the certificate is not valid at this time: it has to be renewed, or the clock of this machine set',
+    certificateForAnother: `the certificate is for another name: write the name that it is for into ${address}`,
+    unauthorized: `check ${credentials}`,
+    forbidden:
+      'the account type, or the role of the user behind the access id, does not allow it: grant that, or use another access id',
+    notFound: `there is no such thing at this address: check that ${address} ends in /api and names the right deployment`,
+    methodUnsupported: `this is not the address of the service: check ${address}`,
+    redirectInCircles: `check that ${address} names the right deployment`,
+    rateLimited: `somebody else uses the same user: ${shareRate}`,
+  };
+}
+
+/** `names`: what the settings are called where a person wrote them. */
+export function toServiceError(operation: Operation, failure: Failure, names = secretNames): ServiceError {
   const { outcome, sentAtMs, status, serviceCode, errorId } = failure;
   const treatment = treatmentOf(operation, outcome);
   return new ServiceError({
     code: `service.${outcome}`,
-    message: render(operation, failure),
+    message: render(operation, failure, names),
     reason: treatment.reason,
     effect: treatment.effect,
     handling: handlingOf(treatment.handling, failure.retryAfterMs),
@@ -73,18 +73,19 @@ function handlingOf(kind: Exclude<Handling['kind'], 'bug'>, retryAfterMs: number
   return retryAfterMs === undefined ? { kind: 'backoff' } : { kind: 'retryAfter', delayMs: retryAfterMs };
 }
 
-function render(operation: Operation, failure: Failure): string {
+function render(operation: Operation, failure: Failure, names: SettingNames): string {
   const request = `${operations[operation].method} ${failure.address}`;
-  const help = operation === 'getTask' && failure.outcome === 'notFound' ? undefined : advice[failure.outcome];
-  return `${request} ${happened(failure)}${help ? `; ${help}` : ''}`;
+  const isGoneTask = operation === 'getTask' && failure.outcome === 'notFound';
+  const help = isGoneTask ? undefined : adviceWith(names)[failure.outcome];
+  return `${request} ${happened(failure, names)}${help ? `; ${help}` : ''}`;
 }
 
-function happened(failure: Failure): string {
+function happened(failure: Failure, { followRedirect }: SettingNames): string {
   const { detail, status, outcome } = failure;
   const inBrackets = detail ? ` (${detail})` : '';
   switch (outcome) {
     case 'redirectNotAllowed':
-      return `was sent on to ${detail}, where the credentials may not go: if that is right, write it into baseURL of the Secret, or its host into allowedHosts`;
+      return `was sent on to ${detail}, where the credentials may not go: if that is right, ${followRedirect}`;
     case 'redirectInCircles':
       return `was redirected without getting anywhere${inBrackets}`;
     case 'timeout':
