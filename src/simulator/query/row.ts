@@ -15,6 +15,8 @@ export interface Row {
   readonly receiptTimeMs: number;
   /** The value of a field of 2.5 (`_raw` among them) or one that was parsed; undefined where the message has none. The case of the name does not count. */
   field(name: string): string | undefined;
+  /** What a query parsed, by the name that pages show; `field` knows it too. Absent where nothing was. */
+  readonly parsed?: ReadonlyMap<string, string>;
 }
 
 /** Whether a row is meant. A source that knows many rows to agree in all that is read asks once for all of them. */
