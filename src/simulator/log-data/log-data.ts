@@ -14,22 +14,34 @@ export interface SearchRange {
   readonly byReceiptTime: boolean;
 }
 
-/** One search through the data, from the end of its range to its beginning. It remembers no message, only how to find each again. */
+/**
+ * One search through the data, from the end of its range to its beginning. It remembers no message, only how to find each again.
+ *
+ * By message time what is found stays at its offset. By receipt time it need not: pages come by message time all the same, so
+ * that a late message that is found further on moves those that are older than it. Counts only grow either way.
+ */
 export interface Search {
   /**
-   * Goes on until every message of `downToMs` and later (by message time, or by receipt time) is found, or `mostMatches` are.
-   * `each` is called for every new match in order where it is given.
+   * Goes on until every message of `downToMs` and later (by message time, or by receipt time) is found, or `mostMatches` are, those
+   * of former calls among them. `each` is called for every new match, `times` being 1, newest first (by receipt time: in no
+   * order). With `eachReads`, the fields in lower case that decide what `each` does, matches that agree in all of them may come
+   * as one, `times` over, in any order.
    */
-  advance(downToMs: number, mostMatches: number, each?: (row: Row) => void): void;
-  /** Matches found so far. */
+  advance(
+    downToMs: number,
+    mostMatches: number,
+    each?: (row: Row, times: number) => void,
+    eachReads?: ReadonlySet<string>,
+  ): void;
+  /** Matches found so far; never above the `mostMatches` of any call. */
   readonly found: number;
   /** All messages of this time and later have been looked at; the range's end at first. */
   readonly reachedMs: number;
   /** Bytes of all messages that were looked at, matching or not. */
   readonly scannedBytes: number;
-  /** Matches found so far whose time lies in [fromMs, toMs). */
+  /** Matches found so far whose time lies in [fromMs, toMs): the message time, or the receipt time where the search goes by it. */
   count(fromMs: number, toMs: number): number;
-  /** Matches `offset` to `offset + limit`, ended earlier by `maxBytes` of messages (never below one message). */
+  /** Matches `offset` to `offset + limit` of those found so far, ended earlier by `maxBytes` of JSON (never below one message). */
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage;
 }
 
