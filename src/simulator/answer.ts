@@ -1,4 +1,5 @@
 /** What goes back to the client: status, headers, body, and how it is delivered. Errors in each shape that was ever seen. */
+import type { Body } from './body.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -16,7 +17,9 @@ export type Delivery =
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** Values of `Set-Cookie`, which may come several times. */
+  readonly cookies?: readonly string[];
+  readonly body: Body;
   /** The error identifier of chapter 7 in it, where it is an error. */
   readonly code: string | undefined;
 }
@@ -32,7 +35,7 @@ export interface Refusal {
 const json = { 'content-type': 'application/json' } as const;
 const html = { 'content-type': 'text/html; charset=utf-8' } as const;
 
-export function jsonAnswer(status: number, body: string): Answer {
+export function jsonAnswer(status: number, body: Body): Answer {
   return { status, headers: json, body, code: undefined };
 }
 

@@ -1,7 +1,8 @@
 /**
  * The control address beside the service: what tests and people look at and turn. Same credentials; neither counted nor limited.
  */
-import type { ServiceModel, ServiceRequest } from './model.ts';
+import type { ServiceRequest } from './call.ts';
+import type { ServiceModel } from './model.ts';
 import { ScenarioError } from './scenario-error.ts';
 
 export interface ControlAnswer {

@@ -1,8 +1,8 @@
 /** An answer of the model onto a connection: whole, late, in drops, cut off, reset or never. */
-import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
+import { bytesOf, cutUp, firstBytes, piecesOf } from './body.ts';
 import type { ServedAnswer } from './model.ts';
 
 export interface Wire {
@@ -41,14 +41,9 @@ function send(answer: ServedAnswer, wire: Wire): void {
     case 'drip':
       drip(answer, delivery.bytesPerSecond, wire);
       return;
-    case 'truncate': {
-      response.once('close', () => done(false));
-      const body = writeHead(answer, response);
-      const half = body.subarray(0, Math.floor(body.length / 2));
-      if (half.length === 0) reset(wire);
-      else response.write(half, () => response.socket?.destroy());
+    case 'truncate':
+      sendHalf(answer, wire);
       return;
-    }
     case 'reset':
     case 'stall':
       response.once('close', () => done(false));
@@ -58,34 +53,72 @@ function send(answer: ServedAnswer, wire: Wire): void {
 }
 
 function sendWhole(answer: ServedAnswer, { response, done }: Wire): void {
-  const body = writeHead(answer, response);
-  if (body.length > smallBytes) response.once('close', () => done(response.writableFinished));
-  response.end(body);
-  if (body.length <= smallBytes) done(true);
+  const bytes = writeHead(answer, response);
+  if (typeof answer.body === 'string' && bytes <= smallBytes) {
+    response.end(answer.body);
+    done(true);
+    return;
+  }
+  response.once('close', () => done(response.writableFinished));
+  writeAll(piecesOf(answer.body), response, () => response.end());
+}
+
+/** Writes as fast as the connection takes it, so that a piece is made when the one before it has gone. */
+function writeAll(pieces: Iterable<Uint8Array>, response: ServerResponse, onWritten: () => void): void {
+  const iterator = pieces[Symbol.iterator]();
+  const go = () => {
+    while (!response.destroyed) {
+      const { done, value } = iterator.next();
+      if (done) {
+        onWritten();
+        return;
+      }
+      if (!response.write(value)) {
+        response.once('drain', go);
+        return;
+      }
+    }
+  };
+  go();
+}
+
+function sendHalf(answer: ServedAnswer, wire: Wire): void {
+  const { response, done } = wire;
+  response.once('close', () => done(false));
+  const half = Math.floor(writeHead(answer, response) / 2);
+  if (half === 0) {
+    reset(wire);
+    return;
+  }
+  // A write of nothing is over when all before it is.
+  const breakOff = () => response.write('', () => response.socket?.destroy());
+  writeAll(firstBytes(piecesOf(answer.body), half), response, breakOff);
 }
 
 function drip(answer: ServedAnswer, bytesPerSecond: number, { response, clock, done }: Wire): void {
-  const body = writeHead(answer, response);
+  writeHead(answer, response);
   response.flushHeaders();
   response.once('close', () => done(response.writableFinished));
-  const pieceBytes = Math.max(1, Math.floor(bytesPerSecond / dripsPerSecond));
-  const next = (offset: number) => {
+  const dropBytes = Math.max(1, Math.floor(bytesPerSecond / dripsPerSecond));
+  const drops = cutUp(piecesOf(answer.body), dropBytes);
+  const next = () => {
     if (response.destroyed) return;
-    const end = offset + pieceBytes;
-    if (end >= body.length) {
-      response.end(body.subarray(offset));
+    const { done: dry, value } = drops.next();
+    if (dry) {
+      response.end();
       return;
     }
-    response.write(body.subarray(offset, end));
-    clock.after((pieceBytes / bytesPerSecond) * 1000, () => next(end));
+    response.write(value);
+    clock.after((dropBytes / bytesPerSecond) * 1000, next);
   };
-  clock.after((pieceBytes / bytesPerSecond) * 1000, () => next(0));
+  clock.after((dropBytes / bytesPerSecond) * 1000, next);
 }
 
-/** Writes status and headers, and returns the body to come. */
-function writeHead({ status, headers, body }: ServedAnswer, response: ServerResponse): Buffer {
-  const bytes = Buffer.from(body);
-  response.writeHead(status, { ...headers, 'content-length': bytes.length });
+/** Writes status and headers, and returns the length of the body to come. */
+function writeHead({ status, headers, cookies, body }: ServedAnswer, response: ServerResponse): number {
+  const bytes = bytesOf(body);
+  const setCookie = cookies && cookies.length > 0 ? { 'set-cookie': [...cookies] } : {};
+  response.writeHead(status, { ...headers, ...setCookie, 'content-length': bytes });
   return bytes;
 }
 

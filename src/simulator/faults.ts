@@ -6,6 +6,7 @@
  */
 import type { Random } from '../base/random.ts';
 import { type Answer, type Delivery, emptyAnswer, errorAnswer, htmlAnswer } from './answer.ts';
+import { textOf } from './body.ts';
 import { parseLosslessJson } from './lossless-json.ts';
 import type { FaultKind, Operation } from './scenario.ts';
 import type { Fault, Settings } from './settings.ts';
@@ -18,6 +19,8 @@ export interface FaultSubject {
   readonly user: string;
   /** The collector of the task that is made or read. */
   readonly collector: Collector | undefined;
+  /** The query of the job that is made or asked for. */
+  readonly searchText: string | undefined;
   readonly basePath: string;
   /** From the start of the service. */
   readonly elapsedMs: number;
@@ -123,7 +126,7 @@ export function spoil(fault: Fault, { answer, errorId, settings, locationAt }: S
     case 'empty':
       return { answer: emptyAnswer(real.status), delivery: whole };
     case 'wrongTypes':
-      return { answer: { ...real, body: withWrongTypes(real.body) }, delivery: whole };
+      return { answer: { ...real, body: withWrongTypes(textOf(real.body)) }, delivery: whole };
     case 'status':
       return { answer: statusAnswer(fault, errorId, settings), delivery: whole };
     case 'redirect': {

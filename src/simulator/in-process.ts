@@ -2,9 +2,9 @@
  * The service on a clock that tests move: requests take their way there and back, answers are late, stalled or reset, and all
  * of it happens in virtual time. What a server does with sockets, this does with promises.
  */
-import { Buffer } from 'node:buffer';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import { bytesOf, textOf } from './body.ts';
 import type { ServedAnswer, ServiceModel } from './model.ts';
 
 export interface Network {
@@ -34,6 +34,8 @@ export interface InProcessAnswer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Values of `Set-Cookie`, which is not among the headers. */
+  readonly cookies: readonly string[];
   readonly body: string;
 }
 
@@ -147,9 +149,11 @@ class Exchange {
   }
 
   deliver(answer: ServedAnswer): void {
-    const { status, headers, body } = answer;
+    const { status, headers, cookies = [], body } = answer;
     this.end(() =>
-      isWhole(answer) ? this.#resolve({ status, headers, body }) : this.#reject(new ConnectionReset('read ECONNRESET')),
+      isWhole(answer)
+        ? this.#resolve({ status, headers, cookies, body: textOf(body) })
+        : this.#reject(new ConnectionReset('read ECONNRESET')),
     );
   }
 }
@@ -159,5 +163,5 @@ function isWhole({ delivery }: ServedAnswer): boolean {
 }
 
 function transferMs({ delivery, body }: ServedAnswer): number {
-  return delivery.kind === 'drip' ? (Buffer.byteLength(body) / delivery.bytesPerSecond) * 1000 : 0;
+  return delivery.kind === 'drip' ? (bytesOf(body) / delivery.bytesPerSecond) * 1000 : 0;
 }

@@ -8,6 +8,7 @@
  */
 import { type Random, seededRandom } from '../base/random.ts';
 import { type Answer, type Delivery, errorAnswer, type Refusal } from './answer.ts';
+import type { Call, Half, Outcome, ServiceRequest, Understood } from './call.ts';
 import { authenticate } from './credentials.ts';
 import { Faults, hasEffect, spoil } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
@@ -20,26 +21,7 @@ import { ScheduledEvents } from './scheduled-events.ts';
 import { type AccessKey, type Fault, type Settings, type Span, settingsOf } from './settings.ts';
 import { type Counters, collectorState, type SimulatorState, taskState } from './snapshot.ts';
 import { Timeline } from './timeline.ts';
-import type { Collector } from './upgrades/collector.ts';
-import { Fleet } from './upgrades/fleet.ts';
-import { Listing } from './upgrades/listing.ts';
-import {
-  type Call,
-  type Outcome,
-  readTaskOrder,
-  type TaskOrder,
-  UpgradeOperations,
-} from './upgrades/upgrade-operations.ts';
-import { Upgrades } from './upgrades/upgrades.ts';
-
-export interface ServiceRequest {
-  readonly method: string;
-  /** With the query. */
-  readonly path: string;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly body: string;
-}
+import { UpgradeHalf } from './upgrades/upgrade-half.ts';
 
 export interface ServedAnswer extends Answer {
   /** How long the service takes before it begins to answer. */
@@ -61,14 +43,6 @@ export interface ModelOptions {
   readonly journal?: (entry: JournalEntry) => void;
 }
 
-type Found = Extract<Routing, { readonly kind: 'found' }>;
-
-/** A request that was understood, and what it is about. */
-interface Understood extends Found {
-  readonly order: TaskOrder | undefined;
-  readonly subject: Collector | undefined;
-}
-
 interface Reply {
   readonly answer: Answer;
   readonly delivery: Delivery;
@@ -79,10 +53,8 @@ interface Reply {
 
 export class ServiceModel {
   readonly #timeline = new Timeline();
-  readonly #fleet: Fleet;
-  readonly #upgrades: Upgrades;
-  readonly #listing: Listing;
-  readonly #operations: UpgradeOperations;
+  readonly #upgrades: UpgradeHalf;
+  readonly #halves: readonly Half[];
   readonly #limits = new Limits();
   readonly #events: ScheduledEvents;
   readonly #faults: Faults;
@@ -94,8 +66,6 @@ export class ServiceModel {
   #nowMs: number;
   #requests = 0;
   #rejected429 = 0;
-  #tasksAccepted = 0;
-  #createTaskRequests = 0;
   #errors = 0;
 
   constructor(scenario: Scenario, { startMs, journal = () => {} }: ModelOptions) {
@@ -106,18 +76,17 @@ export class ServiceModel {
     this.#journal = journal;
     this.#random = seededRandom(this.#settings.seed);
     this.#faults = new Faults(this.#random);
-    this.#fleet = new Fleet(this.#settings.firstCollectorId);
-    this.#upgrades = new Upgrades(this.#fleet, this.#timeline, this.#settings.firstTaskId);
-    this.#listing = new Listing(this.#fleet);
-    this.#operations = new UpgradeOperations(this.#fleet, this.#upgrades, this.#listing);
+    this.#upgrades = new UpgradeHalf(this.#settings, this.#timeline);
+    this.#halves = [this.#upgrades];
+    const { fleet, upgrades } = this.#upgrades;
     this.#events = new ScheduledEvents({
       timeline: this.#timeline,
-      fleet: this.#fleet,
-      upgrades: this.#upgrades,
+      fleet,
+      upgrades,
       settings: () => this.#settings,
       patch: (patch, atMs) => this.#apply(mergePatch(this.#scenario, patch) as Scenario, atMs),
     });
-    this.#fleet.declare(scenario, startMs, true);
+    fleet.declare(scenario, startMs, true);
     this.#events.declare(scenario, startMs, startMs);
   }
 
@@ -163,13 +132,13 @@ export class ServiceModel {
     const key = authenticate(request.headers.authorization, this.#settings.accessKeys);
     if (!key) return this.#served(request, nowMs, undefined, this.#refused(unauthorized));
     const arrival = this.#limits.arrive(key, this.#settings.limits, nowMs);
-    const routing = routeOf(request.method, request.path, this.#settings.basePaths);
-    const understood = routing.kind === 'found' ? this.#understand(routing, request) : undefined;
+    const routing = routeOf(request.method, request.path, this.#settings.basePaths, this.#halves);
+    const understood = routing.kind === 'found' ? routing.read(request) : undefined;
     if (!arrival.admitted) this.#rejected429++;
     const reply = !arrival.admitted
       ? this.#refused(tooMany(this.#settings.limits.retryAfter))
-      : understood
-        ? this.#reply(understood, key, request, nowMs)
+      : routing.kind === 'found' && understood
+        ? this.#reply(understood, { key, request, query: routing.query, basePath: routing.basePath, atMs: nowMs })
         : this.#refused(unrouted(routing));
     return this.#served(request, nowMs, { key, ...arrival, understood }, reply);
   }
@@ -189,20 +158,21 @@ export class ServiceModel {
       rejected429: this.#rejected429,
       maxInFlight: this.#limits.maxInFlight,
       maxPerSecond: this.#limits.maxPerSecond,
-      tasksAccepted: this.#tasksAccepted,
-      createTaskRequests: this.#createTaskRequests,
+      tasksAccepted: this.#upgrades.tasksAccepted,
+      createTaskRequests: this.#upgrades.createTaskRequests,
     };
   }
 
   /** Everything as it is at `atMs`. Costs as much as the fleet is large. */
   snapshot(atMs: number): SimulatorState {
     const nowMs = this.advance(atMs);
-    const present = [...this.#fleet.all()].filter(({ now }) => now.present);
+    const { fleet, upgrades } = this.#upgrades;
+    const present = [...fleet.all()].filter(({ now }) => now.present);
     return {
       time: nowMs,
       builds: this.#settings.builds,
       collectors: present.map((collector) => collectorState(collector, this.#settings, nowMs)),
-      tasks: [...this.#upgrades.all()].map((task) => taskState(task, nowMs)),
+      tasks: [...upgrades.all()].map((task) => taskState(task, nowMs)),
       counters: this.counters(),
     };
   }
@@ -211,75 +181,42 @@ export class ServiceModel {
     const before = this.#scenario;
     this.#scenario = scenario;
     this.#settings = settingsOf(scenario);
-    this.#listing.clear();
-    // A merge patch keeps what it does not touch, and comparing a large fleet takes a while.
-    if (scenario.groups !== before.groups || scenario.collectors !== before.collectors) {
-      for (const collector of this.#fleet.declare(scenario, atMs, false)) this.#upgrades.resume(collector, atMs);
-    }
+    this.#upgrades.declare(scenario, before, atMs);
     this.#events.declare(scenario, this.#startMs, atMs);
   }
 
-  #understand(found: Found, request: ServiceRequest): Understood {
-    const { operation, taskId } = found.route;
-    const order = operation === 'createTask' ? readTaskOrder(request.body) : undefined;
-    const subject =
-      taskId !== undefined
-        ? this.#upgrades.get(taskId)?.collector
-        : order?.collectorId === undefined
-          ? undefined
-          : this.#fleet.byId(order.collectorId);
-    if (operation === 'createTask') {
-      this.#createTaskRequests++;
-      if (subject) subject.createTaskRequests++;
-    }
-    return { ...found, order, subject };
-  }
-
-  #reply(understood: Understood, key: AccessKey, request: ServiceRequest, atMs: number): Reply {
-    const { operation } = understood.route;
+  #reply(understood: Understood, asked: Omit<Call, 'settings' | 'fault'>): Reply {
+    const { operation, collector, searchText } = understood;
+    const { key, request, basePath, atMs } = asked;
     const settings = this.#settings;
+    const elapsedMs = atMs - this.#startMs;
     const fault = this.#faults.strike(
-      {
-        operation,
-        user: key.user,
-        collector: understood.subject,
-        basePath: understood.basePath,
-        elapsedMs: atMs - this.#startMs,
-      },
+      { operation, user: key.user, collector, searchText, basePath, elapsedMs },
       settings,
     );
     const acts = !fault || hasEffect(fault);
-    const result = acts ? this.#act(understood, { key, settings, atMs }, request, fault?.lagMs) : undefined;
-    const answer = result && ('refusal' in result ? this.#error(result.refusal) : result);
-    const taskId = operation === 'createTask' && answer?.status === 202 ? this.#upgrades.newestId() : null;
-    if (taskId !== null) this.#tasksAccepted++;
+    const outcome = acts ? this.#act(understood, { ...asked, settings, fault }) : undefined;
+    const answer = outcome && ('refusal' in outcome ? this.#error(outcome.refusal) : outcome);
+    const taskId = outcome && 'taskId' in outcome ? outcome.taskId : null;
     if (!fault) return { answer: answer as Answer, delivery: { kind: 'whole' }, delay: undefined, fault, taskId };
     const spoilt = spoil(fault, {
       answer,
       errorId: this.#errorId(),
       settings,
-      locationAt: (to) => locationOf(to, understood.basePath, request),
+      locationAt: (to) => locationOf(to, basePath, request),
     });
     return { ...spoilt, delay: fault.delay, fault, taskId };
   }
 
-  #act({ route, query, order }: Understood, call: Call, { headers }: ServiceRequest, lagMs = 0): Outcome {
-    const { operation, taskId = '' } = route;
+  #act({ operation, act }: Understood, call: Call): Outcome {
+    const { method, headers } = call.request;
     const { forbidden } = call.key;
     if (forbidden === true || (forbidden !== false && forbidden.includes(operation)))
       return { refusal: forbiddenFor(operation) };
     if (!acceptsJson(headers.accept)) return { refusal: wrongType('Accept', headers.accept) };
-    switch (operation) {
-      case 'listCollectors':
-        return this.#operations.listCollectors(query, call, Math.max(lagMs, call.settings.list.lagMs));
-      case 'listBuilds':
-        return this.#operations.listBuilds(call);
-      case 'getTask':
-        return this.#operations.getTask(taskId, call);
-      case 'createTask':
-        if (!isJson(headers['content-type'])) return { refusal: wrongType('Content-Type', headers['content-type']) };
-        return order ? this.#operations.createTask(order, call) : { refusal: badBody };
-    }
+    if (method === 'POST' && !isJson(headers['content-type']))
+      return { refusal: wrongType('Content-Type', headers['content-type']) };
+    return act(call);
   }
 
   #refused(refusal: Refusal): Reply {
@@ -321,9 +258,9 @@ export class ServiceModel {
       code: answer.code ?? null,
       inFlight: arrived?.inFlight ?? 0,
       perSecond: arrived?.perSecond ?? 0,
-      operation: arrived?.understood?.route.operation ?? null,
+      operation: arrived?.understood?.operation ?? null,
       fault: fault?.name ?? null,
-      collectorId: arrived?.understood?.order?.collectorId ?? null,
+      collectorId: arrived?.understood?.collectorId ?? null,
       taskId,
     };
     const delayMs = this.#drawMs(this.#settings.latency) + (delay ? this.#drawMs(delay) : 0);
@@ -342,8 +279,6 @@ const unauthorized: Refusal = {
   message: 'The credential could not be verified.',
   headers: { 'www-authenticate': 'Basic realm="log service"' },
 };
-
-const badBody: Refusal = { status: 400, code: 'body.invalid', message: 'The body is no JSON object.' };
 
 function tooMany(retryAfter: number | undefined): Refusal {
   return {

@@ -8,9 +8,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
+import type { ServiceRequest } from './call.ts';
 import { control, controlPath, isControl } from './control.ts';
 import { deliver } from './delivery.ts';
-import type { RequestToken, ServiceModel, ServiceRequest } from './model.ts';
+import type { RequestToken, ServiceModel } from './model.ts';
 
 export interface ServerOptions {
   readonly model: ServiceModel;

@@ -2,22 +2,14 @@
  * The four operations on collectors (4.6 to 4.9): what they check, in which order, and what they answer.
  * Who may call and how often has been settled before.
  */
-import { type Answer, jsonAnswer, type Refusal } from '../answer.ts';
+import { jsonAnswer } from '../answer.ts';
+import { type Call, type Outcome, refuse } from '../call.ts';
 import { decimalId, parseLosslessJson } from '../lossless-json.ts';
-import type { AccessKey, Settings } from '../settings.ts';
+import type { Settings } from '../settings.ts';
 import type { Fleet } from './fleet.ts';
 import { type Listing, maySee } from './listing.ts';
 import { renderTask } from './upgrade-task.ts';
 import { settingsFor, type Upgrades } from './upgrades.ts';
-
-export interface Call {
-  readonly key: AccessKey;
-  readonly settings: Settings;
-  readonly atMs: number;
-}
-
-/** An answer, or why there is none. */
-export type Outcome = Answer | { readonly refusal: Refusal };
 
 export interface TaskOrder {
   /** Decimal digits; undefined where the body names no collector. */
@@ -37,8 +29,8 @@ export class UpgradeOperations {
     this.#listing = listing;
   }
 
-  /** 4.6. `lagMs` is how old the list is that is shown. */
-  listCollectors(query: URLSearchParams, { key, settings, atMs }: Call, lagMs: number): Outcome {
+  /** 4.6 */
+  listCollectors({ key, settings, query, atMs, fault }: Call): Outcome {
     const offset = wholeNumber(query.get('offset'), 0);
     if (offset === undefined) return badParameter('offset', query, 'a whole number from 0 on');
     const limit = wholeNumber(query.get('limit'), 50);
@@ -50,6 +42,7 @@ export class UpgradeOperations {
     const toVersion = query.get('toVersion') ?? settings.latestVersion;
     if (toVersion === undefined || !isOffered(toVersion, settings)) return unknownVersion(toVersion, settings);
     const page = { toVersion, offset, limit: Math.min(limit, maxLimit) };
+    const lagMs = Math.max(fault?.lagMs ?? 0, settings.list.lagMs);
     return jsonAnswer(200, this.#listing.page(page, key, settings, atMs - lagMs));
   }
 
@@ -67,8 +60,9 @@ export class UpgradeOperations {
     return jsonAnswer(200, renderTask(task, atMs, settings.task));
   }
 
-  /** 4.9, with the checks in the order of 7.5. */
-  createTask(order: TaskOrder, { key, settings, atMs }: Call): Outcome {
+  /** 4.9, with the checks in the order of 7.5. `order` is undefined where the body was no JSON object. */
+  createTask(order: TaskOrder | undefined, { key, settings, atMs }: Call): Outcome {
+    if (!order) return refuse(400, 'body.invalid', 'The body is no JSON object.');
     const collector = order.collectorId === undefined ? undefined : this.#fleet.byId(order.collectorId);
     if (!collector?.now.present || !maySee(key, collector)) {
       const which =
@@ -98,7 +92,7 @@ export class UpgradeOperations {
     }
     const task = this.#upgrades.start({ collector, toVersion }, settings, atMs);
     const link = { rel: 'self', href: `/v1/collectors/upgrades/${task.id}` };
-    return jsonAnswer(202, JSON.stringify({ id: task.id, link }));
+    return { ...jsonAnswer(202, JSON.stringify({ id: task.id, link })), taskId: task.id };
   }
 }
 
@@ -144,8 +138,4 @@ function unknownVersion(version: string | undefined, settings: Settings): Outcom
   const builds = settings.builds.map((build) => build.version).join(', ');
   const what = version === undefined ? 'No version was given.' : `There is no build ${version}.`;
   return refuse(400, 'collector.version.invalid', `${what} Builds are: ${builds || 'none'}.`);
-}
-
-function refuse(status: number, code: string, message: string): Outcome {
-  return { refusal: { status, code, message } };
 }

@@ -43,11 +43,6 @@ export class Upgrades {
     return this.#tasks.get(id);
   }
 
-  /** Of the task that was started last. */
-  newestId(): string {
-    return String(this.#nextId - 1n);
-  }
-
   all(): Iterable<UpgradeTask> {
     return this.#tasks.values();
   }

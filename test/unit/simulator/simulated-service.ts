@@ -1,4 +1,5 @@
 /** The model with a hand on its time: one call is one request that is over at once, unless a test holds it. */
+import { textOf } from '../../../src/simulator/body.ts';
 import type { JournalEntry } from '../../../src/simulator/journal.ts';
 import { parseLosslessJson } from '../../../src/simulator/lossless-json.ts';
 import { type ServedAnswer, ServiceModel } from '../../../src/simulator/model.ts';
@@ -64,7 +65,8 @@ export class SimulatedService {
   call(method: string, path: string, options?: CallOptions): Reply {
     const answer = this.hold(method, path, options);
     this.release(answer);
-    return { ...answer, text: answer.body, json: parsed(answer.body), answer };
+    const text = textOf(answer.body);
+    return { ...answer, text, json: parsed(text), answer };
   }
 
   create(collectorId: unknown, toVersion?: unknown): Reply {
