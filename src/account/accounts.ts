@@ -14,6 +14,7 @@ import type { Connect, ServiceConnection } from '../service/connection.ts';
 import { serviceIdOf } from '../service/service-address.ts';
 import type { UpgradeService } from '../service/upgrade-service.ts';
 import { Budgets, type Spender } from './budgets.ts';
+import { type CredentialPlace, renderPlace, renderRefused, settingNamesOf } from './credential-place.ts';
 import { type Credentials, decodeCredentials, fingerprintOf } from './credentials.ts';
 
 export interface Account {
@@ -153,33 +154,40 @@ export class Accounts {
     const members = await this.#options.secrets.get(key);
     // Cleared before decoding: credentials that the Secret no longer holds must not be used.
     entry.shared = undefined;
-    const shared = this.#connect(decodeCredentials(key, members));
+    const place = this.#placeOf(key);
+    const shared = this.#connect(decodeCredentials(place, members), place);
     entry.shared = shared;
     entry.readAtMs = readAtMs;
     entry.stale = false;
     return shared;
   }
 
-  #connect(credentials: Credentials): Shared {
+  #connect(credentials: Credentials, place: CredentialPlace): Shared {
     const fingerprint = fingerprintOf(credentials);
     const known = this.#shared.get(fingerprint);
     if (known) return known;
     const serviceId = serviceIdOf(credentials.address);
     const { accessId, accessKey, address, allowedHosts, caCertificates } = credentials;
     const budget = this.#budgets.of({ ...credentials, serviceId });
-    const connection = this.#options.connect({ address, accessId, accessKey, allowedHosts, caCertificates, budget });
+    const names = settingNamesOf(place);
+    const settings = { address, accessId, accessKey, allowedHosts, caCertificates, budget, names };
+    const connection = this.#options.connect(settings);
     const account: Account = { serviceId, id: `${serviceId} ${accessId}`, service: connection.service };
     const shared: Shared = { account, credentials, connection, refusedAtMs: undefined };
     this.#shared.set(fingerprint, shared);
     this.#shareBudgets();
-    this.#options.log.info('connected to the log service', { service: serviceId });
+    this.#options.log.info('credentials read', { service: serviceId, from: renderPlace(place) });
     return shared;
+  }
+
+  #placeOf(key: ResourceKey): CredentialPlace {
+    return { kind: this.#options.secrets.takesVariables?.(key) ? 'variables' : 'secret', key };
   }
 
   #refuseHeldBack(key: ResourceKey, shared: Shared): void {
     if (shared.refusedAtMs === undefined) return;
     const heldMs = this.#options.clock.monotonic() - shared.refusedAtMs;
-    if (heldMs < this.#settings.refusalHoldMs) throw refused(key, shared.account.serviceId);
+    if (heldMs < this.#settings.refusalHoldMs) throw refused(this.#placeOf(key), shared.account.serviceId);
     shared.refusedAtMs = undefined;
   }
 
@@ -218,11 +226,11 @@ function nameOf(key: ResourceKey): string {
   return `${key.namespace}/${key.name}`;
 }
 
-function refused(key: ResourceKey, serviceId: string): LogfleetError {
+function refused(place: CredentialPlace, serviceId: string): LogfleetError {
   return new LogfleetError({
     code: 'account.unauthorized',
     reason: 'Unauthorized',
-    message: `${serviceId} refuses the credentials of Secret ${nameOf(key)} (401): check its accessId and accessKey`,
+    message: renderRefused(place, serviceId),
     handling: { kind: 'stall' },
   });
 }

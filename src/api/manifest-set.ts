@@ -8,7 +8,6 @@ import { nearest } from './did-you-mean.ts';
 import { renderPath } from './json-path.ts';
 import { apiGroup, kinds } from './kinds.ts';
 import { type ManifestDocument, type Position, parseManifestFile } from './manifest-file.ts';
-import { checkCredentialsSecret } from './secret-check.ts';
 import { type Finding, kindOf, validateResource } from './validation.ts';
 
 export interface SourceFile {
@@ -41,7 +40,11 @@ interface Placed {
   readonly members: Readonly<Record<string, unknown>>;
 }
 
-export function checkManifests(files: readonly SourceFile[]): ManifestReport {
+/** `checkSecret` looks at the Secrets that resources name: what credentials are is known elsewhere. */
+export function checkManifests(
+  files: readonly SourceFile[],
+  checkSecret: (secret: object) => readonly Finding[],
+): ManifestReport {
   const findings: PlacedFinding[] = [];
   const resources: Placed[] = [];
   const others: Placed[] = [];
@@ -59,7 +62,7 @@ export function checkManifests(files: readonly SourceFile[]): ManifestReport {
   const secrets = findSecrets(resources, others);
   findings.push(...checkTwice(resources), ...secrets.findings);
   for (const secret of secrets.named) {
-    findings.push(...checkCredentialsSecret(secret.members).map((finding) => place(secret, finding)));
+    findings.push(...checkSecret(secret.members).map((finding) => place(secret, finding)));
   }
   const order = new Map(files.map(({ name }, index) => [name, index]));
   findings.sort((left, right) => compareFindings(left, right, order));

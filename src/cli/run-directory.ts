@@ -2,18 +2,16 @@
  * The operator of directories of manifests: until all in them has settled, or with `--watch` until a signal ends it. On a terminal
  * it shows the fleets live; elsewhere a line for each change.
  */
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { systemClock } from '../base/clock.ts';
-import { LogfleetError } from '../base/errors.ts';
 import { systemRandom } from '../base/random.ts';
-import { SecretText } from '../base/secret-text.ts';
 import { createDirectoryHost, type DirectoryHost } from '../host/directory/directory-host.ts';
 import { renderProblem } from '../host/directory/problem.ts';
 import type { EventSink, Host } from '../host/host.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
 import { type CommandContext, exitStatus } from './context.ts';
+import { secretFromVariables } from './credential-variables.ts';
 import { LiveView } from './live-view.ts';
 import { Operator } from './operator.ts';
 import type { RunOptions } from './options.ts';
@@ -37,7 +35,7 @@ export async function runOnDirectories(
   // Lines of the log stand above the live view, not in it.
   const log = logTo({ write: (line) => view.print(line.trimEnd()) });
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
-  const fromEnvironment = await secretFromEnvironment(context);
+  const fromEnvironment = await secretFromVariables(context);
   const host = await createDirectoryHost({
     ...common,
     directories,
@@ -108,39 +106,4 @@ function shownIn(view: LiveView, host: DirectoryHost): Host {
     leadership: host.leadership,
     events,
   };
-}
-
-const variables = {
-  LOGFLEET_BASE_URL: 'baseURL',
-  LOGFLEET_ACCESS_ID: 'accessId',
-  LOGFLEET_ACCESS_KEY: 'accessKey',
-} as const;
-
-/** The Secret that the environment stands for, where it names a service. */
-async function secretFromEnvironment({
-  env,
-  cwd,
-}: CommandContext): Promise<ReadonlyMap<string, SecretText> | undefined> {
-  const members = new Map<string, SecretText>();
-  for (const [variable, member] of Object.entries(variables)) {
-    const value = env[variable];
-    if (value) members.set(member, new SecretText(value));
-  }
-  if (members.size === 0) return undefined;
-  const caFile = env.LOGFLEET_CA_FILE;
-  if (caFile) members.set('ca.crt', new SecretText(await readAuthority(path.resolve(cwd, caFile))));
-  return members;
-}
-
-async function readAuthority(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new LogfleetError({
-      code: 'cli.caFile',
-      message: `LOGFLEET_CA_FILE names ${file}, which cannot be read: ${(cause as Error).message}.`,
-      handling: { kind: 'stall' },
-      cause,
-    });
-  }
 }

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { checkCredentialsSecret } from '../account/secret-check.ts';
 import { checkManifests, type ManifestReport, type PlacedFinding, type SourceFile } from '../api/manifest-set.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import type { ValidateOptions } from './options.ts';
@@ -20,7 +21,7 @@ export async function validateCommand(
     if (file === '-') sources.push({ name: '<stdin>', text: await context.readStdin() });
     else for (const name of manifestFiles(file, context.cwd)) sources.push(readSource(name, context.cwd));
   }
-  const report = checkManifests(sources);
+  const report = checkManifests(sources, checkCredentialsSecret);
   for (const finding of report.findings) context.stdout.write(`${renderFinding(finding)}\n`);
   context.stderr.write(`${renderSummary(report, sources.length)}\n`);
   return report.findings.some(({ severity }) => severity === 'error') ? exitStatus.usage : exitStatus.ok;

@@ -70,6 +70,11 @@ export interface EventSink {
 export interface SecretReader {
   /** The decoded members of a Secret, or undefined when there is none. Other failures throw. */
   get(key: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined>;
+  /**
+   * Whether variables of the environment stand in for this Secret, or would if they were set: messages name these then. Absent where
+   * there are Secrets and nothing else.
+   */
+  takesVariables?(key: ResourceKey): boolean;
 }
 
 /**

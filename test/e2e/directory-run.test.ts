@@ -190,10 +190,27 @@ describe.concurrent('what a person does', () => {
 
 describe.concurrent('credentials that are wrong end the run with status 1, and it says what to do:', () => {
   test.for([
-    ['a key that the service refuses', { LOGFLEET_ACCESS_KEY: 'none' }, /Unauthorized: .*401.*accessId and accessKey/],
-    ['no key at all', { LOGFLEET_ACCESS_KEY: '' }, /SecretIncomplete: .*lacks accessKey: add what is missing/],
-    ['an address without TLS', { LOGFLEET_BASE_URL: 'http://127.0.0.1/api' }, /AddressInvalid: .*https:\/\//],
-    ['an authority that is not known', { LOGFLEET_CA_FILE: '' }, /CertificateNotTrusted: .*into ca\.crt of the Secret/],
+    [
+      'a key that the service refuses',
+      { LOGFLEET_ACCESS_KEY: 'none' },
+      /Unauthorized: .*401.* check LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY/,
+    ],
+    ['no key at all', { LOGFLEET_ACCESS_KEY: '' }, /SecretIncomplete: LOGFLEET_ACCESS_KEY is not set/],
+    [
+      'no credentials at all',
+      { LOGFLEET_BASE_URL: '', LOGFLEET_ACCESS_ID: '', LOGFLEET_ACCESS_KEY: '' },
+      /SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL, .* or write a manifest of Secret logging\/log-service/,
+    ],
+    [
+      'an address without TLS',
+      { LOGFLEET_BASE_URL: 'http://127.0.0.1/api' },
+      /AddressInvalid: LOGFLEET_BASE_URL starts with http:\/\//,
+    ],
+    [
+      'an authority that is not known',
+      { LOGFLEET_CA_FILE: '' },
+      /CertificateNotTrusted: .* the name of the file into LOGFLEET_CA_FILE/,
+    ],
   ] as const)('%s', async ([, env, story], { tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');

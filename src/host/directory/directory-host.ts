@@ -88,7 +88,10 @@ class OpenDirectoryHost implements DirectoryHost {
     );
     this.leadership = new DirectoryLeadership(locks);
     this.ledgers = new LedgerFiles({ stateOf: (owner) => this.#stateOf(owner), tasks: this.#ledgerTasks });
-    this.secrets = { get: async (key) => this.#contents.secret(key) ?? secretsFromEnvironment };
+    this.secrets = {
+      get: async (key) => this.#contents.secret(key) ?? secretsFromEnvironment,
+      takesVariables: (key) => this.#contents.secret(key) === undefined,
+    };
     this.events = { publish: (owner, event) => this.#eventFileOf(owner)?.append(owner, event) };
     this.#contents.onProblems(() => this.#logProblems());
   }

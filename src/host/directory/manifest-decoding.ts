@@ -9,6 +9,7 @@ import { applyDefaults } from '../../api/defaults.ts';
 import { renderPath } from '../../api/json-path.ts';
 import { apiGroup, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import { type ManifestDocument, type Position, parseManifestFile } from '../../api/manifest-file.ts';
+import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
 import { type Finding, kindOf, validateResource } from '../../api/validation.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey } from '../host.ts';
@@ -115,52 +116,14 @@ function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Rea
     report(decoding, document, nameMissing);
     return;
   }
-  const members = new Map<string, SecretText>();
-  const findings = [
-    ...decodeMembers(
-      members,
-      'data',
-      value.data,
-      decodeBase64,
-      'write its text in base64, or under stringData as it is',
-    ),
-    ...decodeMembers(
-      members,
-      'stringData',
-      value.stringData,
-      (text) => text,
-      'write a text, in quotes where it looks like a number',
-    ),
-  ];
+  const { members, findings } = readSecretMembers(value);
   for (const finding of findings) report(decoding, document, finding);
   if (findings.length > 0) decoding.refused.push({ kind: 'Secret', key });
-  else decoding.secrets.push({ key, members, position: document.locate([]) });
+  else decoding.secrets.push({ key, members: hidden(members), position: document.locate([]) });
 }
 
-/** Never says what a member holds. */
-function* decodeMembers(
-  members: Map<string, SecretText>,
-  field: 'data' | 'stringData',
-  values: unknown,
-  decode: (text: string) => string | undefined,
-  whatToWrite: string,
-): Generator<Finding> {
-  if (values === undefined || values === null) return;
-  if (!isRecord(values)) {
-    yield { severity: 'error', path: [field], part: 'value', message: 'must be a mapping; write names with texts' };
-    return;
-  }
-  for (const [name, value] of Object.entries(values)) {
-    const text = typeof value === 'string' ? decode(value) : undefined;
-    if (text !== undefined) members.set(name, new SecretText(text));
-    else yield { severity: 'error', path: [field, name], part: 'value', message: `cannot be read; ${whatToWrite}` };
-  }
-}
-
-function decodeBase64(text: string): string | undefined {
-  const bare = text.replaceAll(/\s/g, '');
-  if (bare.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(bare)) return undefined;
-  return Buffer.from(bare, 'base64').toString('utf8');
+function hidden(members: SecretMembers['members']): ReadonlyMap<string, SecretText> {
+  return new Map([...members].map(([name, { text = '' }]) => [name, new SecretText(text)]));
 }
 
 function keyOf(value: Readonly<Record<string, unknown>>): ResourceKey | undefined {

@@ -7,6 +7,8 @@ import { noMetrics } from '../../../src/base/metrics.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import type { ConnectionSettings } from '../../../src/service/connection.ts';
+import { outcomes } from '../../../src/service/outcome.ts';
+import { toServiceError } from '../../../src/service/service-failure.ts';
 import type { UpgradeService } from '../../../src/service/upgrade-service.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -20,6 +22,7 @@ class World {
   readonly drained: ConnectionSettings[] = [];
   readonly closed: ConnectionSettings[] = [];
   reads = 0;
+  takesVariables = false;
   readonly accounts = new Accounts({
     clock: this.clock,
     log: silentLogger,
@@ -30,6 +33,7 @@ class World {
         const members = this.secrets.get(`${namespace}/${name}`);
         return members && new Map(Object.entries(members).map(([member, text]) => [member, new SecretText(text)]));
       },
+      takesVariables: () => this.takesVariables,
     },
     connect: (settings) => {
       this.connected.push(settings);
@@ -43,6 +47,13 @@ class World {
 
   constructor(members?: Record<string, string>) {
     if (members) this.write(members);
+  }
+
+  /** As with a directory of manifests, none of which is this Secret. */
+  static withVariables(members?: Record<string, string>): World {
+    const world = new World(members);
+    world.takesVariables = true;
+    return world;
   }
 
   write(members: Record<string, string>, at = key): void {
@@ -234,5 +245,69 @@ describe('a Secret with something wrong', () => {
     const error = await new World().failure();
     expect(error.reason).toBe('SecretNotFound');
     expect(error.message).toContain('create it with baseURL, accessId and accessKey');
+  });
+});
+
+describe('variables that stand in for a Secret are what messages name', () => {
+  const all = 'LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY';
+  const { baseURL, accessId } = good;
+  const cases: readonly [string, Record<string, string> | undefined, string, string][] = [
+    [
+      'none at all',
+      undefined,
+      'SecretNotFound',
+      `There are no credentials: set ${all}, or write a manifest of Secret logging/log-service with baseURL, accessId and accessKey`,
+    ],
+    [
+      'one of three missing',
+      { baseURL, accessId },
+      'SecretIncomplete',
+      `LOGFLEET_ACCESS_KEY is not set, and others are: set all of ${all}`,
+    ],
+    [
+      'two of three missing',
+      { baseURL },
+      'SecretIncomplete',
+      `LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY are not set, and others are: set all of ${all}`,
+    ],
+    [
+      'plain HTTP',
+      { ...good, baseURL: 'http://api.example.com/api' },
+      'AddressInvalid',
+      'LOGFLEET_BASE_URL starts with http://, but the service is spoken to over https:// only; write an address like https://api.example.com/api',
+    ],
+    [
+      'a colon in the id',
+      { ...good, accessId: 'id:canary-key' },
+      'SecretInvalid',
+      'LOGFLEET_ACCESS_ID holds a colon or a control character; write the access ID alone',
+    ],
+    [
+      'text as certificate',
+      { ...good, 'ca.crt': 'trust me' },
+      'SecretInvalid',
+      'The file that LOGFLEET_CA_FILE names holds no certificate; write PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----',
+    ],
+  ];
+
+  test.each(cases)('%s', async (_name, members, reason, message) => {
+    expect(await World.withVariables(members).failure()).toMatchObject({ reason, message });
+  });
+
+  test('a key that the service refuses', async () => {
+    const world = World.withVariables(good);
+    world.accounts.unauthorized(key, await world.resolve());
+    expect((await world.failure()).message).toBe(
+      'https://api.example.com/api refuses the credentials (401): check LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY',
+    );
+  });
+
+  test.each(outcomes)('a request that ends with %s', async (outcome) => {
+    const world = World.withVariables(good);
+    await world.resolve();
+    const names = world.connected[0]?.names;
+    const failure = { outcome, address: 'https://api.example.com/api/v1', detail: 'https://eu.example.com/api' };
+    const { message } = toServiceError('listCollectors', failure, names);
+    expect(message).not.toMatch(/baseURL|accessId|accessKey|ca\.crt|allowedHosts|the Secret/);
   });
 });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
 import { type StructuralSchema, schemaOf } from '../../../src/api/structural-schema.ts';
 import { readCorpus } from '../../corpus/corpus.ts';
 
 const render = (file: string, text: string) =>
-  checkManifests([{ name: file, text }]).findings.map(
+  checkManifests([{ name: file, text }], checkCredentialsSecret).findings.map(
     ({ position, path, severity, message }) =>
       `${position.line}:${position.column} ${severity === 'warning' ? 'warning: ' : ''}${path ? `${path}: ` : ''}${message}`,
   );
@@ -34,7 +35,9 @@ describe('bad manifests of the corpus', () => {
 
   test('every field of a spec is refused in one of them', () => {
     const refused = readCorpus('bad').flatMap(({ file, text }) =>
-      checkManifests([{ name: file, text }]).findings.map(({ path }) => path.replaceAll(/\[\d+\]/g, '')),
+      checkManifests([{ name: file, text }], checkCredentialsSecret).findings.map(({ path }) =>
+        path.replaceAll(/\[\d+\]/g, ''),
+      ),
     );
     const { spec } = schemaOf('CollectorVersionPolicy').properties ?? {};
     // `exclude` holds selectors, as `selector` is one.

@@ -33,7 +33,7 @@ export const leaves: Readonly<Record<Part, Leave>> = {
   cli: { parts: all, libraries: ['commander', 'yaml', '@kubernetes/client-node'] },
   policy: { parts: ['fleet', 'account', 'service', 'api', 'base', 'controller', 'host'], libraries: [] },
   fleet: { parts: ['account', 'service', 'api', 'base'], libraries: [] },
-  account: { parts: ['host', 'service', 'base'], libraries: [] },
+  account: { parts: ['host', 'service', 'api', 'base'], libraries: [] },
   controller: { parts: ['host', 'api', 'base'], libraries: [] },
   host: { parts: ['api', 'base'], libraries: [] },
   'host/kubernetes': { parts: ['host', 'api', 'base'], libraries: ['@kubernetes/client-node', 'undici'] },

@@ -485,9 +485,11 @@ describe('secrets', () => {
     const place = new Workplace();
     const host = await place.open({ secretsFromEnvironment: new Map([['accessId', new SecretText('env')]]) });
     expect(await reveal(host)).toEqual({ accessId: 'env' });
+    expect(host.secrets.takesVariables?.(key)).toBe(true);
     place.write('secret.yaml', secret('stringData: {accessId: file}'));
     await host.refresh();
     expect(await reveal(host)).toEqual({ accessId: 'file' });
+    expect(host.secrets.takesVariables?.(key)).toBe(false);
   });
 
   test('that are nowhere are undefined', async () => {

@@ -1,7 +1,7 @@
 import { generate } from 'selfsigned';
 import { describe, expect, test } from 'vitest';
+import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
 import { renderPath } from '../../../src/api/json-path.ts';
-import { checkCredentialsSecret } from '../../../src/api/secret-check.ts';
 
 const { cert } = await generate([{ name: 'commonName', value: 'test' }], { algorithm: 'sha256' });
 const whole = { baseURL: 'https://api.example.com/api', accessId: 'suABC', accessKey: 'canary-key' };
@@ -59,19 +59,25 @@ describe('a Secret that is not as it must be', () => {
     [
       'plain HTTP',
       { ...whole, baseURL: 'http://api.example.com/api' },
-      'error stringData.baseURL: is no https:// address',
+      'error stringData.baseURL: starts with http://, but',
     ],
-    ['no address', { ...whole, baseURL: 'api.example.com' }, 'error stringData.baseURL: is no https:// address'],
+    ['no address', { ...whole, baseURL: 'api.example.com' }, 'error stringData.baseURL: is not an address'],
     [
       'credentials in the address',
       { ...whole, baseURL: 'https://a:canary-key@h/api' },
-      'error stringData.baseURL: carries credentials',
+      'error stringData.baseURL: carries a user name or password; they belong into accessId and accessKey',
     ],
     [
       'a query in the address',
       { ...whole, baseURL: 'https://h/api?x=1' },
-      'error stringData.baseURL: goes on after its path',
+      'error stringData.baseURL: has a query or a fragment',
     ],
+    [
+      'a version in the address',
+      { ...whole, baseURL: 'https://h/api/v1' },
+      'error stringData.baseURL: goes on behind its /api prefix',
+    ],
+    ['a colon in the ID', { ...whole, accessId: 'a:b' }, 'error stringData.accessId: holds a colon'],
     ['an empty key', { ...whole, accessKey: ' ' }, 'error stringData.accessKey: is empty'],
     ['a number for a text', { ...whole, accessId: 7 }, 'error stringData.accessId: must be a text'],
     ['no certificate', { ...whole, 'ca.crt': 'canary-key' }, 'error stringData[ca.crt]: holds no certificate'],
@@ -83,13 +89,13 @@ describe('a Secret that is not as it must be', () => {
     [
       'no host',
       { ...whole, allowedHosts: 'a.example.com http://b' },
-      'error stringData.allowedHosts: "http://b" is no host',
+      'error stringData.allowedHosts: has an entry that is no host',
     ],
-    ['no share', { ...whole, requestsPerSecond: '0' }, 'error stringData.requestsPerSecond: is no share'],
+    ['no share', { ...whole, requestsPerSecond: '0' }, 'error stringData.requestsPerSecond: is not a number above 0'],
     [
       'half a request',
       { ...whole, maxConcurrentRequests: '1.5' },
-      'error stringData.maxConcurrentRequests: is no share',
+      'error stringData.maxConcurrentRequests: is not a whole number from 1 to 10',
     ],
     [
       'too large a share',
@@ -104,7 +110,7 @@ describe('a Secret that is not as it must be', () => {
 
   test('what is not base64', () => {
     const data = {
-      ...Object.fromEntries(Object.keys(whole).map((key) => [key, base64('https://h')])),
+      ...Object.fromEntries(Object.entries(whole).map(([key, value]) => [key, base64(value)])),
       accessKey: 'canary-key!',
     };
     expect(say({ data })).toEqual([expect.stringContaining('error data.accessKey: is not base64')]);

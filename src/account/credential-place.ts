@@ -1,0 +1,77 @@
+/**
+ * Where a person wrote credentials, and what messages therefore call them: members of a Secret, or the variables of the environment
+ * that stand in for a Secret without a manifest.
+ */
+import type { ResourceKey } from '../host/host.ts';
+import { type SettingNames, secretNames } from '../service/setting-names.ts';
+import { type Member, requiredMembers } from './credential-rules.ts';
+
+export interface CredentialPlace {
+  readonly kind: 'secret' | 'variables';
+  /** The Secret, also where variables stand in for it. */
+  readonly key: ResourceKey;
+}
+
+/** The variable of each member that has one. `LOGFLEET_CA_FILE` names a file that holds the member. */
+export const variables = {
+  baseURL: 'LOGFLEET_BASE_URL',
+  accessId: 'LOGFLEET_ACCESS_ID',
+  accessKey: 'LOGFLEET_ACCESS_KEY',
+  'ca.crt': 'LOGFLEET_CA_FILE',
+} as const satisfies { readonly [M in Member]?: string };
+
+const variableNames: SettingNames = {
+  address: variables.baseURL,
+  credentials: `${variables.accessId} and ${variables.accessKey}`,
+  trustAuthority: `put its CA certificate (PEM) into a file, and the name of the file into ${variables['ca.crt']}`,
+  followRedirect: `write it into ${variables.baseURL}`,
+  shareRate: 'give logfleet a user of its own, or write a Secret with requestsPerSecond in place of the variables',
+};
+
+/** What the client calls the settings of a connection. */
+export function settingNamesOf({ kind }: CredentialPlace): SettingNames {
+  return kind === 'secret' ? secretNames : variableNames;
+}
+
+/** The beginning of a sentence about one member. */
+export function nameOf({ kind, key }: CredentialPlace, member: Member): string {
+  if (kind === 'secret') return `${secretOf(key)}: ${member}`;
+  if (member === 'ca.crt') return `The file that ${variables[member]} names`;
+  return Object.hasOwn(variables, member) ? variables[member as keyof typeof variables] : member;
+}
+
+/** For the log. */
+export function renderPlace({ kind, key }: CredentialPlace): string {
+  return kind === 'secret' ? secretOf(key) : requiredVariables.join(', ');
+}
+
+export function renderAbsent({ kind, key }: CredentialPlace): string {
+  const members = listOf(requiredMembers);
+  if (kind === 'secret') return `${secretOf(key)} does not exist: create it with ${members}`;
+  return `There are no credentials: set ${listOf(requiredVariables)}, or write a manifest of ${secretOf(key)} with ${members}`;
+}
+
+export function renderIncomplete({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
+  if (kind === 'secret') return `${secretOf(key)} lacks ${listOf(missing)}: add what is missing`;
+  const names = listOf(missing.map((member) => variables[member]));
+  return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, and others are: set all of ${listOf(requiredVariables)}`;
+}
+
+/** What a 401 is said about. */
+export function renderRefused({ kind, key }: CredentialPlace, serviceId: string): string {
+  const said = `${serviceId} refuses the credentials`;
+  if (kind === 'secret') return `${said} of ${secretOf(key)} (401): check its accessId and accessKey`;
+  return `${said} (401): check ${variableNames.credentials}`;
+}
+
+type Required = (typeof requiredMembers)[number];
+
+const requiredVariables = requiredMembers.map((member) => variables[member]);
+
+function secretOf({ namespace, name }: ResourceKey): string {
+  return `Secret ${namespace}/${name}`;
+}
+
+function listOf(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}

@@ -1,0 +1,66 @@
+/**
+ * A Secret manifest that a resource names as its credentials: whether it has the members that are needed, in a form that can be
+ * used. Whether the service takes the credentials, only the service can say.
+ */
+import { nearest } from '../api/did-you-mean.ts';
+import type { Finding } from '../api/finding.ts';
+import type { JsonPath } from '../api/json-path.ts';
+import { readSecretMembers } from '../api/secret-manifest.ts';
+import { defaultBudgetSettings } from '../service/request-budget.ts';
+import { type Member, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
+
+const knownMembers = Object.keys(memberRules);
+const examples = {
+  baseURL: 'https://api.example.com/api',
+  accessId: 'your access ID',
+  accessKey: 'your access key',
+} as const satisfies { readonly [M in (typeof requiredMembers)[number]]: string };
+
+export function checkCredentialsSecret(secret: object): readonly Finding[] {
+  const { members, findings: unreadable } = readSecretMembers(secret as Readonly<Record<string, unknown>>);
+  const findings = [...unreadable];
+  const section = 'stringData' in secret ? 'stringData' : 'data';
+  for (const name of requiredMembers) {
+    if (members.has(name)) continue;
+    findings.push(error([section, name], `is missing; write it under stringData, as in ${name}: ${examples[name]}`));
+  }
+  for (const [name, { path, text }] of members) {
+    if (!isKnown(name)) findings.push(unknownMember(name, path));
+    else if (text !== undefined) findings.push(...checkMember(name, text.trim(), path));
+  }
+  return findings;
+}
+
+function isKnown(name: string): name is Member {
+  return Object.hasOwn(memberRules, name);
+}
+
+function unknownMember(name: string, path: JsonPath): Finding {
+  const meant = nearest(name, knownMembers);
+  const message = `logfleet reads no such key; ${meant ? `did you mean ${meant}?` : `it reads ${knownMembers.join(', ')}`}`;
+  return { severity: 'warning', path, part: 'key', message };
+}
+
+function* checkMember(name: Member, text: string, path: JsonPath): Generator<Finding> {
+  if (text === '') {
+    // What need not be there may as well be empty.
+    if (requiredMembers.some((required) => required === name)) yield error(path, 'is empty; write its value');
+    return;
+  }
+  const rule: Rule<unknown> = memberRules[name];
+  const parsed = rule(text);
+  if (parsed.kind === 'problem') yield error(path, parsed.problem);
+  else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);
+}
+
+/** More than the service allows (8) does no harm: what it allows counts. */
+function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: string, path: JsonPath) {
+  const limit = defaultBudgetSettings[name];
+  if (Number(text) <= limit) return;
+  const message = `is more than the service allows, which counts; write up to ${limit}, or leave it out`;
+  yield { severity: 'warning', path, part: 'value', message } satisfies Finding;
+}
+
+function error(path: JsonPath, message: string): Finding {
+  return { severity: 'error', path, part: 'value', message };
+}

@@ -1,0 +1,58 @@
+/**
+ * The members of a Secret manifest as an API server reads them: base64 under `data`, texts under `stringData`, which wins.
+ *
+ * Invariant: no finding repeats a value. What the members have to hold is left to those who use them.
+ */
+import type { Finding } from './finding.ts';
+import type { JsonPath } from './json-path.ts';
+
+export interface SecretMember {
+  readonly path: JsonPath;
+  /** Undefined where it cannot be read. */
+  readonly text: string | undefined;
+}
+
+export interface SecretMembers {
+  /** By name. */
+  readonly members: ReadonlyMap<string, SecretMember>;
+  /** What cannot be read; errors all. */
+  readonly findings: readonly Finding[];
+}
+
+export function readSecretMembers(secret: Readonly<Record<string, unknown>>): SecretMembers {
+  const members = new Map<string, SecretMember>();
+  const findings: Finding[] = [];
+  const refuse = (path: JsonPath, message: string) => {
+    findings.push({ severity: 'error', path, part: 'value', message });
+    return undefined;
+  };
+  for (const section of ['data', 'stringData'] as const) {
+    const values = secret[section];
+    if (values === undefined || values === null) continue;
+    if (typeof values !== 'object' || Array.isArray(values)) {
+      refuse([section], 'must be a mapping; write names with texts');
+      continue;
+    }
+    for (const [name, value] of Object.entries(values)) {
+      const path = [section, name];
+      members.set(name, { path, text: textOf(section, value, (message) => refuse(path, message)) });
+    }
+  }
+  return { members, findings };
+}
+
+function textOf(
+  section: 'data' | 'stringData',
+  value: unknown,
+  refuse: (message: string) => undefined,
+): string | undefined {
+  if (typeof value !== 'string') return refuse('must be a text; write it in quotes');
+  if (section === 'stringData') return value;
+  return decodeBase64(value) ?? refuse('is not base64; write it as it is under stringData instead');
+}
+
+function decodeBase64(text: string): string | undefined {
+  const bare = text.replaceAll(/\s/g, '');
+  if (bare.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(bare)) return undefined;
+  return Buffer.from(bare, 'base64').toString('utf8');
+}
