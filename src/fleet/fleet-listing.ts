@@ -226,10 +226,9 @@ export class FleetListing {
   }
 
   async #readBuilds(): Promise<void> {
-    const wanted = this.#wantBuildsAfter;
     const answer = await this.#options.service.listBuilds({ signal: this.#abort.signal });
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
-    if (wanted === this.#wantBuildsAfter) this.#wantBuildsAfter = undefined;
+    if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#tell();
   }
 
@@ -298,8 +297,8 @@ export class FleetListing {
   /**
    * Makes sure that the swept view left nobody out, since whoever is installed anew may run its build. One request tells, where there
    * is another build that nobody runs: its list has no row beyond ours. If it has one, the sweep starts again towards that build.
-   * Where every build is run by someone, the sweep goes on with the list of a second one, if it is the first, if rows have gone
-   * missing, or if that list is longer than our rows would make it. Undefined: not finished.
+   * Where every build is run by someone, the sweep goes on with the list of a second one if rows have gone missing, or if the list
+   * of a witness is longer than our rows would make it. Undefined: not finished.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -314,11 +313,19 @@ export class FleetListing {
       return undefined;
     }
     const wider = view.widened(counts);
-    if (!wider) return view;
-    const isFirst = this.#completeSinceMs === undefined;
-    if (!isFirst && !this.rows.missesAny(seen) && !(await this.#showsMore(wider.builds[1], seen))) return view;
+    if (!wider || !(await this.#leavesOut(sweep, counts))) return view;
     this.#sweep = { view: wider, startedAtMs, seen, lists, offset: 0, build: 1, proven: false };
     return undefined;
+  }
+
+  /**
+   * Whether somebody may run the view's build. Of a fleet that was never seen nobody may be overlooked. Later nobody may be
+   * suspected for having been upgraded during the sweep: whom that hides shows with the next one, once nothing moves.
+   */
+  async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
+    if (this.rows.missesAny(seen)) return true;
+    const witness = view.witness(counts, this.#completeSinceMs === undefined);
+    return witness === undefined || this.#showsMore(witness, seen);
   }
 
   async #readPage(index: number): Promise<void> {
@@ -358,7 +365,7 @@ export class FleetListing {
   }
 
   /** Whether the list towards this build has more rows than those seen that do not run it. */
-  async #showsMore(build: string | undefined, seen: ReadonlySet<string>): Promise<boolean> {
+  async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     let shown = 0;
     for (const id of seen) if (this.rows.get(id)?.collector.collectorVersion !== build) shown++;
     const { value } = await this.#list(build, shown, 1);

@@ -35,6 +35,20 @@ export class View {
     return other === undefined ? undefined : new View([other], this.#offered, this.#targeted);
   }
 
+  /**
+   * A build whose list has a length that is known beforehand, so that a longer one shows that this view leaves somebody out;
+   * undefined where there is none. Upgrades go on meanwhile: who leaves the build makes its list longer, who is brought to it
+   * makes it shorter.
+   * @param counts collectors by version, as far as they are known
+   * @param strict whether nobody may be overlooked, at the price of false alarms: then one that nobody is brought to
+   */
+  witness(counts: ReadonlyMap<string, number>, strict: boolean): string | undefined {
+    const others = this.#offered.filter((build) => build !== this.builds[0]);
+    const untargeted = others.filter((build) => !this.#targeted.has(build));
+    if (strict) return leastUsed(untargeted, counts);
+    return others.findLast((build) => this.#targeted.has(build)) ?? leastUsed(untargeted, counts);
+  }
+
   /** This view and the list towards another build, the one that hides the fewest; undefined where there is no other. */
   widened(counts: ReadonlyMap<string, number>): View | undefined {
     const [first] = this.builds;

@@ -143,6 +143,56 @@ describe('U7: nobody is left out', () => {
     expect(known(listing)).toEqual(['1', '2', '3']);
   });
 
+  describe('where every build is run or targeted, one request tells whether a second list is needed', () => {
+    /** Of 300, all at the old version at first, one is upgraded before each page of a sweep: the first shows, the others do not. */
+    async function rolling() {
+      const { service, listing, swept } = world(300, middle);
+      service.builds = [first, middle, last];
+      service.mostRows = 100;
+      await swept(0);
+      service.calls.length = 0;
+      let next = 1;
+      service.beforeAnswer = (call) => {
+        if (!call.startsWith(first)) return;
+        const upgraded = String(next++);
+        service.collectors = service.collectors.map((one) =>
+          one.id === upgraded ? collector(upgraded, { collectorVersion: last }) : one,
+        );
+      };
+      return { service, listing, swept };
+    }
+
+    test('of a fleet that was never seen', async () => {
+      const { service, swept } = world(3, middle);
+      service.builds = [first, middle, last];
+      await swept(0);
+      expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${middle} 0+1`]);
+    });
+
+    test('of a fleet that was never seen, and is not whole', async () => {
+      const { service, listing, swept } = world(3, middle);
+      service.builds = [first, middle, last];
+      service.collectors = [...service.collectors, ...fleet(4, 1, first)];
+      await swept(0);
+      expect(known(listing)).toEqual(['1', '2', '3', '4']);
+    });
+
+    test('upgrades that end in the midst of a sweep are no reason for it (U9)', async () => {
+      const { service, swept } = await rolling();
+      await swept();
+      expect(service.calls.filter((call) => !call.startsWith(first))).toEqual([`${last} 299+1`]);
+    });
+
+    test('whom such upgrades hide shows with the next sweep', async () => {
+      const { service, listing, swept } = await rolling();
+      service.collectors = [...service.collectors, ...fleet(301, 1, first)];
+      await swept();
+      service.beforeAnswer = () => {};
+      await swept();
+      expect(listing.row('301')).toBeDefined();
+    });
+  });
+
   test('with a single build, nobody at the target shows', async () => {
     const { service, listing, swept } = world();
     service.builds = [last];
@@ -340,6 +390,16 @@ describe('builds', () => {
     listing.requestBuilds(150);
     await clock.advance(100);
     expect(listing.builds()).toMatchObject({ list: [{ version: first, latest: true }], sentAtMs: 200 });
+  });
+
+  test('that come fresh enough are not read again for who asked meanwhile', async () => {
+    const { clock, service, listing } = world();
+    await clock.advance(100);
+    listing.requestBuilds(0);
+    await clock.advance(5);
+    listing.requestBuilds(100);
+    await clock.advance(100);
+    expect(service.calls).toEqual(['builds']);
   });
 });
 

@@ -93,6 +93,21 @@ describe('how a view is checked', () => {
     expect(view.alternative(counts({ '19.2-1': 1, '19.3-1': 1 }))).toBeUndefined();
   });
 
+  const runAll = counts({ '19.1-1': 7, '19.2-1': 4, '19.3-1': 2, '19.4-1': 1 });
+
+  test('then by the length of a list that upgrades make longer, where nobody may be overlooked', () => {
+    expect(choose(versions, ['19.3-1', '19.4-1']).witness(runAll, true)).toBe('19.2-1');
+  });
+
+  test('then by the length of a list that upgrades make shorter, where nobody may be suspected', () => {
+    expect(choose(versions, ['19.3-1', '19.4-1']).witness(runAll, false)).toBe('19.4-1');
+    expect(choose(versions, []).witness(runAll, false)).toBe('19.4-1');
+  });
+
+  test('by no length where every other build is targeted, and nobody may be overlooked', () => {
+    expect(choose(['19.1-1', '19.4-1'], ['19.4-1']).witness(runAll, true)).toBeUndefined();
+  });
+
   test('then by a second list, of the build that hides the fewest', () => {
     const view = choose(versions, ['19.4-1']);
     expect(view.widened(counts({ '19.2-1': 4, '19.3-1': 1, '19.4-1': 2 }))?.builds).toEqual(['19.1-1', '19.3-1']);
