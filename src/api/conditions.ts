@@ -47,6 +47,23 @@ export const reasons = {
   requestBudgetFull: 'RequestBudgetFull',
   /** The service answers with 429 although the request budget is kept: others use the same user. */
   rateLimited: 'RateLimited',
+  /** Of one task the service knows nothing (any more). It shows in logs, and in conditions only if nothing better is known. */
+  taskNotFound: 'TaskNotFound',
+  /** The service refuses to upgrade one collector. It shows in logs, and in conditions only if nothing better is known. */
+  collectorRefused: 'CollectorRefused',
+  /** A request was given up before its end, such as at a shutdown. */
+  callAborted: 'CallAborted',
+  /** A request was not sent, since its credentials are no longer in use. */
+  clientClosed: 'ClientClosed',
+  /** A search job was lost, and is begun again: nobody polled it in time, the service ended it, or its cookie is missing. */
+  jobNotKnownYet: 'JobNotKnownYet',
+  jobSilenced: 'JobSilenced',
+  jobTimedOut: 'JobTimedOut',
+  jobCookieMissing: 'JobCookieMissing',
+  jobDeleted: 'JobDeleted',
+  jobLost: 'JobLost',
+  /** A page was given up, since what it is written to took too long. */
+  destinationSlow: 'DestinationSlow',
   /** A failure that logfleet has no better word for; it tries again. */
   internalError: 'InternalError',
 
@@ -81,6 +98,14 @@ export const reasons = {
   unauthorized: 'Unauthorized',
   /** 403: the account or its role may not do this. */
   forbidden: 'Forbidden',
+  /** The service cannot read the query, or does not take it. */
+  queryRefused: 'QueryRefused',
+  /** The service does not take the range of time. */
+  rangeRefused: 'RangeRefused',
+  /** Records were asked for, and the query has no aggregation. */
+  notAnAggregation: 'NotAnAggregation',
+  /** Messages were asked for, of an aggregation that was run without them. */
+  rawMessagesNotAvailable: 'RawMessagesNotAvailable',
   /** 301: the service lives elsewhere, at a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',
 

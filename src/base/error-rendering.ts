@@ -1,6 +1,7 @@
 /**
  * Errors as plain data for logs: what JSON would leave out of them (message, stack) and what programs match by (code), with their
- * causes. Whatever is thrown can be rendered; long chains of causes are cut.
+ * causes. Whatever is thrown can be rendered; long chains of causes are cut. Stacks are of unexpected errors alone: in a log of expected
+ * ones they would bury the messages.
  */
 import { LogfleetError } from './errors.ts';
 
@@ -9,21 +10,26 @@ export interface RenderedError {
   readonly name?: string;
   /** Of ours, or of Node's system errors (`ECONNREFUSED`). */
   readonly code?: string;
+  /** Of an unexpected error, and of its causes. */
   readonly stack?: string;
   readonly cause?: RenderedError;
 }
 
 const maxCauses = 5;
 
-export function renderError(error: unknown, depth = 0): RenderedError {
+export function renderError(error: unknown): RenderedError {
+  return render(error, isUnexpected(error), 0);
+}
+
+function render(error: unknown, withStack: boolean, depth: number): RenderedError {
   if (!(error instanceof Error)) return { message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   return {
     name: error.name,
     ...(code !== undefined && { code }),
     message: error.message,
-    ...(error.stack !== undefined && { stack: error.stack }),
-    ...(error.cause !== undefined && depth < maxCauses && { cause: renderError(error.cause, depth + 1) }),
+    ...(withStack && error.stack !== undefined && { stack: error.stack }),
+    ...(error.cause !== undefined && depth < maxCauses && { cause: render(error.cause, withStack, depth + 1) }),
   };
 }
 

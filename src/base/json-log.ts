@@ -1,6 +1,6 @@
 /**
  * Logs as JSON lines, for clusters: `{"level":"info","time":"…Z","message":"…", …fields}`. Errors among the fields become
- * their code, message, stack and causes; secrets stay `[secret]`. A field that cannot be rendered never breaks the caller.
+ * their code, message and causes, unexpected ones with their stacks; secrets stay `[secret]`. A field that cannot be rendered never breaks the caller.
  */
 import { pino, stdTimeFunctions } from 'pino';
 import { renderError } from './error-rendering.ts';

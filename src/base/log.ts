@@ -7,7 +7,7 @@ export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
-  /** `fields.error` may hold an Error; adapters render its code, message and stack. */
+  /** `fields.error` may hold an Error; adapters render its code and message, and the stack of an unexpected one. */
   error(message: string, fields?: LogFields): void;
   /** A logger that adds `fields` to every line. */
   with(fields: LogFields): Logger;

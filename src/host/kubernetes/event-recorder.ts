@@ -164,13 +164,14 @@ export class EventRecorder implements EventSink {
         await (series.created ? this.#recount(series, signal) : this.#create(series, signal));
         return;
       } catch (error) {
-        const { code, message } = asLogfleetError(error);
+        const failure = asLogfleetError(error);
+        const { code } = failure;
         // Events live for an hour; one that has gone meanwhile is told again.
         if (code === 'host.gone') series.created = false;
         const hopeless = code === 'host.invalid' || code === 'host.forbidden';
         if (signal.aborted || hopeless || attempt === attempts) {
           this.#dropped.add({ cause: 'delivery' });
-          log.debug('an event was not delivered', { reason: series.message.reason, code, message });
+          log.debug('an event was not delivered', { reason: series.message.reason, error: failure });
           return;
         }
         await sleep(clock, backoffDelay(backoff, attempt, error, random), signal).catch(() => undefined);

@@ -128,10 +128,8 @@ export class LeaseElection implements Leadership {
     try {
       await this.#giveBack();
     } catch (error) {
-      const { code, message } = asLogfleetError(error);
       this.#options.log.warn('the lease was not given back, the next leader waits until it has run out', {
-        code,
-        message,
+        error: asLogfleetError(error),
       });
     }
   }
@@ -148,8 +146,7 @@ export class LeaseElection implements Leadership {
       } catch (error) {
         if (signal.aborted) return;
         this.#version = undefined;
-        const { code, message } = asLogfleetError(error);
-        log.debug('the lease could not be read or written', { code, message });
+        log.debug('the lease could not be read or written', { error: asLogfleetError(error) });
         if (this.#renewedAtMs !== undefined) pauseMs = hurriedRetryMs;
       }
       await sleep(clock, pauseMs * (0.9 + 0.2 * random.next()), signal).catch(() => undefined);

@@ -228,9 +228,13 @@ export class Reflector<R extends CachedResource> {
     this.#failures++;
     const next = afterFailure(state, error, this.#failures);
     const delayMs = backoffDelay(backoff, this.#failures, error, random);
-    const { code, message } = asLogfleetError(error);
     const level = this.#failures < failuresUntilRelist ? 'debug' : 'warn';
-    log[level]('following resources failed, it is tried again', { path, code, message, state: state.kind, delayMs });
+    log[level]('following resources failed, it is tried again', {
+      path,
+      error: asLogfleetError(error),
+      state: state.kind,
+      delayMs,
+    });
     return { kind: 'waiting', delayMs, next };
   }
 }

@@ -8,6 +8,8 @@ import {
   removeCondition,
   setCondition,
 } from '../../../src/api/conditions.ts';
+import { type Operation, operations } from '../../../src/service/operation.ts';
+import { outcomes, treatmentOf } from '../../../src/service/outcome.ts';
 
 const earlier = '2026-11-21T10:00:00Z';
 const later = '2026-11-21T11:00:00Z';
@@ -87,4 +89,13 @@ describe('removeCondition and findCondition', () => {
 
 test('no two entries of the catalogue are the same word', () => {
   expect(new Set(Object.values(reasons)).size).toBe(Object.values(reasons).length);
+});
+
+test('every reason that a request to the service can end with is in the catalogue', () => {
+  const known: readonly string[] = Object.values(reasons);
+  const found = outcomes.flatMap((outcome) =>
+    (Object.keys(operations) as Operation[]).map((operation) => treatmentOf(operation, outcome).reason),
+  );
+  expect(found.length).toBeGreaterThan(0);
+  expect(found.filter((reason) => !known.includes(reason))).toEqual([]);
 });

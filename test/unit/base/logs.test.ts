@@ -76,19 +76,36 @@ describe('a JSON log', () => {
     });
   });
 
-  test('renders errors with code, stack and causes', () => {
+  test('renders expected errors with code and causes, and without a stack', () => {
     const { log, lines } = json();
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
     log.error('failed', {
       error: new LogfleetError({ code: 'test.failure', message: 'no answer', handling: { kind: 'backoff' }, cause }),
     });
-    expect(JSON.parse(lines[0] ?? '').error).toMatchObject({
+    expect(JSON.parse(lines[0] ?? '').error).toEqual({
       name: 'LogfleetError',
       code: 'test.failure',
       message: 'no answer',
-      stack: expect.stringContaining('logs.test.ts'),
-      cause: { code: 'ECONNREFUSED', message: 'refused' },
+      cause: { name: 'Error', code: 'ECONNREFUSED', message: 'refused' },
     });
+  });
+
+  test.each([
+    ['of somebody else', new TypeError('no such method', { cause: new Error('deeper') })],
+    [
+      'that is a bug',
+      new LogfleetError({
+        code: 'bug.test',
+        message: 'never',
+        handling: { kind: 'bug' },
+        cause: new Error('deeper'),
+      }),
+    ],
+  ])('renders an error %s with its stack and those of its causes', (_, error) => {
+    const { log, lines } = json();
+    log.error('failed', { error });
+    const stack = expect.stringContaining('logs.test.ts');
+    expect(JSON.parse(lines[0] ?? '').error).toMatchObject({ stack, cause: { message: 'deeper', stack } });
   });
 
   test('cuts endless causes', () => {
