@@ -75,26 +75,35 @@ function fieldText(collector: Collector, key: string): string | undefined {
   return value === undefined || value === '' ? undefined : String(value);
 }
 
-/** `*` stands for any run of characters, `?` for one. Time is bounded by the product of the lengths. */
+/** `*` stands for any run of characters, `?` for one code point. Time is bounded by the product of the lengths. */
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0;
   let place = 0;
   let star = -1;
   let retry = 0;
   while (at < text.length) {
-    if (place < pattern.length && pattern[place] === '*') {
+    if (pattern[place] === '*') {
       star = place++;
       retry = at;
-    } else if (place < pattern.length && (pattern[place] === '?' || pattern[place] === text[at])) {
+    } else if (pattern[place] === '?') {
+      place++;
+      at += unitsAt(text, at);
+    } else if (pattern[place] === text[at]) {
       place++;
       at++;
     } else if (star >= 0) {
       place = star + 1;
-      at = ++retry;
+      retry += unitsAt(text, retry);
+      at = retry;
     } else {
       return false;
     }
   }
   while (pattern[place] === '*') place++;
   return place === pattern.length;
+}
+
+/** How many units of UTF-16 the character at this place takes. */
+function unitsAt(text: string, at: number): number {
+  return (text.codePointAt(at) as number) > 0xff_ff ? 2 : 1;
 }
