@@ -3,7 +3,6 @@
  *
  * Resources keep all their members, for `-o json`, but for those that kubectl hides as well.
  */
-import { resolve } from 'node:path';
 import { type KindName, kinds } from '../api/kinds.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -14,23 +13,20 @@ import type { ResourceKey } from '../host/host.ts';
 import { ApiClient } from '../host/kubernetes/api-client.ts';
 import { hasCode } from '../host/kubernetes/api-error.ts';
 import { resourcePath } from '../host/kubernetes/api-paths.ts';
-import { connectToCluster } from '../host/kubernetes/cluster-connection.ts';
 import type { KubeApi } from '../host/kubernetes/kube-api.ts';
 import { Reflector } from '../host/kubernetes/reflector.ts';
 import { ResourceCache } from '../host/kubernetes/resource-cache.ts';
 import { decodeResource, isRecord } from '../host/kubernetes/resource-decoding.ts';
+import { chooseCluster } from './cluster-choice.ts';
 import type { CommandContext } from './context.ts';
 import type { TargetOptions } from './options.ts';
 import { type Annotation, type AnyResource, byNamespaceAndName, type ResourceReader } from './resource-access.ts';
 
 const pageLimit = 500;
 
-/** Connects as `--kubeconfig`, `--context` and `-n` say. `host.misconfigured` when they lead nowhere. */
+/** Connects as `--kubeconfig`, `--context` and `-n` say. `host.misconfigured` or `host.noCluster` when they lead nowhere. */
 export async function openCluster(options: TargetOptions, context: CommandContext): Promise<ResourceReader> {
-  const { api, namespace } = await connectToCluster({
-    ...(options.kubeconfig === undefined ? {} : { kubeconfig: resolve(context.cwd, options.kubeconfig) }),
-    ...(options.context === undefined ? {} : { context: options.context }),
-  });
+  const { api, namespace } = await chooseCluster(options, context.cwd, '--dir DIR names a directory of manifests');
   const place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
   return new ClusterReader({ api, place, defaultNamespace: namespace, clock: systemClock, random: systemRandom });
 }

@@ -262,6 +262,9 @@ function readVariables(command: Command, env: CommandContext['env']): void {
   }
 }
 
+/** Codes of errors about what the command line, or the environment, names: a directory, a kubeconfig. */
+const unusableInput: readonly string[] = ['host.directory', 'host.misconfigured', 'host.noCluster'];
+
 function statusOf(error: unknown, command: string, context: CommandContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.ok : exitStatus.usage;
   if (
@@ -276,7 +279,7 @@ function statusOf(error: unknown, command: string, context: CommandContext): num
   }
   if (error instanceof LogfleetError && error.handling.kind !== 'bug') {
     context.stderr.write(`${command}: ${error.message}\n`);
-    return exitStatus.failed;
+    return unusableInput.includes(error.code) ? exitStatus.usage : exitStatus.failed;
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   context.stderr.write(`${command}: this is a bug in logfleet, please report it with what follows.\n${trace}\n`);

@@ -2,9 +2,9 @@
 import { hostname } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
-import { connectToCluster } from '../host/kubernetes/cluster-connection.ts';
 import { createKubernetesHost } from '../host/kubernetes/kubernetes-host.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
+import { chooseCluster } from './cluster-choice.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { Operator } from './operator.ts';
 import type { RunOptions } from './options.ts';
@@ -13,10 +13,10 @@ import { packageVersion } from './version.ts';
 
 export async function runInCluster(
   options: RunOptions,
-  { env, signal, stderr }: CommandContext,
+  { cwd, env, signal, stderr }: CommandContext,
   { logTo, metrics, serveHealth }: RunSupport,
 ): Promise<number> {
-  const { api, namespace } = await connectToCluster(options);
+  const { api, namespace } = await chooseCluster(options, cwd, 'logfleet run DIR works on a directory of manifests');
   const log = logTo(stderr);
   const common = { clock: systemClock, random: systemRandom, log, metrics };
   const host = createKubernetesHost({

@@ -175,13 +175,17 @@ function decodeBody(text: string): unknown {
   }
 }
 
-function misconfigured(context: string, server: string | undefined): LogfleetError {
-  const where =
-    server === undefined ? 'names no cluster' : `names a cluster with the address ${JSON.stringify(server)}`;
+function misconfigured(context: string | undefined, server: string | undefined): LogfleetError {
   return new LogfleetError({
     code: 'host.misconfigured',
     reason: 'KubeconfigInvalid',
     handling: { kind: 'stall' },
-    message: `the kubeconfig's context ${JSON.stringify(context)} ${where}: choose another with --context, or name a kubeconfig with --kubeconfig`,
+    message: `the kubeconfig${wrongContext(context, server)}: choose another with --context, or name a kubeconfig with --kubeconfig`,
   });
+}
+
+function wrongContext(context: string | undefined, server: string | undefined): string {
+  if (context === undefined) return ' has no current context';
+  const named = server === undefined ? 'no cluster' : `a cluster with the address ${JSON.stringify(server)}`;
+  return `'s context ${JSON.stringify(context)} names ${named}`;
 }

@@ -4,6 +4,9 @@
  *
  * client-node takes a third of a second to load. It is imported here, when a connection is asked for, and nowhere else.
  */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { LogfleetError } from '../../base/errors.ts';
 import type { KubeApi } from './kube-api.ts';
 
@@ -20,7 +23,7 @@ export interface ClusterConnection {
   readonly namespace: string;
 }
 
-/** `host.misconfigured` when there is no such kubeconfig, context or cluster. */
+/** `host.noCluster` when nothing names a cluster; `host.misconfigured` when there is no such kubeconfig, context or cluster. */
 export async function connectToCluster(options: ClusterOptions): Promise<ClusterConnection> {
   const [{ KubeConfig }, { UndiciKubeApi }] = await Promise.all([
     import('@kubernetes/client-node/dist/config.js'),
@@ -33,6 +36,7 @@ export async function connectToCluster(options: ClusterOptions): Promise<Cluster
   } catch (error) {
     throw unreadable(options.kubeconfig, error);
   }
+  if (isMadeUp(config)) throw noCluster();
   if (options.context !== undefined) {
     const known = config.getContexts().map(({ name }) => name);
     if (!known.includes(options.context)) throw unknownContext(options.context, known);
@@ -42,8 +46,25 @@ export async function connectToCluster(options: ClusterOptions): Promise<Cluster
   return { api, namespace: config.getContextObject(config.getCurrentContext())?.namespace ?? 'default' };
 }
 
+/** What client-node assumes where it finds no kubeconfig and no pod around it: a server that nobody has. */
+function isMadeUp(config: KubeConfig): boolean {
+  return (
+    config.getCurrentContext() === 'loaded-context' && config.getCurrentCluster()?.server === 'http://localhost:8080'
+  );
+}
+
+function noCluster(): LogfleetError {
+  return new LogfleetError({
+    code: 'host.noCluster',
+    reason: 'KubeconfigInvalid',
+    handling: { kind: 'stall' },
+    message: `no kubeconfig was found (looked at KUBECONFIG, ${join(homedir(), '.kube/config')} and the service account of a pod)`,
+  });
+}
+
 function unreadable(path: string | undefined, cause: unknown): LogfleetError {
-  const said = cause instanceof Error ? cause.message : String(cause);
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const said = path !== undefined && code !== undefined ? code : message;
   return new LogfleetError({
     code: 'host.misconfigured',
     reason: 'KubeconfigInvalid',

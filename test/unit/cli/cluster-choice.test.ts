@@ -1,0 +1,70 @@
+/** What a person without a cluster is told. Nothing here speaks to one. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { runProgram } from '../../../src/cli/program.ts';
+import { recordingContext } from './recording-context.ts';
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'logfleet-home-'));
+  vi.stubEnv('HOME', home);
+  vi.stubEnv('KUBECONFIG', '');
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(home, { recursive: true });
+});
+
+async function run(...argv: readonly string[]) {
+  const context = { ...recordingContext(), cwd: home };
+  const status = await runProgram(argv, context);
+  return { status, stdout: context.stdout.text, stderr: context.stderr.text };
+}
+
+describe('without a kubeconfig', () => {
+  test.each([
+    [['get', 'cvp'], '--dir DIR names a directory of manifests'],
+    [['pause', 'cvp/production'], '--dir DIR names a directory of manifests'],
+    [['run'], 'logfleet run DIR works on a directory of manifests'],
+  ])('%j ends with 2, and says in one line where it looked and what works', async (argv, instead) => {
+    expect(await run(...argv)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr:
+        `logfleet ${argv[0]}: no kubeconfig was found (looked at KUBECONFIG, ${home}/.kube/config and the service account of a pod); ` +
+        `name one with --kubeconfig FILE. Without a cluster, ${instead}\n`,
+    });
+  });
+});
+
+test.each([
+  ['that is not there', 'nofile', undefined, /^logfleet get: the kubeconfig \S*nofile cannot be read: ENOENT\n$/],
+  [
+    'without a context',
+    'config',
+    'kind: Config\n',
+    /^logfleet get: the kubeconfig has no current context: choose another/,
+  ],
+  [
+    'whose context names no cluster',
+    'config',
+    'current-context: dev\ncontexts: [{name: dev, context: {cluster: gone, user: me}}]\n',
+    /^logfleet get: the kubeconfig's context "dev" names no cluster: choose another/,
+  ],
+])('a kubeconfig %s is invalid input', async (_, file, text, message) => {
+  if (text !== undefined) writeFileSync(join(home, file), text);
+  const { status, stderr } = await run('get', 'cvp', '--kubeconfig', file);
+  expect(status).toBe(2);
+  expect(stderr).toMatch(message);
+});
+
+test('a directory that is none is invalid input for run as for validate', async () => {
+  expect(await run('run', 'nodir')).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: `logfleet run: ${home}/nodir is no directory; name one that holds manifests\n`,
+  });
+  expect(await run('validate', 'nodir')).toMatchObject({ status: 2, stdout: '' });
+});
