@@ -4,8 +4,17 @@
  * Invariant: a query is pure. It keeps nothing of a row but what an aggregation adds up, and the same rows give the same answer in
  * whatever order they are added. Where rows come from, and when they are asked for, is the affair of `log-data/` and of search jobs.
  */
+import { functionNames } from './accumulators.ts';
+import { Cursor } from './cursor.ts';
+import { GroupedRows } from './grouping.ts';
 import { QueryError } from './query-error.ts';
+import { asFunctionName, RecordStage } from './record-stage.ts';
 import type { FieldDescriptor, Filter, Row } from './row.ts';
+import { RowStage } from './row-stage.ts';
+import { parseSearch } from './search-expression.ts';
+
+/** Bounds what a term may cost, and how long a list of them is. */
+const mostCharacters = 10_000;
 
 export interface Query {
   /** Which messages are found: everything before the first `|`, and conditions that follow at once. */
@@ -48,16 +57,50 @@ export interface RecordTable {
   readonly records: readonly (readonly string[])[];
 }
 
+const rowOperators = ['where', 'parse regex', 'json auto', 'timeslice', 'fields', 'limit'];
+const recordOperators = ['where', 'sort', 'limit', 'fields'];
+
 /** Throws `QueryError` for what is no query, whitespace alone among it. */
 export function parseQuery(text: string): Query {
-  const words = text.split(/\s+/).filter((word) => word !== '' && word !== '*');
-  if (text.trim() === '') throw QueryError.expected(text, text.length, 'a search expression, as *');
-  const filter: Filter = {
-    reads: new Set(words.length > 0 ? ['_raw'] : []),
-    matches(row) {
-      const raw = row.field('_raw')?.toLowerCase();
-      return words.every((word) => raw?.includes(word.toLowerCase()));
-    },
+  if (text.length > mostCharacters)
+    throw new QueryError(text, mostCharacters, `no query is longer than ${mostCharacters}`);
+  const cursor = new Cursor(text);
+  const rows = new RowStage(parseSearch(cursor));
+  let records: RecordStage | undefined;
+  while (cursor.take('|')) records = parseOperator(cursor, rows, records);
+  if (!cursor.atEnd) throw cursor.expected('"|" or the end of the query');
+  return assemble(rows, records);
+}
+
+/** Records as they are behind the operator; undefined while there are none. */
+function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
+  const start = cursor.offset;
+  const operator = cursor.takeBareName()?.toLowerCase() ?? '';
+  if (records) {
+    if (!records.parseOperator(cursor, operator)) {
+      throw cursor.expected(`one of ${recordOperators.join(', ')} behind an aggregation`, start);
+    }
+    return records;
+  }
+  const aggregate = asFunctionName(operator);
+  if (aggregate !== undefined) return RecordStage.parse(cursor, aggregate, start, (name) => rows.typeOf(name));
+  if (operator === 'sort') throw cursor.error(start, 'sort works on records: write it behind an aggregation');
+  if (!rows.parseOperator(cursor, operator, start)) {
+    throw cursor.expected(`one of ${[...rowOperators, ...functionNames].join(', ')}`, start);
+  }
+  return undefined;
+}
+
+function assemble(rows: RowStage, records: RecordStage | undefined): Query {
+  const { filter, messageLimit } = rows;
+  const transform = rows.transform();
+  const grouping = records?.grouping;
+  const reads = new Set([...filter.reads, ...rows.reads, ...rows.stored(records?.reads ?? [])]);
+  return {
+    filter: { reads: filter.reads, matches: (row) => filter.holds(row) },
+    reads,
+    ...(transform && { transform }),
+    ...(messageLimit !== undefined && { messageLimit }),
+    ...(grouping && { aggregate: () => new GroupedRows(grouping) }),
   };
-  return { filter, reads: filter.reads };
 }

@@ -1,0 +1,113 @@
+/**
+ * Conditions of `where`: comparisons of fields, numbers and texts, put together with `and`, `or`, `not` and parentheses.
+ *
+ * A field that is absent has the value `""`. Texts compare without regard to case; with a number, only numbers compare.
+ */
+import { unreachable } from '../../base/assert.ts';
+import { parseBoolean } from './boolean-expression.ts';
+import type { Cursor } from './cursor.ts';
+import { compareNumerics, compareTexts, type Numeric, parseNumeric } from './numeric.ts';
+import type { Fields, Predicate } from './predicate.ts';
+import { expectQuoted, takeName, takeQuoted } from './quoted.ts';
+import { cutAtWildcards, wildcardTest, withoutWildcards } from './wildcard.ts';
+
+type Operand =
+  | { readonly kind: 'field'; readonly name: string }
+  | { readonly kind: 'number'; readonly value: Numeric }
+  | { readonly kind: 'text'; readonly text: string };
+
+const comparisons = ['!=', '<=', '>=', '=', '<', '>'] as const;
+type Comparison = (typeof comparisons)[number];
+
+const numberForm = /-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_.])/uy;
+const cost = 2;
+
+/** `checkField` throws for a field that there cannot be. */
+export function parseCondition(cursor: Cursor, checkField: (name: string, offset: number) => void): Predicate {
+  return parseBoolean(cursor, { parse: () => parseComparison(cursor, checkField), sideBySide: false });
+}
+
+function parseComparison(cursor: Cursor, checkField: (name: string, offset: number) => void): Predicate {
+  const left = parseOperand(cursor, checkField);
+  if (cursor.takeKeyword('matches')) {
+    const fits = wildcardTest(cutAtWildcards(expectQuoted(cursor, 'a text in quotes, as "web-*"')));
+    const text = textOf(left);
+    return { reads: readsOf([left]), cost, holds: (fields) => fits(text(fields)) };
+  }
+  const comparison = comparisons.find((symbol) => cursor.take(symbol));
+  if (comparison === undefined) throw cursor.expected('one of =, !=, <, <=, >, >= or matches');
+  const right = parseOperand(cursor, checkField);
+  return { reads: readsOf([left, right]), cost, holds: compare(left, comparison, right) };
+}
+
+function parseOperand(cursor: Cursor, checkField: (name: string, offset: number) => void): Operand {
+  const start = cursor.offset;
+  const quoted = takeQuoted(cursor);
+  if (quoted !== undefined) return { kind: 'text', text: withoutWildcards(quoted) };
+  const value = parseNumeric(cursor.match(numberForm) ?? '');
+  if (value !== undefined) return { kind: 'number', value };
+  const name = takeName(cursor);
+  if (name === undefined) throw cursor.expected('the name of a field, a number or a text in quotes');
+  checkField(name, start);
+  return { kind: 'field', name: name.toLowerCase() };
+}
+
+function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
+  return new Set(operands.flatMap((operand) => (operand.kind === 'field' ? [operand.name] : [])));
+}
+
+/** With a number in it a comparison is one of numbers, with a text one of texts; two fields are numbers if both look like it. */
+function compare(left: Operand, comparison: Comparison, right: Operand): (fields: Fields) => boolean {
+  const byNumber = left.kind === 'number' || right.kind === 'number';
+  const byText = !byNumber && (left.kind === 'text' || right.kind === 'text');
+  const [leftText, rightText] = [textOf(left), textOf(right)];
+  const [leftNumber, rightNumber] = [numberOf(left), numberOf(right)];
+  return (fields) => {
+    if (!byText) {
+      const one = leftNumber(fields);
+      const other = one === undefined ? undefined : rightNumber(fields);
+      if (one !== undefined && other !== undefined) return satisfies(compareNumerics(one, other), comparison);
+      if (byNumber) return comparison === '!=';
+    }
+    const order = compareTexts(leftText(fields).toLowerCase(), rightText(fields).toLowerCase());
+    return satisfies(order, comparison);
+  };
+}
+
+function satisfies(order: number, comparison: Comparison): boolean {
+  switch (comparison) {
+    case '=':
+      return order === 0;
+    case '!=':
+      return order !== 0;
+    case '<':
+      return order < 0;
+    case '<=':
+      return order <= 0;
+    case '>':
+      return order > 0;
+    case '>=':
+      return order >= 0;
+    default:
+      return unreachable(comparison);
+  }
+}
+
+function textOf(operand: Operand): (fields: Fields) => string {
+  switch (operand.kind) {
+    case 'field':
+      return (fields) => fields.field(operand.name) ?? '';
+    case 'number':
+      return () => String(operand.value);
+    case 'text':
+      return () => operand.text;
+    default:
+      return unreachable(operand);
+  }
+}
+
+function numberOf(operand: Operand): (fields: Fields) => Numeric | undefined {
+  if (operand.kind === 'number') return () => operand.value;
+  const text = textOf(operand);
+  return (fields) => parseNumeric(text(fields));
+}

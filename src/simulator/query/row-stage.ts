@@ -1,0 +1,200 @@
+/**
+ * Operators that work on messages, before any aggregation, as they are read from the text one after the other.
+ *
+ * Conditions that follow the search at once join it. `limit` counts messages as they are found: nothing behind it may drop any.
+ */
+import { parseDuration } from '../../base/duration.ts';
+import { parseCondition } from './condition.ts';
+import type { Cursor } from './cursor.ts';
+import { messageField } from './message-fields.ts';
+import { allOf, type Predicate } from './predicate.ts';
+import type { Transform } from './query.ts';
+import { expectName, expectNames } from './quoted.ts';
+import { parsePattern } from './regex/pattern.ts';
+import { Program } from './regex/program.ts';
+import type { FieldDescriptor } from './row.ts';
+import { hideStep, jsonStep, keepStep, type RowStep, regexStep, timesliceStep, whereStep } from './row-steps.ts';
+import { type Visibility, WorkingRow } from './working-row.ts';
+
+const durationForm = /[\da-z]+/y;
+const daysForm = /^(\d+)([dw])$/;
+const dayMs = 86_400_000;
+
+export class RowStage {
+  #filter: Predicate;
+  readonly #steps: RowStep[] = [];
+  readonly #added = new Map<string, FieldDescriptor>();
+  readonly #reads = new Set<string>();
+  #sees: Visibility = () => true;
+  #messageLimit: number | undefined;
+
+  /** `steps` come before all that is read. */
+  constructor(search: Predicate, steps: readonly RowStep[] = []) {
+    this.#filter = search;
+    for (const step of steps) this.#add(step);
+  }
+
+  get filter(): Predicate {
+    return this.#filter;
+  }
+
+  get messageLimit(): number | undefined {
+    return this.#messageLimit;
+  }
+
+  /** Fields of stored rows that operators read, in lower case. */
+  get reads(): ReadonlySet<string> {
+    return this.#reads;
+  }
+
+  /** Of a field that messages have, or that was added so far; `string` for one that only rows may know. */
+  typeOf(name: string): FieldDescriptor['fieldType'] {
+    const known = this.#added.get(name.toLowerCase()) ?? messageField(name);
+    return known?.fieldType ?? 'string';
+  }
+
+  /** Those of the names, in lower case, that are read from stored rows. */
+  stored(lowerNames: Iterable<string>): readonly string[] {
+    return [...lowerNames].filter((name) => !this.#added.has(name));
+  }
+
+  /** Undefined where no operator works on rows. */
+  transform(): Transform | undefined {
+    const steps = this.#steps;
+    if (steps.length === 0) return undefined;
+    const transform: Transform = {
+      reads: this.#reads,
+      drops: steps.some(({ drops }) => drops),
+      adds: [...this.#added.values()],
+      apply(stored) {
+        const row = new WorkingRow(stored);
+        return steps.every((step) => step.run(row)) ? row : undefined;
+      },
+    };
+    if (!steps.some(({ hides }) => hides)) return transform;
+    const keeps = (name: string) => {
+      const lowerName = name.toLowerCase();
+      return steps.reduce((shown, step) => step.shows(lowerName, shown), true);
+    };
+    return { ...transform, keeps };
+  }
+
+  /** Reads what follows the name of an operator that began at `start`; false where it is none of these. */
+  parseOperator(cursor: Cursor, operator: string, start: number): boolean {
+    switch (operator) {
+      case 'where':
+        this.#parseWhere(cursor, start);
+        return true;
+      case 'parse':
+        this.#parseRegex(cursor, start);
+        return true;
+      case 'json':
+        cursor.expectKeyword('auto');
+        this.#add(jsonStep);
+        return true;
+      case 'timeslice':
+        this.#parseTimeslice(cursor);
+        return true;
+      case 'fields':
+        this.#parseFields(cursor);
+        return true;
+      case 'limit':
+        this.#messageLimit = Math.min(this.#messageLimit ?? Number.POSITIVE_INFINITY, expectLimit(cursor));
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #parseWhere(cursor: Cursor, start: number): void {
+    this.#refuseBehindLimit(cursor, 'where', start);
+    const condition = parseCondition(cursor, () => {});
+    if (this.#steps.length === 0) this.#filter = allOf([this.#filter, condition]);
+    else this.#add(whereStep(condition));
+  }
+
+  #parseRegex(cursor: Cursor, start: number): void {
+    cursor.expectKeyword('regex');
+    const field = this.#parseSource(cursor);
+    const patternAt = cursor.offset;
+    cursor.expect('"', 'a regular expression in quotes, as "user=(?<user>\\\\w+)"');
+    const { pattern, names } = parsePattern(cursor);
+    cursor.expect('"');
+    if (names.length === 0) throw cursor.error(patternAt, 'expected a group with a name in it, as (?<user>\\w+)');
+    for (const [index, { name, offset }] of names.entries()) {
+      this.#refuseName(cursor, name, offset);
+      const before = names.slice(0, index).some((other) => other.name.toLowerCase() === name.toLowerCase());
+      if (before) throw cursor.error(offset, `there is a group with the name ${name} already`);
+    }
+    const program = Program.compile(pattern, names.length);
+    if (!program) throw cursor.error(patternAt, 'this regular expression is too long, with all its repetitions');
+    const noDrop = cursor.takeKeyword('nodrop');
+    if (!noDrop) this.#refuseBehindLimit(cursor, 'parse regex without nodrop', start);
+    this.#add(
+      regexStep(
+        field,
+        program,
+        names.map(({ name }) => name),
+        noDrop,
+      ),
+    );
+  }
+
+  /** What is parsed, in lower case. */
+  #parseSource(cursor: Cursor): string {
+    if (!cursor.takeKeyword('field')) return '_raw';
+    cursor.expect('=');
+    return expectName(cursor).toLowerCase();
+  }
+
+  #parseTimeslice(cursor: Cursor): void {
+    const start = cursor.offset;
+    const lengthMs = durationMs(cursor.match(durationForm) ?? '');
+    if (lengthMs === undefined) throw cursor.expected('the length of a slice, as 30s, 5m, 1h or 1d', start);
+    let name = '_timeslice';
+    if (cursor.takeKeyword('as')) {
+      const nameAt = cursor.offset;
+      name = expectName(cursor);
+      this.#refuseName(cursor, name, nameAt);
+    }
+    this.#add(timesliceStep(lengthMs, name));
+  }
+
+  #parseFields(cursor: Cursor): void {
+    const stepOf = cursor.take('-') ? hideStep : keepStep;
+    const step = stepOf(expectNames(cursor), this.#sees);
+    this.#sees = step.sees;
+    this.#add(step);
+  }
+
+  #add(step: RowStep): void {
+    for (const name of this.stored(step.reads)) this.#reads.add(name);
+    this.#steps.push(step);
+    for (const field of step.adds) this.#added.set(field.name.toLowerCase(), field);
+  }
+
+  #refuseBehindLimit(cursor: Cursor, operator: string, start: number): void {
+    if (this.#messageLimit === undefined) return;
+    throw cursor.error(start, `${operator} may drop messages that limit has counted: write limit behind it`);
+  }
+
+  #refuseName(cursor: Cursor, name: string, offset: number): void {
+    if (messageField(name))
+      throw cursor.error(offset, `messages have a field ${name} of their own: write another name`);
+  }
+}
+
+/** A whole number above 0. */
+export function expectLimit(cursor: Cursor): number {
+  const start = cursor.offset;
+  const limit = cursor.takeWholeNumber();
+  if (limit === undefined || limit === 0) throw cursor.expected('a whole number above 0', start);
+  return limit;
+}
+
+/** As durations everywhere, and days and weeks; undefined for none and for nothing. */
+function durationMs(text: string): number | undefined {
+  const [, amount, unit] = daysForm.exec(text) ?? [];
+  const lengthMs = amount === undefined ? parseDuration(text) : Number(amount) * dayMs * (unit === 'w' ? 7 : 1);
+  return lengthMs !== undefined && lengthMs > 0 && Number.isSafeInteger(lengthMs) ? lengthMs : undefined;
+}

@@ -1,0 +1,113 @@
+/** The row-wise operators, one step each: what a step reads and adds, and what it does to a row. They are read by `row-operators.ts`. */
+import { jsonFields } from './json-fields.ts';
+import { messageField } from './message-fields.ts';
+import type { Predicate } from './predicate.ts';
+import type { Program } from './regex/program.ts';
+import type { FieldDescriptor } from './row.ts';
+import type { Visibility, WorkingRow } from './working-row.ts';
+
+export interface RowStep {
+  /** Names in lower case, of stored fields and of those that steps before it add. */
+  readonly reads: ReadonlySet<string>;
+  /** Fields that are known to be added before a row is seen. */
+  readonly adds: readonly FieldDescriptor[];
+  /** Whether it can drop rows. */
+  readonly drops: boolean;
+  /** Whether it can hide fields. */
+  readonly hides?: boolean;
+  /** Whether a field that pages showed before is shown behind it; by its name in lower case. */
+  shows(lowerName: string, before: boolean): boolean;
+  /** False where the row is dropped. */
+  run(row: WorkingRow): boolean;
+}
+
+/** Behind `fields a, b` they are there all the same: without them nobody could page. */
+const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
+
+export function whereStep(condition: Predicate): RowStep {
+  return { reads: condition.reads, adds: [], drops: true, shows: asBefore, run: (row) => condition.holds(row) };
+}
+
+/** Adds the captures that took part in the first match; `noDrop` keeps rows that do not match. */
+export function regexStep(field: string, program: Program, names: readonly string[], noDrop: boolean): RowStep {
+  return {
+    ...additions(names.map((name) => ({ name, fieldType: 'string', keyField: false }))),
+    reads: new Set([field]),
+    drops: !noDrop,
+    run(row) {
+      const values = program.match(row.field(field) ?? '');
+      if (!values) return noDrop;
+      for (const [index, name] of names.entries()) {
+        const value = values[index];
+        if (value !== undefined) row.set(name, value);
+      }
+      return true;
+    },
+  };
+}
+
+/** Adds what JSON has, under names that only the row knows. */
+export const jsonStep: RowStep = {
+  reads: new Set(['_raw']),
+  adds: [],
+  drops: false,
+  shows: (lowerName, before) => before || !messageField(lowerName),
+  run(row) {
+    for (const [name, value] of jsonFields(row.field('_raw') ?? '')) row.set(name, value);
+    return true;
+  },
+};
+
+/** Adds the time at which the slice of the message begins, ms since the epoch; slices are counted from the epoch. */
+export function timesliceStep(lengthMs: number, name: string): RowStep {
+  return {
+    ...additions([{ name, fieldType: 'long', keyField: false }]),
+    reads: new Set(['_messagetime']),
+    drops: false,
+    run(row) {
+      row.set(name, String(Math.floor(row.messageTimeMs / lengthMs) * lengthMs));
+      return true;
+    },
+  };
+}
+
+/** `fields a, b`: hides all others. `sees` is what was seen of stored fields before. */
+export function keepStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
+  const kept = new Set([...lowered(names), ...alwaysListed]);
+  return restriction((lowerName) => kept.has(lowerName), sees);
+}
+
+/** `fields - a, b`: hides these. */
+export function hideStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
+  const hidden = new Set(lowered(names));
+  return restriction((lowerName) => !hidden.has(lowerName), sees);
+}
+
+function restriction(keeps: Visibility, before: Visibility): RowStep & { readonly sees: Visibility } {
+  const sees: Visibility = (lowerName) => before(lowerName) && keeps(lowerName);
+  return {
+    sees,
+    reads: new Set(),
+    adds: [],
+    drops: false,
+    hides: true,
+    shows: (lowerName, shown) => shown && keeps(lowerName),
+    run(row) {
+      row.restrict(sees, keeps);
+      return true;
+    },
+  };
+}
+
+function additions(adds: readonly FieldDescriptor[]): Pick<RowStep, 'adds' | 'shows'> {
+  const names = new Set(lowered(adds.map(({ name }) => name)));
+  return { adds, shows: (lowerName, before) => before || names.has(lowerName) };
+}
+
+function asBefore(_lowerName: string, before: boolean): boolean {
+  return before;
+}
+
+function lowered(names: readonly string[]): readonly string[] {
+  return names.map((name) => name.toLowerCase());
+}
