@@ -30,6 +30,18 @@ export interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether the code is one of those of search jobs, which have a prefix of their own. */
+  readonly ofSearch?: boolean;
+}
+
+/** 429 (7.1): for the rate, for requests at once, and for active search jobs alike. `retryAfter` in seconds. */
+export function tooManyRequests(retryAfter: number | undefined): Refusal {
+  return {
+    status: 429,
+    code: 'rate.limit.exceeded',
+    message: 'More requests than the limit allows.',
+    ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }),
+  };
 }
 
 const json = { 'content-type': 'application/json' } as const;
@@ -51,7 +63,7 @@ export function emptyAnswer(status: number): Answer {
 /** `errorId` is what a person would tell the service's support. */
 export function errorAnswer(refusal: Refusal, errorId: string, errors: Settings['errors']): Answer {
   const { status, message } = refusal;
-  const code = errors.codePrefix + refusal.code;
+  const code = (refusal.ofSearch ? errors.searchCodePrefix : errors.codePrefix) + refusal.code;
   const answer = shaped(status, code, message, errorId, errors);
   return { ...answer, headers: { ...answer.headers, ...refusal.headers }, code };
 }

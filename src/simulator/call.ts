@@ -31,8 +31,12 @@ export interface Done extends Answer {
   readonly taskId?: string;
 }
 
+export interface Refused {
+  readonly refusal: Refusal;
+}
+
 /** An answer, or why there is none. */
-export type Outcome = Done | { readonly refusal: Refusal };
+export type Outcome = Done | Refused;
 
 /** A request whose path and body were read, and which has had no effect yet. */
 export interface Understood {
@@ -54,6 +58,6 @@ export interface Half {
   methodsAt(path: string): Methods | undefined;
 }
 
-export function refuse(status: number, code: string, message: string): Outcome {
+export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }

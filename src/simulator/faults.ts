@@ -7,6 +7,7 @@
 import type { Random } from '../base/random.ts';
 import { type Answer, type Delivery, emptyAnswer, errorAnswer, htmlAnswer } from './answer.ts';
 import { textOf } from './body.ts';
+import { matchesGlob } from './glob.ts';
 import { parseLosslessJson } from './lossless-json.ts';
 import type { FaultKind, Operation } from './scenario.ts';
 import type { Fault, Settings } from './settings.ts';
@@ -39,6 +40,23 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   truncate: true,
   wrongTypes: true,
   lag: true,
+  pendingError: true,
+  pendingWarning: true,
+  unknownState: true,
+  shortPage: true,
+  cancelJob: true,
+};
+
+const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
+
+/** Kinds that are about certain operations: others they never strike. */
+const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
+  lag: ['listCollectors', ...jobReads, 'deleteJob'],
+  pendingError: ['getJob'],
+  pendingWarning: ['getJob'],
+  unknownState: ['getJob'],
+  shortPage: ['listMessages', 'listRecords'],
+  cancelJob: [...jobReads, 'deleteJob'],
 };
 
 interface Tally {
@@ -85,12 +103,18 @@ export function hasEffect(fault: Fault): boolean {
 
 function matches(fault: Fault, subject: FaultSubject): boolean {
   if (fault.operations && !fault.operations.includes(subject.operation)) return false;
+  if (onlyFor[fault.kind]?.includes(subject.operation) === false) return false;
   if (fault.users && !fault.users.includes(subject.user)) return false;
   if (subject.elapsedMs < fault.fromMs || subject.elapsedMs >= fault.untilMs) return false;
   // Whoever followed the redirect has arrived.
   if (fault.kind === 'redirect' && fault.to === subject.basePath) return false;
+  if (fault.queries && !matchesQuery(fault.queries, subject.searchText)) return false;
   if (!fault.collectors) return true;
   return subject.collector !== undefined && matchesCollector(fault.collectors, subject.collector);
+}
+
+function matchesQuery(patterns: readonly string[], text: string | undefined): boolean {
+  return text !== undefined && patterns.some((pattern) => matchesGlob(pattern, text));
 }
 
 export interface SpoiltAnswer {
@@ -120,6 +144,11 @@ export function spoil(fault: Fault, { answer, errorId, settings, locationAt }: S
       return { answer: real, delivery: { kind: 'drip', bytesPerSecond: fault.bytesPerSecond ?? 1 } };
     case 'delay':
     case 'lag':
+    case 'pendingError':
+    case 'pendingWarning':
+    case 'unknownState':
+    case 'shortPage':
+    case 'cancelJob':
       return { answer: real, delivery: whole };
     case 'html':
       return { answer: htmlAnswer(200, 'Please sign in'), delivery: whole };

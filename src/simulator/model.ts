@@ -7,19 +7,23 @@
  * what counts as being in flight.
  */
 import { type Random, seededRandom } from '../base/random.ts';
-import { type Answer, type Delivery, errorAnswer, type Refusal } from './answer.ts';
+import { type Answer, type Delivery, errorAnswer, type Refusal, tooManyRequests } from './answer.ts';
 import type { Call, Half, Outcome, ServiceRequest, Understood } from './call.ts';
 import { authenticate } from './credentials.ts';
 import { Faults, hasEffect, spoil } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
 import { Limits } from './limits.ts';
+import type { LogData } from './log-data/log-data.ts';
 import { mergePatch } from './merge-patch.ts';
 import { type Routing, routeOf } from './routes.ts';
 import type { Scenario } from './scenario.ts';
 import { checkScenario } from './scenario-check.ts';
 import { ScheduledEvents } from './scheduled-events.ts';
-import { type AccessKey, type Fault, type Settings, type Span, settingsOf } from './settings.ts';
-import { type Counters, collectorState, type SimulatorState, taskState } from './snapshot.ts';
+import { emptyData } from './search/empty-data.ts';
+import { SearchHalf } from './search/search-half.ts';
+import { type AccessKey, type Fault, type Settings, settingsOf } from './settings.ts';
+import { type Counters, collectorState, jobState, type SimulatorState, taskState } from './snapshot.ts';
+import { pickFrom, type Span } from './span.ts';
 import { Timeline } from './timeline.ts';
 import { UpgradeHalf } from './upgrades/upgrade-half.ts';
 
@@ -41,6 +45,8 @@ export interface ModelOptions {
   /** Wall time at the start, ms since the epoch: the scale of all times here. */
   readonly startMs: number;
   readonly journal?: (entry: JournalEntry) => void;
+  /** What searches go through; nothing where absent. */
+  readonly logData?: LogData;
 }
 
 interface Reply {
@@ -54,6 +60,7 @@ interface Reply {
 export class ServiceModel {
   readonly #timeline = new Timeline();
   readonly #upgrades: UpgradeHalf;
+  readonly #searches: SearchHalf;
   readonly #halves: readonly Half[];
   readonly #limits = new Limits();
   readonly #events: ScheduledEvents;
@@ -61,6 +68,7 @@ export class ServiceModel {
   readonly #random: Random;
   readonly #startMs: number;
   readonly #journal: (entry: JournalEntry) => void;
+  readonly #data: LogData;
   #scenario: Scenario;
   #settings: Settings;
   #nowMs: number;
@@ -68,16 +76,18 @@ export class ServiceModel {
   #rejected429 = 0;
   #errors = 0;
 
-  constructor(scenario: Scenario, { startMs, journal = () => {} }: ModelOptions) {
+  constructor(scenario: Scenario, { startMs, journal = () => {}, logData = emptyData }: ModelOptions) {
     this.#scenario = scenario;
     this.#settings = settingsOf(scenario);
     this.#startMs = startMs;
     this.#nowMs = startMs;
     this.#journal = journal;
+    this.#data = logData;
     this.#random = seededRandom(this.#settings.seed);
     this.#faults = new Faults(this.#random);
     this.#upgrades = new UpgradeHalf(this.#settings, this.#timeline);
-    this.#halves = [this.#upgrades];
+    this.#searches = new SearchHalf(this.#settings, this.#timeline, () => this.#data);
+    this.#halves = [this.#upgrades, this.#searches];
     const { fleet, upgrades } = this.#upgrades;
     this.#events = new ScheduledEvents({
       timeline: this.#timeline,
@@ -136,7 +146,7 @@ export class ServiceModel {
     const understood = routing.kind === 'found' ? routing.read(request) : undefined;
     if (!arrival.admitted) this.#rejected429++;
     const reply = !arrival.admitted
-      ? this.#refused(tooMany(this.#settings.limits.retryAfter))
+      ? this.#refused(tooManyRequests(this.#settings.limits.retryAfter))
       : routing.kind === 'found' && understood
         ? this.#reply(understood, { key, request, query: routing.query, basePath: routing.basePath, atMs: nowMs })
         : this.#refused(unrouted(routing));
@@ -155,11 +165,14 @@ export class ServiceModel {
   counters(): Counters {
     return {
       requests: this.#requests,
-      rejected429: this.#rejected429,
+      rejected429: this.#rejected429 + this.#searches.refusedForJobs,
       maxInFlight: this.#limits.maxInFlight,
       maxPerSecond: this.#limits.maxPerSecond,
       tasksAccepted: this.#upgrades.tasksAccepted,
       createTaskRequests: this.#upgrades.createTaskRequests,
+      jobsCreated: this.#searches.jobs.created,
+      jobsActive: this.#searches.jobs.active(),
+      jobsLostToSilence: this.#searches.jobs.lostToSilence,
     };
   }
 
@@ -173,6 +186,7 @@ export class ServiceModel {
       builds: this.#settings.builds,
       collectors: present.map((collector) => collectorState(collector, this.#settings, nowMs)),
       tasks: [...upgrades.all()].map((task) => taskState(task, nowMs)),
+      jobs: [...this.#searches.jobs.all()].map((job) => jobState(job, this.#settings, nowMs)),
       counters: this.counters(),
     };
   }
@@ -268,8 +282,8 @@ export class ServiceModel {
     return { ...answer, delayMs, delivery, token };
   }
 
-  #drawMs({ minMs, maxMs }: Span): number {
-    return minMs === maxMs ? minMs : minMs + this.#random.next() * (maxMs - minMs);
+  #drawMs(span: Span): number {
+    return span.minMs === span.maxMs ? span.minMs : pickFrom(span, this.#random.next());
   }
 }
 
@@ -279,15 +293,6 @@ const unauthorized: Refusal = {
   message: 'The credential could not be verified.',
   headers: { 'www-authenticate': 'Basic realm="log service"' },
 };
-
-function tooMany(retryAfter: number | undefined): Refusal {
-  return {
-    status: 429,
-    code: 'rate.limit.exceeded',
-    message: 'More requests than the limit allows.',
-    ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }),
-  };
-}
 
 function forbiddenFor(operation: string): Refusal {
   return { status: 403, code: 'forbidden', message: `This account may not use ${operation}.` };

@@ -72,6 +72,8 @@ function deepProblems(scenario: Scenario): ScenarioProblem[] {
     ),
     ...eventProblems(scenario),
     ...rangeProblems(['latency'], scenario.latency),
+    ...rangeProblems(['search', 'duration'], scenario.search?.duration),
+    ...rangeProblems(['search', 'keepAlive'], scenario.search?.keepAlive),
     ...Object.entries(scenario.faults ?? {}).flatMap(([name, { delay }]) =>
       rangeProblems(['faults', name, 'delay'], delay),
     ),

@@ -3,40 +3,25 @@
  * pen is an answer and never a silent default.
  */
 import { faultKinds, omittableMembers, operations } from './scenario.ts';
-
-/** `description` is what an error tells the reader to write. */
-const text = { type: 'string', minLength: 1, description: 'a text' } as const;
-const anyText = { type: 'string', description: 'a text' } as const;
-const flag = { type: 'boolean', description: 'true or false' } as const;
-const count = { type: 'integer', minimum: 0, description: 'a whole number from 0 on' } as const;
-const positive = { type: 'integer', minimum: 1, description: 'a whole number from 1 on' } as const;
-const whole = { type: 'integer', description: 'a whole number' } as const;
-const share = { type: 'number', minimum: 0, maximum: 1, description: 'a number from 0 to 1' } as const;
-const duration = { type: 'string', format: 'duration', description: 'a duration, as in 90s, 3m or 1h30m' } as const;
-const aboveZero = { type: 'number', exclusiveMinimum: 0, description: 'a number above 0' } as const;
-const version = { type: 'string', description: 'a version, as in 19.500-1' } as const;
-const id = {
-  anyOf: [
-    { type: 'integer', minimum: 1 },
-    { type: 'string', pattern: '^[1-9][0-9]{0,18}$' },
-  ],
-  description: "a positive 64-bit number, in quotes past 2^53, as in '9007199254740993'",
-} as const;
-const durationRange = {
-  anyOf: [duration, { type: 'array', items: duration, minItems: 2, maxItems: 2 }],
-  description: 'a duration, as in 3m, or two for from and to, as in [2m, 4m]',
-} as const;
-
-const oneOf = (...values: readonly string[]) => ({ enum: values, description: `one of ${values.join(', ')}` });
-const listOf = (items: object) => ({ type: 'array', items, description: 'a list' });
-const mapOf = (values: object) => ({ type: 'object', additionalProperties: values, description: 'a map by name' });
-const object = (properties: Readonly<Record<string, object>>, ...required: readonly string[]) => ({
-  type: 'object',
-  additionalProperties: false,
-  properties,
-  required,
-  description: `a map with members among ${Object.keys(properties).join(', ')}`,
-});
+import {
+  aboveZero,
+  anyText,
+  count,
+  duration,
+  durationRange,
+  flag,
+  id,
+  listOf,
+  mapOf,
+  object,
+  oneOf,
+  positive,
+  share,
+  text,
+  version,
+  whole,
+} from './schema-words.ts';
+import { searchSchema } from './search/search-schema.ts';
 
 const outcome = object(
   {
@@ -88,6 +73,7 @@ const fault = object(
     operations: listOf(oneOf(...operations)),
     users: listOf(text),
     collectors: listOf(text),
+    queries: listOf(text),
     probability: share,
     nth: listOf(positive),
     times: count,
@@ -106,6 +92,8 @@ const fault = object(
       description: 'a path, as in /eu/api, or an address, as in https://host/api',
     },
     lag: duration,
+    state: text,
+    rows: count,
   },
   'kind',
 );
@@ -132,10 +120,12 @@ export const scenarioSchema = object({
           description: `true, or a list of ${operations.join(', ')}`,
         },
         groups: listOf(text),
+        organisation: text,
       },
       'keys',
     ),
   ),
+  organisations: mapOf(object({ activeJobs: count })),
   builds: listOf({
     anyOf: [text, object({ version: text, latest: flag }, 'version')],
     description: 'a version, as in 19.500-1, or {version: 19.500-1, latest: true}',
@@ -144,6 +134,7 @@ export const scenarioSchema = object({
   groups: mapOf(object({ ...traits, count, name: text, versions: { ...listOf(version), minItems: 1 } }, 'count')),
   collectors: mapOf(object(traits)),
   upgrade,
+  search: searchSchema,
   list: object({
     atTarget: flag,
     hosted: flag,
@@ -160,15 +151,21 @@ export const scenarioSchema = object({
   limits: object({
     requestsPerSecond: count,
     concurrentRequests: count,
+    activeJobs: count,
     retryAfter: count,
     countRefused: flag,
   }),
-  errors: object({ shape: oneOf('object', 'list', 'html', 'empty'), codePrefix: anyText }),
+  errors: object({ shape: oneOf('object', 'list', 'html', 'empty'), codePrefix: anyText, searchCodePrefix: anyText }),
   latency: durationRange,
   aliveFor: duration,
   faults: mapOf({
     ...fault,
-    allOf: [faultNeeds('status', 'status'), faultNeeds('redirect', 'to'), faultNeeds('lag', 'lag')],
+    allOf: [
+      faultNeeds('status', 'status'),
+      faultNeeds('redirect', 'to'),
+      faultNeeds('lag', 'lag'),
+      faultNeeds('unknownState', 'state'),
+    ],
   }),
   events: mapOf(
     object({

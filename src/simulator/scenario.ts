@@ -7,18 +7,32 @@
  * Durations are Go strings (`1h30m`); ids past 2^53 are written as strings.
  */
 
-export const operations = ['listCollectors', 'listBuilds', 'getTask', 'createTask'] as const;
+import type { SearchScenario } from './search/search-scenario.ts';
+
+export const operations = [
+  'listCollectors',
+  'listBuilds',
+  'getTask',
+  'createTask',
+  'createJob',
+  'getJob',
+  'listMessages',
+  'listRecords',
+  'deleteJob',
+] as const;
 export type Operation = (typeof operations)[number];
 
 export interface Scenario {
   /** Everything that is left to chance comes from this number. */
   readonly seed?: number;
-  /** How many times faster upgrades go. Limits, lags and events keep their pace. */
+  /** How many times faster upgrades and searches go. Limits, keep-alives, lags and events keep their pace. */
   readonly timeScale?: number;
   /** Where the service stands on its host; the first is the one that is printed. */
   readonly basePaths?: readonly string[];
   /** By name of the user, who owns the rate limit. */
   readonly users?: Readonly<Record<string, UserScenario>>;
+  /** By the name that users carry as their `organisation`. */
+  readonly organisations?: Readonly<Record<string, OrganisationScenario>>;
   /** What `targets` offers (4.7). The newest is the latest, unless an entry says otherwise. */
   readonly builds?: readonly (string | BuildScenario)[];
   readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
@@ -26,6 +40,7 @@ export interface Scenario {
   /** Single collectors by name: members of a group that differ, or collectors of no group. */
   readonly collectors?: Readonly<Record<string, CollectorTraits>>;
   readonly upgrade?: UpgradeScenario;
+  readonly search?: SearchScenario;
   readonly list?: ListScenario;
   readonly task?: TaskScenario;
   readonly limits?: LimitScenario;
@@ -47,6 +62,13 @@ export interface UserScenario {
   readonly forbidden?: boolean | readonly Operation[];
   /** The groups that this user may see; all where absent. */
   readonly groups?: readonly string[];
+  /** Users without one belong to one organisation together. */
+  readonly organisation?: string;
+}
+
+export interface OrganisationScenario {
+  /** Instead of `limits.activeJobs`; 20 on the frequent tier. */
+  readonly activeJobs?: number;
 }
 
 export interface BuildScenario {
@@ -158,6 +180,8 @@ export interface LimitScenario {
   readonly requestsPerSecond?: number;
   /** Per access key; 0 lifts it. */
   readonly concurrentRequests?: number;
+  /** Search jobs of an organisation that have been neither deleted nor cancelled; 0 lifts it. */
+  readonly activeJobs?: number;
   /** Seconds to put into `Retry-After`; none where absent. */
   readonly retryAfter?: number;
   /** Whether refused requests fill the window too. */
@@ -166,8 +190,10 @@ export interface LimitScenario {
 
 export interface ErrorScenario {
   readonly shape?: 'object' | 'list' | 'html' | 'empty';
-  /** Put before each code, as in `searchjob.`. */
+  /** Put before each code. */
   readonly codePrefix?: string;
+  /** Instead, before the codes of search jobs (7.2 to 7.4). */
+  readonly searchCodePrefix?: string;
 }
 
 export const faultKinds = [
@@ -182,6 +208,11 @@ export const faultKinds = [
   'wrongTypes',
   'redirect',
   'lag',
+  'pendingError',
+  'pendingWarning',
+  'unknownState',
+  'shortPage',
+  'cancelJob',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -193,6 +224,8 @@ export interface FaultScenario {
   readonly users?: readonly string[];
   /** Globs on names, or ids: the collector of a task, created or read. */
   readonly collectors?: readonly string[];
+  /** Globs on the query of a job, created or asked for. */
+  readonly queries?: readonly string[];
   readonly probability?: number;
   /** Counted from 1 among the requests that match otherwise. */
   readonly nth?: readonly number[];
@@ -214,8 +247,12 @@ export interface FaultScenario {
   readonly retryAfter?: number | string;
   /** `redirect`: a path on this host or an address, in place of the base path. */
   readonly to?: string;
-  /** `lag`: this list shows what was so long ago. */
+  /** `lag`: this list shows what was so long ago, this job is not known for so long. */
   readonly lag?: string;
+  /** `unknownState` */
+  readonly state?: string;
+  /** `shortPage`: at most so many. */
+  readonly rows?: number;
 }
 
 export interface EventScenario {

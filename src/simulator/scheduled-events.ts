@@ -6,7 +6,8 @@
  */
 
 import type { EventScenario, Scenario } from './scenario.ts';
-import { durationMs, type Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
+import { durationMs } from './span.ts';
 import type { Timeline } from './timeline.ts';
 import type { Fleet } from './upgrades/fleet.ts';
 import type { Upgrades } from './upgrades/upgrades.ts';

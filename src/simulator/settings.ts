@@ -3,10 +3,8 @@
  * specification's where it has one, and the first reading where it is of two minds.
  */
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
-import { parseDuration } from '../base/duration.ts';
 import type {
   BuildScenario,
-  DurationRange,
   ErrorScenario,
   FaultScenario,
   LimitScenario,
@@ -17,11 +15,8 @@ import type {
   TaskScenario,
   UpgradeScenario,
 } from './scenario.ts';
-
-export interface Span {
-  readonly minMs: number;
-  readonly maxMs: number;
-}
+import { type SearchSettings, searchSettings } from './search/search-settings.ts';
+import { durationMs, type Span, spanOf } from './span.ts';
 
 export interface AccessKey {
   readonly user: string;
@@ -30,6 +25,8 @@ export interface AccessKey {
   readonly forbidden: boolean | readonly Operation[];
   /** Names of the groups that this user sees; undefined is all. */
   readonly groups: readonly string[] | undefined;
+  /** Who owns the number of search jobs. */
+  readonly organisation: string;
 }
 
 export interface Build {
@@ -75,9 +72,12 @@ export interface Settings {
   readonly firstCollectorId: bigint;
   readonly firstTaskId: bigint;
   readonly upgrade: UpgradeSettings;
+  readonly search: SearchSettings;
   readonly list: Required<Omit<ListScenario, 'lag'>> & { readonly lagMs: number };
   readonly task: Required<TaskScenario>;
   readonly limits: Required<Omit<LimitScenario, 'retryAfter'>> & { readonly retryAfter: number | undefined };
+  /** Where it is not the limit of all: active search jobs by organisation. */
+  readonly activeJobs: ReadonlyMap<string, number>;
   readonly errors: Required<ErrorScenario>;
   readonly latency: Span;
   readonly aliveForMs: number;
@@ -115,6 +115,7 @@ export function settingsOf(scenario: Scenario): Settings {
     firstCollectorId: BigInt(scenario.ids?.firstCollector ?? 100_000_001),
     firstTaskId: BigInt(scenario.ids?.firstTask ?? 200_001),
     upgrade: upgradeSettings(scenario.upgrade ?? {}, upgradeDefaults),
+    search: searchSettings(scenario.search ?? {}),
     list: listSettings(scenario.list ?? {}),
     task: {
       requestTimeUnit: scenario.task?.requestTimeUnit ?? 'ms',
@@ -124,19 +125,24 @@ export function settingsOf(scenario: Scenario): Settings {
     limits: {
       requestsPerSecond: scenario.limits?.requestsPerSecond ?? 4,
       concurrentRequests: scenario.limits?.concurrentRequests ?? 10,
+      activeJobs: scenario.limits?.activeJobs ?? 200,
       retryAfter: scenario.limits?.retryAfter,
       countRefused: scenario.limits?.countRefused ?? false,
     },
-    errors: { shape: scenario.errors?.shape ?? 'object', codePrefix: scenario.errors?.codePrefix ?? '' },
+    activeJobs: new Map(
+      Object.entries(scenario.organisations ?? {}).flatMap(([name, { activeJobs }]) =>
+        activeJobs === undefined ? [] : [[name, activeJobs]],
+      ),
+    ),
+    errors: {
+      shape: scenario.errors?.shape ?? 'object',
+      codePrefix: scenario.errors?.codePrefix ?? '',
+      searchCodePrefix: scenario.errors?.searchCodePrefix ?? 'searchjob.',
+    },
     latency: spanOf(scenario.latency) ?? { minMs: 0, maxMs: 0 },
     aliveForMs: durationMs(scenario.aliveFor) ?? 30 * minuteMs,
     faults: Object.entries(scenario.faults ?? {}).map(([name, fault]) => faultOf(name, fault)),
   };
-}
-
-/** Milliseconds of a duration that the schema has let through; undefined where there is none. */
-export function durationMs(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : parseDuration(text);
 }
 
 /** `settings` with what `scenario` says about it instead. */
@@ -191,19 +197,13 @@ function faultOf(name: string, scenario: FaultScenario): Fault {
   };
 }
 
-function spanOf(range: DurationRange | undefined): Span | undefined {
-  if (range === undefined) return undefined;
-  const [min, max] = typeof range === 'string' ? [range, range] : range;
-  return { minMs: durationMs(min) ?? 0, maxMs: durationMs(max) ?? 0 };
-}
-
 function accessKeysOf(scenario: Scenario): Map<string, AccessKey> {
   const { accessId, accessKey } = defaultCredentials;
   const users = scenario.users ?? { [accessId]: { keys: { [accessId]: accessKey } } };
   const keys = new Map<string, AccessKey>();
-  for (const [user, { keys: ofUser, forbidden = false, groups }] of Object.entries(users)) {
+  for (const [user, { keys: ofUser, forbidden = false, groups, organisation = '' }] of Object.entries(users)) {
     for (const [id, key] of Object.entries(ofUser))
-      keys.set(id, { user, accessId: id, accessKey: key, forbidden, groups });
+      keys.set(id, { user, accessId: id, accessKey: key, forbidden, groups, organisation });
   }
   return keys;
 }

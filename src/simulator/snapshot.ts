@@ -1,5 +1,6 @@
 /** The state of the service as one document, for oracles of tests and for people: what `GET /simulator/state` answers. */
 
+import type { SearchJob } from './search/search-job.ts';
 import type { Build, Settings } from './settings.ts';
 import type { Collector } from './upgrades/collector.ts';
 import { statusAt, type UpgradeTask } from './upgrades/upgrade-task.ts';
@@ -34,15 +35,38 @@ export interface TaskState {
   readonly collectorEndTime: number | null;
 }
 
+export interface JobState {
+  readonly id: string;
+  /** As its status would say, faults aside. */
+  readonly state: string;
+  readonly messageCount: number;
+  readonly recordCount: number;
+  /** The range as it was asked for, ms since the epoch. */
+  readonly from: number;
+  readonly to: number;
+  readonly query: string;
+  readonly user: string;
+  /** ms since the epoch; null until then. */
+  readonly createTime: number;
+  readonly endTime: number | null;
+  /** Why it is no longer there: `silence`, `timeout`, `deleted` or `fault`. */
+  readonly ended: string | null;
+}
+
 export interface Counters {
   /** Everything that arrived, whatever came of it. */
   readonly requests: number;
-  /** Refused for the rate or for concurrency; not those that a fault made up. */
+  /** Refused for the rate, for concurrency or for active jobs; not those that a fault made up. */
   readonly rejected429: number;
   readonly maxInFlight: number;
   readonly maxPerSecond: number;
   readonly tasksAccepted: number;
   readonly createTaskRequests: number;
+  readonly jobsCreated: number;
+  /** Neither deleted nor cancelled. */
+  readonly jobsActive: number;
+  /** Cancelled since nobody asked for them. */
+  readonly jobsLostToSilence: number;
 }
 
 export interface SimulatorState {
@@ -51,6 +75,7 @@ export interface SimulatorState {
   readonly builds: readonly Build[];
   readonly collectors: readonly CollectorState[];
   readonly tasks: readonly TaskState[];
+  readonly jobs: readonly JobState[];
   readonly counters: Counters;
 }
 
@@ -79,5 +104,23 @@ export function taskState(task: UpgradeTask, atMs: number): TaskState {
     requestTime: task.requestedMs,
     endTime: task.finished?.atMs ?? null,
     collectorEndTime: task.collectorEndMs ?? null,
+  };
+}
+
+/** Takes the job's search as far as it is by then. */
+export function jobState(job: SearchJob, settings: Settings, atMs: number): JobState {
+  const state = job.stateAt(atMs, settings.search);
+  return {
+    id: job.id,
+    state,
+    messageCount: job.messageCount,
+    recordCount: job.recordCount,
+    from: job.order.fromMs,
+    to: job.order.toMs,
+    query: job.order.text,
+    user: job.user,
+    createTime: job.createdMs,
+    endTime: job.end?.atMs ?? null,
+    ended: job.end?.why ?? null,
   };
 }

@@ -7,7 +7,7 @@
 
 import { matchesGlob } from '../glob.ts';
 import type { CollectorGroup, CollectorTraits, Scenario } from '../scenario.ts';
-import { durationMs } from '../settings.ts';
+import { durationMs } from '../span.ts';
 import { Collector } from './collector.ts';
 
 const dayMs = 86_400_000;

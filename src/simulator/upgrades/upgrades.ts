@@ -5,7 +5,8 @@
  * failed by the time-out before. A collector that is silent at that moment gets its new version when it talks again.
  */
 import { drawFor } from '../chance.ts';
-import { type Outcome, type Settings, type Span, type UpgradeSettings, upgradeSettings } from '../settings.ts';
+import { type Outcome, type Settings, type UpgradeSettings, upgradeSettings } from '../settings.ts';
+import { pickFrom, type Span } from '../span.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Collector } from './collector.ts';
 import type { Fleet } from './fleet.ts';
@@ -58,7 +59,7 @@ export class Upgrades {
     const outcome = foreign ? success : outcomeFor(collector, attempt, upgrade, settings.seed);
     const span = foreign?.durationMs === undefined ? (outcome.duration ?? upgrade.duration) : fixed(foreign.durationMs);
     const draw = drawFor(settings.seed, 'duration', collector.id, attempt);
-    const unscaledMs = (span.minMs + draw * (span.maxMs - span.minMs)) * upgrade.increments;
+    const unscaledMs = pickFrom(span, draw) * upgrade.increments;
     const durationMs = unscaledMs / settings.timeScale;
     const pendingAtMs = atMs + Math.min(upgrade.notStartedForMs / settings.timeScale, durationMs / 3);
     const task: UpgradeTask = {

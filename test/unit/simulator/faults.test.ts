@@ -14,6 +14,8 @@ function sample(kind: FaultKind): FaultScenario {
       return { kind, to: 'https://elsewhere.example/api' };
     case 'lag':
       return { kind, lag: '1m' };
+    case 'unknownState':
+      return { kind, state: 'PONDERING' };
     default:
       return { kind };
   }
@@ -21,7 +23,17 @@ function sample(kind: FaultKind): FaultScenario {
 
 describe('effect', () => {
   const lost: readonly FaultKind[] = ['reset', 'stall', 'status', 'redirect'];
-  test.each(faultKinds)('%s: by default, and as the rule says', (kind) => {
+  /** Kinds that are about other operations never strike this one. */
+  const aboutOthers: readonly FaultKind[] = [
+    'lag',
+    'pendingError',
+    'pendingWarning',
+    'unknownState',
+    'shortPage',
+    'cancelJob',
+  ];
+  const kinds = faultKinds.filter((kind) => !aboutOthers.includes(kind));
+  test.each(kinds)('%s: by default, and as the rule says', (kind) => {
     const tasksAfter = (effect?: boolean) => {
       const service = new SimulatedService(withFault({ ...sample(kind), ...(effect === undefined ? {} : { effect }) }));
       service.create(first, target);
@@ -30,6 +42,12 @@ describe('effect', () => {
     expect(tasksAfter()).toBe(lost.includes(kind) ? 0 : 1);
     expect(tasksAfter(true)).toBe(1);
     expect(tasksAfter(false)).toBe(0);
+  });
+
+  test.each(aboutOthers)('%s: none on a task', (kind) => {
+    const service = new SimulatedService(withFault({ ...sample(kind), effect: false }));
+    expect(service.create(first, target).status).toBe(202);
+    expect(service.journal[0]).toMatchObject({ fault: null });
   });
 
   test('an answer lost after its effect: the task is there, and the journal has its id', () => {

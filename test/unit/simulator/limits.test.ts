@@ -123,6 +123,9 @@ test('counters and journal tell what arrived, refused or not', () => {
     maxPerSecond: 6,
     tasksAccepted: 0,
     createTaskRequests: 0,
+    jobsCreated: 0,
+    jobsActive: 0,
+    jobsLostToSilence: 0,
   });
   expect(service.journal.map(({ status, code, perSecond }) => [status, code, perSecond])).toEqual([
     [200, null, 1],

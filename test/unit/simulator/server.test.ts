@@ -179,6 +179,9 @@ describe('the control address', () => {
       maxPerSecond: 1,
       tasksAccepted: 1,
       createTaskRequests: 1,
+      jobsCreated: 0,
+      jobsActive: 0,
+      jobsLostToSilence: 0,
     });
     expect(json.builds).toContainEqual({ version: target, latest: true });
     expect(json.collectors[0]).toMatchObject({

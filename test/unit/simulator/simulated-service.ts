@@ -1,6 +1,7 @@
 /** The model with a hand on its time: one call is one request that is over at once, unless a test holds it. */
 import { textOf } from '../../../src/simulator/body.ts';
 import type { JournalEntry } from '../../../src/simulator/journal.ts';
+import type { LogData } from '../../../src/simulator/log-data/log-data.ts';
 import { parseLosslessJson } from '../../../src/simulator/lossless-json.ts';
 import { type ServedAnswer, ServiceModel } from '../../../src/simulator/model.ts';
 import type { Scenario } from '../../../src/simulator/scenario.ts';
@@ -32,10 +33,10 @@ export class SimulatedService {
   /** Since the start. */
   elapsedMs = 0;
 
-  constructor(scenario: Scenario) {
+  constructor(scenario: Scenario, logData?: LogData) {
     this.model = new ServiceModel(
       { limits: { requestsPerSecond: 0, concurrentRequests: 0 }, ...scenario },
-      { startMs, journal: (entry) => this.journal.push(entry) },
+      { startMs, journal: (entry) => this.journal.push(entry), ...(logData ? { logData } : {}) },
     );
   }
 

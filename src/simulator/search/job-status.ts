@@ -1,0 +1,43 @@
+/** The status document of a job (2.3), with what the service adds to it beyond its specification. Telling takes away what was told. */
+import type { Bucket } from './histogram.ts';
+import type { SearchJob } from './search-job.ts';
+import type { SearchSettings } from './search-settings.ts';
+
+/** 2.2, 10.2. */
+export const cookieNotice =
+  'The 404 Error status means the job was not found, or that the cookies of its creation were not sent back.';
+
+/** `state`: in place of the job's own. */
+export function renderStatus(job: SearchJob, atMs: number, settings: SearchSettings, state?: string): string {
+  const { extraMembers, pending, cookieNotice: hasNotice } = settings.status;
+  const trueState = job.stateAt(atMs, settings);
+  const results = job.resultsAt(atMs);
+  return JSON.stringify({
+    warning: hasNotice ? cookieNotice : '',
+    state: state ?? trueState,
+    messageCount: job.messageCount,
+    recordCount: job.recordCount,
+    histogramBuckets: bucketsOf(job, atMs, settings),
+    pendingErrors: job.errors.take(pending),
+    pendingWarnings: job.warnings.take(pending),
+    usageDetails: { dataScannedInBytes: results?.scannedBytes ?? 0 },
+    ...(extraMembers ? extras(job, atMs) : {}),
+  });
+}
+
+function bucketsOf(job: SearchJob, atMs: number, { status }: SearchSettings): object[] {
+  const results = job.resultsAt(atMs);
+  if (!results) return [];
+  const { histogram } = results;
+  const isOver = atMs >= job.course.histogramMs || results.fullBy !== undefined;
+  const fresh = histogram.take(isOver);
+  const told: readonly Bucket[] = status.buckets === 'all' ? histogram.all : fresh;
+  return told.map((bucket) => (status.extraMembers ? { ...bucket, logLevel: null } : bucket));
+}
+
+function extras({ createdMs, course, order }: SearchJob, atMs: number): object {
+  return {
+    searchedTimeRange: { from: order.fromMs, to: order.toMs },
+    timeElapsed: Math.floor(Math.min(atMs, course.doneMs) - createdMs),
+  };
+}

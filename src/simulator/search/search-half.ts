@@ -1,0 +1,54 @@
+/** The searches' half of the service: which operation of 4.1 to 4.5 a path means, and the jobs that they are about. */
+import type { Half, Methods, Understood } from '../call.ts';
+import type { LogData } from '../log-data/log-data.ts';
+import type { Settings } from '../settings.ts';
+import type { Timeline } from '../timeline.ts';
+import { jobsPath, SearchOperations } from './search-operations.ts';
+import { readBody } from './search-order.ts';
+
+export class SearchHalf implements Half {
+  readonly #operations: SearchOperations;
+
+  constructor({ seed }: Settings, timeline: Timeline, data: () => LogData) {
+    this.#operations = new SearchOperations(timeline, seed, data);
+  }
+
+  get jobs(): SearchOperations['jobs'] {
+    return this.#operations.jobs;
+  }
+
+  get refusedForJobs(): number {
+    return this.#operations.refusedForJobs;
+  }
+
+  methodsAt(path: string): Methods | undefined {
+    const operations = this.#operations;
+    if (path === jobsPath) return { POST: ({ body }) => this.#orderOf(body) };
+    const [id = '', part, ...rest] = path.startsWith(`${jobsPath}/`) ? path.slice(jobsPath.length + 1).split('/') : [];
+    if (id === '' || rest.length > 0) return undefined;
+    const searchText = this.jobs.get(id)?.order.text;
+    switch (part) {
+      case undefined:
+        return {
+          GET: () => ({ operation: 'getJob', searchText, act: (call) => operations.status(id, call) }),
+          DELETE: () => ({ operation: 'deleteJob', searchText, act: (call) => operations.delete(id, call) }),
+        };
+      case 'messages':
+        return { GET: () => ({ operation: 'listMessages', searchText, act: (call) => operations.messages(id, call) }) };
+      case 'records':
+        return { GET: () => ({ operation: 'listRecords', searchText, act: (call) => operations.records(id, call) }) };
+      default:
+        return undefined;
+    }
+  }
+
+  #orderOf(text: string): Understood {
+    const body = readBody(text);
+    const query = body?.['query'];
+    return {
+      operation: 'createJob',
+      searchText: typeof query === 'string' ? query : undefined,
+      act: (call) => this.#operations.create(body, call),
+    };
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * One search job (2.1, 3.1) through time.
+ *
+ *     NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING RESULTS
+ *                                                                         → FORCE PAUSED, at the message limit
+ *     any of them, by silence, time-out or deletion → CANCELLED
+ *
+ * Invariant: what it has found by a time depends on the clock alone and not on who looked before; counts only grow. A job that
+ * has ended holds no results.
+ */
+import { Notices } from './notices.ts';
+import { reachedAt, type SearchCourse } from './search-course.ts';
+import type { SearchOrder } from './search-order.ts';
+import type { SearchResults } from './search-results.ts';
+import type { SearchSettings } from './search-settings.ts';
+
+export type JobState =
+  | 'NOT STARTED'
+  | 'GATHERING RESULTS FROM SUBQUERIES'
+  | 'GATHERING RESULTS'
+  | 'DONE GATHERING HISTOGRAM'
+  | 'DONE GATHERING RESULTS'
+  | 'FORCE PAUSED'
+  | 'CANCELLED';
+
+/** What ended a job: nobody asked for it, its eight hours were over, somebody deleted it, a fault of the scenario. */
+export type JobEnd = 'silence' | 'timeout' | 'deleted' | 'fault';
+
+export interface NewJob {
+  readonly id: string;
+  readonly user: string;
+  readonly organisation: string;
+  /** Whose cookies it needs. */
+  readonly session: number;
+  readonly order: SearchOrder;
+  readonly course: SearchCourse;
+  readonly createdMs: number;
+  /** Of silence, after which it is cancelled. */
+  readonly silenceMs: number;
+  /** Undefined where its query is broken. */
+  readonly results: SearchResults | undefined;
+}
+
+export class SearchJob {
+  readonly id: string;
+  readonly user: string;
+  readonly organisation: string;
+  readonly session: number;
+  readonly order: SearchOrder;
+  readonly course: SearchCourse;
+  readonly createdMs: number;
+  readonly silenceMs: number;
+  readonly errors = new Notices();
+  readonly warnings = new Notices();
+  /** When it was last asked for. */
+  heardMs: number;
+  /** Undefined while it is there. */
+  end: { readonly why: JobEnd; readonly atMs: number } | undefined;
+  /** When it was last looked at. */
+  messageCount = 0;
+  recordCount = 0;
+  /** Whether a warning has told that it is at the limit. */
+  #warned = false;
+  #results: SearchResults | undefined;
+
+  constructor({ id, user, organisation, session, order, course, createdMs, silenceMs, results }: NewJob) {
+    this.id = id;
+    this.user = user;
+    this.organisation = organisation;
+    this.session = session;
+    this.order = order;
+    this.course = course;
+    this.createdMs = createdMs;
+    this.silenceMs = silenceMs;
+    this.heardMs = createdMs;
+    this.#results = results;
+    if ('broken' in order.query) this.errors.add(order.query.broken);
+  }
+
+  get isAggregation(): boolean {
+    const { query } = this.order;
+    return !('broken' in query) && query.aggregate !== undefined;
+  }
+
+  cancel(why: JobEnd, atMs: number): void {
+    this.end ??= { why, atMs };
+    this.#results = undefined;
+  }
+
+  /** Its results at a time, not before the last one; undefined where the query is broken, or the job has ended. */
+  resultsAt(atMs: number): SearchResults | undefined {
+    const results = this.#results;
+    if (!results) return undefined;
+    const { course } = this;
+    results.advance(reachedAt(course, course.doneMs, atMs), reachedAt(course, course.histogramMs, atMs));
+    this.messageCount = results.messages;
+    this.recordCount = results.records;
+    return results;
+  }
+
+  stateAt(atMs: number, settings: SearchSettings): JobState {
+    const { startMs, gatherMs, histogramMs, doneMs } = this.course;
+    if (this.end) return 'CANCELLED';
+    if (atMs < startMs) return 'NOT STARTED';
+    const results = this.resultsAt(atMs);
+    if (!results) return 'DONE GATHERING RESULTS';
+    if (atMs < gatherMs) return 'GATHERING RESULTS FROM SUBQUERIES';
+    if (results.fullBy === 'service') this.#warn(settings);
+    if (results.fullBy === 'service' && settings.atMessageLimit === 'forcePaused') return 'FORCE PAUSED';
+    if (results.fullBy || atMs >= doneMs) return 'DONE GATHERING RESULTS';
+    return atMs < histogramMs ? 'GATHERING RESULTS' : 'DONE GATHERING HISTOGRAM';
+  }
+
+  #warn({ atMessageLimit }: SearchSettings): void {
+    if (this.#warned || atMessageLimit !== 'doneWithWarning') return;
+    this.#warned = true;
+    this.warnings.add('Max results reached');
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * The five operations on search jobs (4.1 to 4.5): what they check, in which order, and what they answer. Who may call and how often
+ * has been settled before.
+ */
+import { jsonAnswer, tooManyRequests } from '../answer.ts';
+import { type Call, type Outcome, type Refused, refuse } from '../call.ts';
+import { drawFor } from '../chance.ts';
+import type { LogData } from '../log-data/log-data.ts';
+import { pickFrom } from '../span.ts';
+import type { Timeline } from '../timeline.ts';
+import { emptyPage, type FoundMessages } from './found-messages.ts';
+import { jobIdOf } from './job-id.ts';
+import { cookieNotice, renderStatus } from './job-status.ts';
+import { messageBody } from './message-page.ts';
+import { readPageParameters } from './page-parameters.ts';
+import { renderRecords } from './record-page.ts';
+import { courseOf } from './search-course.ts';
+import { SearchJob } from './search-job.ts';
+import { SearchJobs } from './search-jobs.ts';
+import { type RequestBody, readOrder, type SearchOrder } from './search-order.ts';
+import { refuseSearch } from './search-refusal.ts';
+import { SearchResults } from './search-results.ts';
+import { Sessions } from './session.ts';
+
+export const jobsPath = '/v1/search/jobs';
+
+/** What asks for a job: pages have statuses of their own for one that is not to be had. */
+type Asking = 'status' | 'page' | 'deletion';
+
+export class SearchOperations {
+  readonly jobs: SearchJobs;
+  readonly #sessions: Sessions;
+  readonly #seed: number;
+  readonly #data: () => LogData;
+  /** Creations that were refused for the number of active jobs. */
+  refusedForJobs = 0;
+
+  /** `data` is what a job searches that is made now. */
+  constructor(timeline: Timeline, seed: number, data: () => LogData) {
+    this.jobs = new SearchJobs(timeline, seed);
+    this.#sessions = new Sessions(seed);
+    this.#seed = seed;
+    this.#data = data;
+  }
+
+  /** 4.1. `body` is undefined where it was no JSON object. */
+  create(body: RequestBody | undefined, call: Call): Outcome {
+    const { key, settings, request, basePath } = call;
+    const order = readOrder(body, settings.search);
+    if ('code' in order) return refuseSearch(400, order.code, order.message);
+    const mostJobs = settings.activeJobs.get(key.organisation) ?? settings.limits.activeJobs;
+    if (mostJobs > 0 && this.jobs.active(key.organisation) >= mostJobs) {
+      this.refusedForJobs++;
+      return { refusal: tooManyRequests(settings.limits.retryAfter) };
+    }
+    const { names } = settings.search.cookies;
+    const session = this.#sessions.read(request.headers['cookie'], names) ?? this.#sessions.begin();
+    const job = this.#make(order, session, call);
+    const { host } = request.headers;
+    const href = `${host === undefined ? '' : `https://${host}`}${basePath}${jobsPath}/${job.id}`;
+    const answer = jsonAnswer(202, JSON.stringify({ id: job.id, link: { rel: 'self', href }, warning: cookieNotice }));
+    return {
+      ...answer,
+      headers: { ...answer.headers, location: href },
+      cookies: this.#sessions.cookiesOf(session, names),
+    };
+  }
+
+  /** 4.2 */
+  status(id: string, call: Call): Outcome {
+    const job = this.#find(id, call, 'status');
+    if ('refusal' in job) return job;
+    const { fault, atMs, settings } = call;
+    if (fault?.kind === 'pendingError') job.errors.add(fault.message ?? 'Some of the data could not be searched.');
+    if (fault?.kind === 'pendingWarning') job.warnings.add(fault.message ?? 'The search was slower than usual.');
+    const state = fault?.kind === 'unknownState' ? fault.state : undefined;
+    return jsonAnswer(200, renderStatus(job, atMs, settings.search, state));
+  }
+
+  /** 4.3 */
+  messages(id: string, call: Call): Outcome {
+    const job = this.#find(id, call, 'page');
+    if ('refusal' in job) return job;
+    const asked = readPageParameters(call.query);
+    if ('refusal' in asked) return asked;
+    const { pages } = call.settings.search;
+    const { requiresRawMessages } = job.order;
+    if (job.isAggregation && !requiresRawMessages && pages.messagesOfAggregation === 'refuse') {
+      const message = 'The query aggregates, and was made without requiresRawMessages.';
+      return refuseSearch(400, 'raw.messages.not.available', message);
+    }
+    const rawAnyway = !job.isAggregation && pages.rawOfMessages === 'always';
+    const page = job.resultsAt(call.atMs)?.page({
+      offset: asked.offset,
+      limit: Math.min(asked.limit, pages.maxMessages, mostRowsOf(call)),
+      maxBytes: pages.maxBytes,
+      withRaw: requiresRawMessages || rawAnyway,
+    });
+    return jsonAnswer(200, messageBody(page ?? nothing));
+  }
+
+  /** 4.4 */
+  records(id: string, call: Call): Outcome {
+    const job = this.#find(id, call, 'page');
+    if ('refusal' in job) return job;
+    const asked = readPageParameters(call.query);
+    if ('refusal' in asked) return asked;
+    const results = job.resultsAt(call.atMs);
+    if (!results || !job.isAggregation) {
+      return refuseSearch(400, 'no.records.not.an.aggregation.query', 'The query has no aggregation, and no records.');
+    }
+    const { pages } = call.settings.search;
+    const isDone = job.stateAt(call.atMs, call.settings.search) === 'DONE GATHERING RESULTS';
+    const page = {
+      offset: asked.offset,
+      limit: Math.min(asked.limit, pages.maxRecords, mostRowsOf(call)),
+      isWrong: pages.earlyRecords === 'wrong' && !isDone,
+    };
+    return jsonAnswer(200, renderRecords(results.table(), page));
+  }
+
+  /** 4.5 */
+  delete(id: string, call: Call): Outcome {
+    const job = this.#find(id, call, 'deletion');
+    if ('refusal' in job) return job;
+    this.jobs.end(job, 'deleted', call.atMs);
+    return jsonAnswer(200, JSON.stringify({ id }));
+  }
+
+  #make(order: SearchOrder, session: number, { key, settings, atMs }: Call): SearchJob {
+    const { search, timeScale } = settings;
+    const id = jobIdOf(this.jobs.created, this.#seed);
+    const { query, byReceiptTime, fromMs } = order;
+    const range = { fromMs, toMs: order.toMs + (search.toInclusive ? 1 : 0), byReceiptTime };
+    const draw = drawFor(this.#seed, 'search', id);
+    const job = new SearchJob({
+      id,
+      user: key.user,
+      organisation: key.organisation,
+      session,
+      order,
+      course: courseOf({ createdMs: atMs, fromMs, toMs: range.toMs, draw, timeScale }, search),
+      createdMs: atMs,
+      silenceMs: pickFrom(search.keepAlive, drawFor(this.#seed, 'silence', id)),
+      results:
+        'broken' in query
+          ? undefined
+          : new SearchResults({
+              query,
+              range,
+              data: this.#data(),
+              messageLimit: search.messageLimit,
+              bucketMs: search.status.bucketMs,
+              histogramFirst: search.histogramFirst,
+            }),
+    });
+    this.jobs.add(job, search.timeoutMs);
+    return job;
+  }
+
+  /** A job that the caller may have; being asked for keeps it alive. */
+  #find(id: string, { key, settings, atMs, request, fault }: Call, asking: Asking): SearchJob | Refused {
+    const { pages, cookies, lagMs, cancelledForMs } = settings.search;
+    const [unknown, lost] = asking === 'page' ? [pages.unknownJob, pages.lostJob] : [404, 404];
+    const job = this.jobs.get(id);
+    if (job ? job.user !== key.user : !this.jobs.hasBeen(id)) return noJob(unknown, id);
+    if (job && atMs - job.createdMs < Math.max(lagMs, fault?.lagMs ?? 0)) return noJob(404, id);
+    const session = this.#sessions.read(request.headers['cookie'], cookies.names);
+    if (job && cookies.names.length > 0 && session !== job.session) {
+      return cookies.missing === 500 ? cookieTrouble : noJob(lost, id);
+    }
+    if (job && fault?.kind === 'cancelJob') this.jobs.end(job, 'fault', atMs);
+    if (!job) return noJob(lost, id);
+    if (job.end && (asking !== 'status' || atMs >= job.end.atMs + cancelledForMs)) return noJob(lost, id);
+    job.heardMs = atMs;
+    return job;
+  }
+}
+
+/** What a job without results has on a page. */
+const nothing: FoundMessages = { fields: [], page: emptyPage };
+
+const cookieTrouble = refuse(500, 'internal.error', 'The cookies of the job are missing.');
+
+function noJob(status: number, id: string): Refused {
+  return refuseSearch(status, 'jobid.invalid', `There is no search job ${id}, or its cookies are missing.`);
+}
+
+function mostRowsOf({ fault }: Call): number {
+  return fault?.kind === 'shortPage' ? (fault.rows ?? 0) : Number.POSITIVE_INFINITY;
+}

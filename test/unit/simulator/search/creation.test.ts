@@ -1,0 +1,198 @@
+/** 4.1: what a creation takes, what it answers, and which of 7.2 comes first where several things are wrong. */
+import { describe, expect, test } from 'vitest';
+import type { SearchScenario } from '../../../../src/simulator/search/search-scenario.ts';
+import { startMs } from '../simulated-service.ts';
+import { hour, type Order, SearchingService } from './searching-service.ts';
+
+const rangeOf = (order: Order, search: SearchScenario = {}) => {
+  const service = new SearchingService({ search });
+  const reply = service.createJob(order);
+  const [job] = service.state().jobs;
+  return job ? [job.from, job.to] : reply.json.code;
+};
+
+describe('the answer (2.2)', () => {
+  const headers = { host: 'logs.example:8443' };
+
+  test('202 with an id, a link, the notice about cookies, and Location', () => {
+    const { status, json, headers: answered } = new SearchingService().createJob({}, { headers });
+    const href = `https://logs.example:8443/api/v1/search/jobs/${json.id}`;
+    expect(status).toBe(202);
+    expect(json).toEqual({
+      id: expect.stringMatching(/^[0-9A-F]{16}$/),
+      link: { rel: 'self', href },
+      warning: expect.stringContaining('cookie'),
+    });
+    expect(answered).toMatchObject({ location: href, 'content-type': 'application/json' });
+  });
+
+  test('each job has an id of its own', () => {
+    const service = new SearchingService({ limits: { requestsPerSecond: 0, activeJobs: 0 } });
+    const ids = Array.from({ length: 1_000 }, () => service.createJob().json.id);
+    expect(new Set(ids).size).toBe(1_000);
+  });
+
+  test('the address is below the base path that the request came in by', () => {
+    const service = new SearchingService({ basePaths: ['/api', '/eu/api'] });
+    const body = { query: '*', ...hour, timeZone: 'UTC' };
+    const { json } = service.call('POST', '/eu/api/v1/search/jobs', { body, headers });
+    expect(json.link.href).toBe(`https://logs.example:8443/eu/api/v1/search/jobs/${json.id}`);
+  });
+});
+
+describe('times', () => {
+  const at = Date.UTC(2026, 5, 15, 12);
+  const cases: readonly [string, Order, unknown][] = [
+    ['ms as numbers', { from: 1_000, to: 2_000 }, [1_000, 2_000]],
+    ['ms as texts', { from: '1000', to: '2000' }, [1_000, 2_000]],
+    ['an empty range', { from: 1_000, to: 1_000 }, [1_000, 1_000]],
+    ['local times', { from: '2026-06-15T12:00:00', to: '2026-06-15T12:00:01' }, [at, at + 1_000]],
+    [
+      'one of each',
+      { from: '2026-06-15T12:00:00', to: at + 5, timeZone: 'Europe/Berlin' },
+      [at - 2 * 3_600_000, at + 5],
+    ],
+    [
+      'a zone by its other spelling',
+      { from: '2026-06-15T12:00:00', to: at, timeZone: undefined, timezone: 'Europe/Berlin' },
+      [at - 2 * 3_600_000, at],
+    ],
+    ['a code', { from: '2026-06-15T05:00:00', to: '2026-06-15T06:00:00', timeZone: 'PST' }, [at, at + 3_600_000]],
+    [
+      'null in place of the first spelling',
+      { from: '2026-06-15T17:30:00', to: at + 1, timeZone: null, timezone: 'IST' },
+      [at, at + 1],
+    ],
+  ];
+  test.each(cases)('%s', (_, order, range) => {
+    expect(rangeOf(order)).toEqual(range);
+  });
+
+  test('a zone is needed for local times alone, as a switch', () => {
+    const whereUsed = { timeZone: 'whereUsed' } as const;
+    expect(rangeOf({ timeZone: undefined })).toBe('searchjob.empty.timezone');
+    expect(rangeOf({ timeZone: undefined }, whereUsed)).toEqual([hour.from, hour.to]);
+    expect(rangeOf({ timeZone: undefined, from: '2026-01-01T00:00:00' }, whereUsed)).toBe('searchjob.empty.timezone');
+    expect(rangeOf({ timeZone: 'Mars/Base' }, whereUsed)).toBe('searchjob.unknown.timezone');
+  });
+});
+
+describe('what is accepted', () => {
+  const cases: readonly [string, Order][] = [
+    ['AutoParse', { autoParsingMode: 'AutoParse' }],
+    ['Manual', { autoParsingMode: 'Manual' }],
+    ['performance, which is old (9.2)', { autoParsingMode: 'performance' }],
+    ['intelligent, which is old (9.2)', { autoParsingMode: 'intelligent' }],
+    ['verbose, which is old (9.2)', { autoParsingMode: 'verbose' }],
+    ['switches', { byReceiptTime: true, requiresRawMessages: true }],
+    ['null in each optional member', { byReceiptTime: null, requiresRawMessages: null, autoParsingMode: null }],
+    ['members that nobody knows', { colour: 'red' }],
+    ['a query of blanks around words', { query: ' \n message ' }],
+  ];
+  test.each(cases)('%s', (_, order) => {
+    expect(new SearchingService().createJob(order).status).toBe(202);
+  });
+});
+
+describe('7.2', () => {
+  const cases: readonly [string, Order, string][] = [
+    ['no query', { query: undefined }, 'no.query'],
+    ['null for a query', { query: null }, 'no.query'],
+    ['a blank query', { query: ' ' }, 'no.query'],
+    ['a query that is no text', { query: 7 }, 'generic'],
+    ['a query that cannot be parsed', { query: '* |' }, 'parse.error'],
+    ['no from', { from: undefined }, 'invalid.timestamp.from'],
+    ['no to', { to: null }, 'invalid.timestamp.to'],
+    ['ISO with milliseconds', { from: '2026-06-15T12:00:00.000' }, 'invalid.timestamp.from'],
+    ['ISO with an offset', { to: '2026-06-15T12:00:00Z' }, 'invalid.timestamp.to'],
+    ['a day without a time', { from: '2026-06-15' }, 'invalid.timestamp.from'],
+    ['a day that is in no calendar', { from: '2026-02-29T00:00:00' }, 'invalid.timestamp.from'],
+    ['an hour that is on no clock', { from: '2026-02-28T24:00:00' }, 'invalid.timestamp.from'],
+    ['a fraction of a millisecond', { to: startMs + 0.5 }, 'invalid.timestamp.to'],
+    ['a time before the epoch', { from: -1 }, 'invalid.timestamp.from'],
+    ['a time beyond all calendars', { to: '99999999999999999999' }, 'invalid.timestamp.to'],
+    ['a word', { from: 'yesterday' }, 'invalid.timestamp.from'],
+    ['a time that is neither text nor number', { from: true }, 'unknown.time.type'],
+    ['a time that is a list', { to: [1] }, 'unknown.time.type'],
+    ['a range the wrong way round', { from: hour.to, to: hour.from }, 'to.smaller.than.from'],
+    ['no time zone', { timeZone: undefined }, 'empty.timezone'],
+    ['a blank time zone', { timeZone: ' ' }, 'empty.timezone'],
+    ['an unknown time zone', { timeZone: 'Mars/Base' }, 'unknown.timezone'],
+    ['a time zone that is no text', { timeZone: 1 }, 'unknown.timezone'],
+    ['a switch that is none', { byReceiptTime: 'yes' }, 'generic'],
+    ['another switch that is none', { requiresRawMessages: 1 }, 'generic'],
+    ['a parsing mode that nobody knows', { autoParsingMode: 'Guess' }, 'generic'],
+  ];
+  test.each(cases)('%s', (_, order, code) => {
+    const service = new SearchingService();
+    expect(service.createJob(order)).toMatchObject({ status: 400, code: `searchjob.${code}` });
+    expect(service.state()).toMatchObject({ jobs: [], counters: { jobsCreated: 0, jobsActive: 0 } });
+  });
+
+  test.each(['', '[]', '"x"', '{', 'null'])('a body %j is generic', (body) => {
+    const reply = new SearchingService().call('POST', '/api/v1/search/jobs', { body });
+    expect(reply).toMatchObject({ status: 400, code: 'searchjob.generic' });
+  });
+
+  test('where all is wrong, one after the other is told', () => {
+    const wrong: Record<string, unknown> = {
+      query: '',
+      timeZone: '',
+      from: true,
+      to: true,
+      byReceiptTime: 'x',
+    };
+    const service = new SearchingService({ limits: { requestsPerSecond: 0, activeJobs: 1 } });
+    service.job();
+    const mended: readonly [string, unknown, string][] = [
+      ['', undefined, 'no.query'],
+      ['query', '* |', 'empty.timezone'],
+      ['timeZone', 'Mars/Base', 'unknown.timezone'],
+      ['timeZone', 'UTC', 'unknown.time.type'],
+      ['from', 'x', 'invalid.timestamp.from'],
+      ['from', 5_000, 'unknown.time.type'],
+      ['to', 'x', 'invalid.timestamp.to'],
+      ['to', 4_000, 'to.smaller.than.from'],
+      ['to', 6_000, 'generic'],
+      ['byReceiptTime', true, 'parse.error'],
+    ];
+    for (const [member, value, code] of mended) {
+      wrong[member] = value;
+      expect(service.createJob(wrong).code).toBe(`searchjob.${code}`);
+    }
+    wrong['query'] = '*';
+    expect(service.createJob(wrong)).toMatchObject({ status: 429, code: 'rate.limit.exceeded' });
+  });
+
+  test('codes have a prefix that the tables leave out (10.1), which is a switch', () => {
+    const service = new SearchingService({ errors: { searchCodePrefix: '' } });
+    expect(service.createJob({ query: '' }).json.code).toBe('no.query');
+    expect(service.call('GET', '/api/v1/search/nowhere').json.code).toBe('notfound');
+  });
+
+  test('415 for a body that is said to be no JSON', () => {
+    const reply = new SearchingService().createJob({}, { headers: { 'content-type': 'text/plain' } });
+    expect(reply).toMatchObject({ status: 415, code: 'contenttype.invalid' });
+  });
+});
+
+describe('a query that cannot be parsed, as a switch', () => {
+  test('is an error of its creation (10.1)', () => {
+    const service = new SearchingService({ search: { brokenQuery: 'creationError' } });
+    expect(service.createJob({ query: '* |' })).toMatchObject({ status: 400, code: 'searchjob.query.creation.error' });
+  });
+
+  test('is done with nothing found, and its reason in pendingErrors alone (10.2)', () => {
+    const service = new SearchingService({ search: { brokenQuery: 'pendingError' } });
+    const job = service.job({ query: '* |' });
+    expect(job.status()).toMatchObject({
+      state: 'DONE GATHERING RESULTS',
+      messageCount: 0,
+      recordCount: 0,
+      histogramBuckets: [],
+      pendingErrors: [expect.stringContaining('1:4')],
+    });
+    expect(job.status().pendingErrors).toEqual([]);
+    expect(job.page().json.messages).toEqual([]);
+  });
+});
