@@ -46,6 +46,7 @@ function parseOperand(cursor: Cursor, checkField: (name: string, offset: number)
   if (quoted !== undefined) return { kind: 'text', text: withoutWildcards(quoted) };
   const value = parseNumeric(cursor.match(numberForm) ?? '');
   if (value !== undefined) return { kind: 'number', value };
+  cursor.moveTo(start);
   const name = takeName(cursor);
   if (name === undefined) throw cursor.expected('the name of a field, a number or a text in quotes');
   checkField(name, start);

@@ -5,11 +5,13 @@
  */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { messageField } from './message-fields.ts';
+import type { Fields, Predicate } from './predicate.ts';
 
 /** How many fields of a message are taken, and how deep they may lie. */
 export const mostJsonFields = 200;
 export const deepestJsonField = 20;
 
+const jsonCost = 100;
 const longInteger = /\d{16}/;
 
 /** Names and values in the order of the text; the first of several that differ only in case. */
@@ -19,6 +21,28 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   const found = new Map<string, readonly [string, string]>();
   collect(value, '', 0, found);
   return [...found.values()];
+}
+
+/** The same condition on messages whose JSON has been parsed. */
+export function withJsonFields(predicate: Predicate): Predicate {
+  const stored = [...predicate.reads].filter((name) => messageField(name));
+  if (stored.length === predicate.reads.size) return predicate;
+  return {
+    reads: new Set([...stored, '_raw']),
+    cost: predicate.cost + jsonCost,
+    holds: (fields) => predicate.holds(parsedFields(fields)),
+  };
+}
+
+function parsedFields(fields: Fields): Fields {
+  let parsed: ReadonlyMap<string, string> | undefined;
+  return {
+    field(name) {
+      if (messageField(name)) return fields.field(name);
+      parsed ??= new Map(jsonFields(fields.field('_raw') ?? '').map(([known, value]) => [known.toLowerCase(), value]));
+      return parsed.get(name.toLowerCase());
+    },
+  };
 }
 
 function parseObject(raw: string): object | undefined {

@@ -7,10 +7,12 @@
 import { functionNames } from './accumulators.ts';
 import { Cursor } from './cursor.ts';
 import { GroupedRows } from './grouping.ts';
+import { withJsonFields } from './json-fields.ts';
 import { QueryError } from './query-error.ts';
 import { asFunctionName, RecordStage } from './record-stage.ts';
 import type { FieldDescriptor, Filter, Row } from './row.ts';
 import { RowStage } from './row-stage.ts';
+import { jsonStep } from './row-steps.ts';
 import { parseSearch } from './search-expression.ts';
 
 /** Bounds what a term may cost, and how long a list of them is. */
@@ -60,12 +62,18 @@ export interface RecordTable {
 const rowOperators = ['where', 'parse regex', 'json auto', 'timeslice', 'fields', 'limit'];
 const recordOperators = ['where', 'sort', 'limit', 'fields'];
 
+export interface QueryOptions {
+  /** Whether fields of messages that are JSON can be searched from the start (4.1, `AutoParse`), as behind `json auto`. */
+  readonly jsonFields?: boolean;
+}
+
 /** Throws `QueryError` for what is no query, whitespace alone among it. */
-export function parseQuery(text: string): Query {
+export function parseQuery(text: string, { jsonFields = false }: QueryOptions = {}): Query {
   if (text.length > mostCharacters)
     throw new QueryError(text, mostCharacters, `no query is longer than ${mostCharacters}`);
   const cursor = new Cursor(text);
-  const rows = new RowStage(parseSearch(cursor));
+  const search = parseSearch(cursor);
+  const rows = jsonFields ? new RowStage(withJsonFields(search), [jsonStep]) : new RowStage(search);
   let records: RecordStage | undefined;
   while (cursor.take('|')) records = parseOperator(cursor, rows, records);
   if (!cursor.atEnd) throw cursor.expected('"|" or the end of the query');

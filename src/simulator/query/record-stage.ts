@@ -6,7 +6,7 @@ import type { Column, Grouping } from './grouping.ts';
 import { compareRanks, type Rank, rankOf } from './numeric.ts';
 import type { Fields, Predicate } from './predicate.ts';
 import type { RecordTable } from './query.ts';
-import { expectName, expectNames } from './quoted.ts';
+import { expectName } from './quoted.ts';
 import type { FieldDescriptor } from './row.ts';
 import { expectLimit } from './row-stage.ts';
 
@@ -157,11 +157,14 @@ function expectKeys(
   typeOf: (name: string) => FieldDescriptor['fieldType'],
   taken: Set<string>,
 ): readonly FieldDescriptor[] {
-  const start = cursor.offset;
-  return expectNames(cursor).map((name) => {
+  const keys: FieldDescriptor[] = [];
+  do {
+    const start = cursor.offset;
+    const name = expectName(cursor);
     claim(cursor, name, start, taken);
-    return { name, fieldType: typeOf(name), keyField: true };
-  });
+    keys.push({ name, fieldType: typeOf(name), keyField: true });
+  } while (cursor.take(','));
+  return keys;
 }
 
 /** Records have each name once, whatever its case. */

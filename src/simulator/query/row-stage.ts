@@ -117,7 +117,7 @@ export class RowStage {
     cursor.expectKeyword('regex');
     const field = this.#parseSource(cursor);
     const patternAt = cursor.offset;
-    cursor.expect('"', 'a regular expression in quotes, as "user=(?<user>\\\\w+)"');
+    cursor.expect('"', 'a regular expression in quotes, as "user=(?<user>\\w+)"');
     const { pattern, names } = parsePattern(cursor);
     cursor.expect('"');
     if (names.length === 0) throw cursor.error(patternAt, 'expected a group with a name in it, as (?<user>\\w+)');

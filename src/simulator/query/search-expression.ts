@@ -9,6 +9,8 @@ import { cutAtWildcards, type Segments, wildcardTest, withoutWildcards } from '.
 /** Up to a blank or a character of the language; a backslash takes what it keeps from being special with it. */
 const bareForm = /(?:\\[\\"*]|(?!!=)[^\s()"|=<>,])+/y;
 
+const keywordForm = /^(?:and|or|not)$/i;
+
 const costs = { field: 1, word: 10 } as const;
 
 export function parseSearch(cursor: Cursor): Predicate {
@@ -23,7 +25,8 @@ function parseTerm(cursor: Cursor): Predicate {
     return wordPredicate([withoutWildcards(phrase)]);
   }
   const bare = cursor.match(bareForm);
-  if (bare === undefined) throw cursor.expected('a word, a "phrase", field=value, * or (');
+  if (bare === undefined || keywordForm.test(bare))
+    throw cursor.expected('a word, a "phrase", field=value, * or (', start);
   const negated = cursor.take('!=');
   if (negated || cursor.take('=')) return parseValue(cursor, bare, start, negated);
   const segments = cutAtWildcards(bare);

@@ -54,8 +54,9 @@ export class Program {
     if (this.#tried.length < words) this.#tried = new Uint32Array(words);
     else this.#tried.fill(0, 0, words);
     const slots = new Array<number>(this.#slots).fill(nowhere);
+    const rest: number[] = [];
     for (let start = this.#nextStart(text, 0); start !== nowhere; start = this.#nextStart(text, start + 1)) {
-      if (this.#matchesAt(text, start, slots)) return captured(text, slots);
+      if (this.#matchesAt(text, start, slots, rest)) return captured(text, slots);
     }
     return undefined;
   }
@@ -67,9 +68,9 @@ export class Program {
     return start <= text.length ? start : nowhere;
   }
 
-  #matchesAt(text: string, start: number, slots: number[]): boolean {
-    // What is left to try: pairs of an instruction and a place, or of a slot, as -1 - slot, and what it held before.
-    const rest: number[] = [0, start];
+  /** `rest` is what is left to try, nothing at first: pairs of an instruction and a place, or of a slot, as -1 - slot, and what it held. */
+  #matchesAt(text: string, start: number, slots: number[], rest: number[]): boolean {
+    rest.push(0, start);
     while (rest.length > 0) {
       let at = rest.pop() as number;
       let next = rest.pop() as number;
