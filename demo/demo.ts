@@ -42,6 +42,7 @@ export async function runDemo(context: CommandContext): Promise<number> {
   });
   if (context.signal.aborted) {
     rmSync(directory, { recursive: true });
+    context.stderr.write('The demo has ended, and with it the service that it simulated.\n');
     return exitStatus.interrupted;
   }
   if (outOfTime.aborted) {

@@ -5,6 +5,7 @@
 import type { CollectorCounts, ReasonCount } from '../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
+import { renderExamples } from '../src/cli/render/examples.ts';
 import { collectorStates } from '../src/cli/render/fleet-bar.ts';
 import { type Paint, widthOf } from '../src/cli/render/palette.ts';
 import { renderTable } from '../src/cli/render/table.ts';
@@ -84,8 +85,7 @@ function updatedNote({ before, after, policy }: Findings): string {
 }
 
 function renderReason({ reason, count, examples = [] }: ReasonCount): string {
-  const names = examples.join(', ') + (count > examples.length ? ', …' : '');
-  return `${count} × ${reason}${names === '' ? '' : ` (${names})`}`;
+  return `${count} × ${reason}${renderExamples(examples, count)}`;
 }
 
 function renderRequests({ after, requests }: Findings): readonly string[] {

@@ -10,6 +10,7 @@ import { cellsOf, headingsOf, renderResourceTable, renderYaml } from './render/r
 import { Screen } from './render/screen.ts';
 import { columnWidths, renderRow } from './render/table.ts';
 import type { AnyResource } from './resource-access.ts';
+import { wayOn } from './way-on.ts';
 
 export interface Presenter {
   /** All resources as they are now. */
@@ -33,7 +34,9 @@ export function createPresenter(
     const [first] = resources;
     if (!first) return ['Nothing there.'];
     if (!detailed) return renderResourceTable(resources, { ...table, nowMs });
-    return renderPolicy(first, { width: context.stdout.columns() - 1, colour: context.stdout.colour, nowMs });
+    const width = context.stdout.columns() - 1;
+    const { colour } = context.stdout;
+    return renderPolicy(first, { width, colour, nowMs, wayOn: wayOn(first, request.options) });
   });
 }
 

@@ -9,6 +9,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import type { Output } from './context.ts';
 import { type FleetEvent, renderFleet, renderSummaryLine } from './render/fleet-view.ts';
 import { Screen } from './render/screen.ts';
+import { RequestPace } from './request-count.ts';
 
 export interface LiveViewOptions {
   readonly output: Output;
@@ -18,7 +19,6 @@ export interface LiveViewOptions {
 const shortestRedrawMs = 250;
 /** Ages and paces go on although nothing changes. */
 const idleRedrawMs = 1_000;
-const requestWindowMs = 5_000;
 const paceWindowMs = 60_000;
 const keptEvents = 20;
 
@@ -34,9 +34,8 @@ export class LiveView {
   readonly #clock: Clock;
   readonly #screen: Screen | undefined;
   readonly #fleets = new Map<string, Shown>();
-  readonly #requests: CountOverTime;
+  readonly #requests = new RequestPace();
   readonly #begunMs: number;
-  #countsRequests = false;
   #drawnMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
   #ended = false;
@@ -45,11 +44,10 @@ export class LiveView {
     this.#output = output;
     this.#clock = clock;
     this.#screen = output.isTTY ? new Screen(output) : undefined;
-    this.#requests = new CountOverTime(requestWindowMs);
     this.#begunMs = clock.monotonic();
   }
 
-  /** A policy came or changed. */
+  /** A policy came or changed. Without a status it is not known yet, and is worth no line. */
   policy(policy: CollectorVersionPolicy): void {
     const key = keyOf(policy.metadata);
     const shown = this.#fleets.get(key) ?? {
@@ -82,10 +80,9 @@ export class LiveView {
     if (this.#screen) this.#drawSoon();
   }
 
-  /** How many requests the service has been sent in all. */
-  requests(total: number): void {
-    this.#countsRequests = true;
-    this.#requests.add(this.#clock.monotonic(), total);
+  /** A request to the service starts. */
+  request(): void {
+    this.#requests.add(this.#clock.monotonic());
   }
 
   /** A line for the record, such as of a log: above the block, or in its turn. */
@@ -127,7 +124,7 @@ export class LiveView {
 
   #lines(): readonly string[] {
     const options = { width: this.#output.columns() - 1, colour: this.#output.colour };
-    const requestsPerMs = this.#requests.perMs(this.#drawnMs);
+    const requestsPerSecond = this.#requests.perSecond(this.#drawnMs);
     return [...this.#fleets].flatMap(([name, { policy, events, updates }], index) => {
       const updatedPerMs = updates.perMs(this.#drawnMs);
       const lines = renderFleet(
@@ -138,7 +135,7 @@ export class LiveView {
           elapsedMs: this.#drawnMs - this.#begunMs,
           events,
           ...(updatedPerMs === undefined ? {} : { updatedPerMinute: Math.max(0, Math.round(updatedPerMs * 60_000)) }),
-          ...(this.#countsRequests ? { requestsPerSecond: (requestsPerMs ?? 0) * 1_000 } : {}),
+          ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
         },
         options,
       );
@@ -147,7 +144,9 @@ export class LiveView {
   }
 
   #printLine(name: string, shown: Shown): void {
-    const line = renderSummaryLine(name, shown.policy.status);
+    const { status } = shown.policy;
+    if (status === undefined) return;
+    const line = renderSummaryLine(name, status);
     if (line === shown.line) return;
     shown.line = line;
     this.#output.write(`${line}\n`);

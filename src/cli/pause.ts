@@ -13,6 +13,7 @@ import {
   openResources,
   parseReference,
 } from './resource-access.ts';
+import { isPausedByPerson, wayOn } from './way-on.ts';
 
 export function pauseCommand(
   target: string,
@@ -35,45 +36,32 @@ export async function setPaused(
   const reader = await open(options, context);
   try {
     const resource = await findResource(reader, kind, name, options.namespace);
-    const already = isPaused(resource) === paused;
-    if (!already) {
-      await reader.annotate(kind, resource.metadata, { name: annotations.paused, value: paused ? 'true' : undefined });
-    }
-    const key = `${kinds[kind].shortNames[0]}/${name} in namespace ${resource.metadata.namespace}`;
-    const undo = `logfleet resume ${target}${targetFlags(options)}`;
-    context.stdout.write(`${key}: ${outcome(paused, already, resource, undo)}\n`);
+    const already = isPausedByPerson(resource) === paused;
+    const value = paused ? 'true' : undefined;
+    if (!already) await reader.annotate(kind, resource.metadata, { name: annotations.paused, value });
+    const { namespace } = resource.metadata;
+    const said = paused ? renderPause(resource, already, options) : renderResumption(resource, already);
+    context.stdout.write(`${kinds[kind].shortNames[0]}/${name} in namespace ${namespace}: ${said}\n`);
     return exitStatus.ok;
   } finally {
     await reader.close();
   }
 }
 
-function isPaused({ metadata }: AnyResource): boolean {
-  return metadata.annotations[annotations.paused] === 'true';
+function renderPause(resource: AnyResource, already: boolean, options: TargetOptions): string {
+  const inProgress = resource.status?.collectors?.inProgress ?? 0;
+  const ending =
+    inProgress === 0 ? '' : `; ${inProgress} in progress ${inProgress === 1 ? 'ends by itself' : 'end by themselves'}`;
+  const { metadata } = resource;
+  const paused = {
+    ...resource,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [annotations.paused]: 'true' } },
+  };
+  const state = already ? 'was paused already' : 'paused';
+  return `${state}, nothing new is started${ending}. To go on: ${wayOn(paused, options)}`;
 }
 
-function outcome(paused: boolean, already: boolean, { spec, status }: AnyResource, undo: string): string {
-  if (paused) {
-    const inProgress = status?.collectors?.inProgress ?? 0;
-    const tail =
-      inProgress === 0
-        ? 'nothing new is started'
-        : `nothing new is started; ${inProgress} in progress end by themselves`;
-    const wayOn = spec.paused ? 'take paused: true out of its manifest, and ' : '';
-    return `${already ? 'was paused already' : 'paused'}, ${tail}. To go on: ${wayOn}${undo}`;
-  }
+function renderResumption({ spec }: AnyResource, already: boolean): string {
   const said = already ? 'was not paused by annotation' : 'resumed';
   return spec.paused ? `${said}, but its spec says paused: true. Take that out of its manifest to go on.` : `${said}.`;
-}
-
-/** The flags that lead another command to the same place, with a blank in front of each. */
-function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
-  const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
-  return Object.entries(flags)
-    .map(([flag, value]) => (value === undefined ? '' : ` ${flag} ${shellWord(value)}`))
-    .join('');
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -8,17 +8,19 @@ import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { createDirectoryHost, type DirectoryHost } from '../host/directory/directory-host.ts';
 import { renderProblem } from '../host/directory/problem.ts';
-import type { EventSink, Host } from '../host/host.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { secretFromVariables } from './credential-variables.ts';
 import { LiveView } from './live-view.ts';
 import { Operator } from './operator.ts';
-import type { RunOptions } from './options.ts';
+import type { RunOptions, TargetOptions } from './options.ts';
+import { renderInterruption } from './render/interruption.ts';
 import { countingRequests } from './request-count.ts';
 import type { RunSupport } from './run.ts';
 import { aborted } from './run-cluster.ts';
+import { ShownHost } from './shown-host.ts';
 import { packageVersion } from './version.ts';
+import { wayOn } from './way-on.ts';
 
 /** Files are cheap to write, and nobody is woken by them. */
 const statusIntervalMs = 1_000;
@@ -30,22 +32,26 @@ export async function runOnDirectories(
   { logTo, metrics, serveHealth }: RunSupport,
 ): Promise<number> {
   const view = new LiveView({ output: context.stderr, clock: systemClock });
-  const counted = countingRequests(metrics, (total) => view.requests(total));
-  const common = { clock: systemClock, random: systemRandom, metrics: counted };
+  const counting = countingRequests(metrics, () => view.request());
+  const common = { clock: systemClock, random: systemRandom, metrics: counting };
   // Lines of the log stand above the live view, not in it.
   const log = logTo({ write: (line) => view.print(line.trimEnd()) });
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
-  const fromEnvironment = await secretFromVariables(context);
+  const fromVariables = await secretFromVariables(context);
   const host = await createDirectoryHost({
     ...common,
     directories,
     log,
-    ...(fromEnvironment === undefined ? {} : { secretsFromEnvironment: fromEnvironment }),
+    ...(fromVariables === undefined ? {} : { secretsFromEnvironment: fromVariables }),
   });
+  if ([...host.resources('CollectorVersionPolicy').list()].length === 0 && host.problems().length === 0) {
+    context.stderr.write(`logfleet run: there is no CollectorVersionPolicy in ${dirs.join(' or ')}\n`);
+  }
+  const shown = new ShownHost(view, host);
   const operator = new Operator({
     ...common,
     log,
-    host: shownIn(view, host),
+    host: shown.host,
     connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: context.env }),
     settings: { statusIntervalMs, ...(options.grace === undefined ? {} : { graceMs: options.grace }) },
   });
@@ -53,57 +59,55 @@ export async function runOnDirectories(
   try {
     health = await serveHealth({ unhealthy: () => [], unready: () => [] });
     operator.start();
-    await Promise.race([aborted(context.signal), options.watch ? forever : operator.whenSettled()]);
+    const settled = operator.whenSettled().then(() => shown.settled());
+    await Promise.race([aborted(context.signal), options.watch ? forever : settled]);
     await operator.stop();
   } finally {
     await host.close();
     await health?.close();
     view.end();
   }
-  if (context.signal.aborted) return exitStatus.interrupted;
-  return outcome(host, context);
+  const policies = [...host.resources('CollectorVersionPolicy').list()];
+  if (context.signal.aborted) {
+    context.stderr.write(`logfleet run: ${renderInterruption(policies.map(({ status }) => status))}\n`);
+    // SIGTERM is how something ends that would go on for ever; a run that would have ended by itself is cut short by it.
+    return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
+  }
+  const dirOf = ({ kind, metadata }: CollectorVersionPolicy) =>
+    dirs[directories.indexOf(host.directoryOf({ kind, ...metadata }) ?? '')];
+  return outcome(policies, host, context, dirOf);
 }
 
 const forever = new Promise<never>(() => {});
 
-/** What ended how: the last lines, and the exit status. */
-function outcome(host: DirectoryHost, { stdout, stderr }: CommandContext): number {
+/** What ended how: the last lines, and the exit status. `dirOf`: the directory of a policy, as the command line names it. */
+function outcome(
+  policies: readonly CollectorVersionPolicy[],
+  host: DirectoryHost,
+  { stdout, stderr }: CommandContext,
+  dirOf: (policy: CollectorVersionPolicy) => string | undefined,
+): number {
   const problems = host.problems().filter(({ severity }) => severity === 'error');
   for (const problem of problems) stderr.write(`${renderProblem(problem)}\n`);
-  let failed = false;
-  for (const policy of host.resources('CollectorVersionPolicy').list()) {
-    const ready = policy.status?.conditions?.find(({ type }) => type === 'Ready');
-    const stalled = policy.status?.conditions?.some(({ type }) => type === 'Stalled') ?? false;
-    failed ||= stalled;
-    const { namespace, name } = policy.metadata;
-    stdout.write(`${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'not looked at'}\n`);
-  }
+  for (const policy of policies) stdout.write(`${renderOutcome(policy, policies, dirOf(policy))}\n`);
   if (problems.length > 0) return exitStatus.usage;
-  return failed ? exitStatus.failed : exitStatus.ok;
+  return policies.some((policy) => conditionOf(policy, 'Stalled')) ? exitStatus.failed : exitStatus.ok;
 }
 
-/** The host, with its policies and events shown as they come. */
-function shownIn(view: LiveView, host: DirectoryHost): Host {
-  const source = host.resources('CollectorVersionPolicy');
-  const show = (policy: CollectorVersionPolicy | undefined) => policy && view.policy(policy);
-  for (const policy of source.list()) show(policy);
-  source.subscribe((key) => {
-    const policy = source.get(key);
-    if (policy) show(policy);
-    else view.gone(key);
-  });
-  const events: EventSink = {
-    publish: (owner, event) => {
-      host.events.publish(owner, event);
-      view.event(owner, event);
-    },
-  };
-  return {
-    resources: (kind) => host.resources(kind),
-    writeStatus: (kind, resource) => host.writeStatus(kind, resource),
-    ledgers: host.ledgers,
-    secrets: host.secrets,
-    leadership: host.leadership,
-    events,
-  };
+function conditionOf({ status }: CollectorVersionPolicy, wanted: string) {
+  return status?.conditions?.find(({ type }) => type === wanted);
+}
+
+function renderOutcome(
+  policy: CollectorVersionPolicy,
+  policies: readonly CollectorVersionPolicy[],
+  dir: string | undefined,
+): string {
+  const { namespace, name } = policy.metadata;
+  const ready = conditionOf(policy, 'Ready');
+  const isOnlyOne = policies.filter(({ metadata }) => metadata.name === name).length === 1;
+  const flags: TargetOptions = { ...(dir === undefined ? {} : { dir }), ...(isOnlyOne ? {} : { namespace }) };
+  const goOn = wayOn(policy, flags);
+  const said = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'not looked at'}`;
+  return goOn === undefined ? said : `${said} To go on: ${goOn}`;
 }

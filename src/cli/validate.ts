@@ -8,6 +8,7 @@ import { checkCredentialsSecret } from '../account/secret-check.ts';
 import { checkManifests, type ManifestReport, type PlacedFinding, type SourceFile } from '../api/manifest-set.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import type { ValidateOptions } from './options.ts';
+import { counted } from './render/counted.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Resolves to 2 where something is invalid; warnings alone are no reason to fail. */
@@ -78,8 +79,4 @@ function renderSummary({ findings, checked, passedOver }: ManifestReport, files:
   ];
   if (checked === 0) parts[1] = errors === 0 ? 'nothing to check' : counted(errors, 'error');
   return parts.join(', ');
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

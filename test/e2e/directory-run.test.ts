@@ -40,7 +40,9 @@ describe.concurrent('a rollout', () => {
       const first = await run();
       await tenant.posted(2);
       first.signal(signal);
-      expect(await first.ended).toMatchObject({ status: 130, signal: null });
+      const interrupted = await first.ended;
+      expect(interrupted).toMatchObject({ status: 130, signal: null, stdout: '' });
+      expect(interrupted.stderr).toMatch(/^logfleet run: interrupted; .* the next start /m);
       const { status, stdout } = await (await run()).ended;
       expect(stdout).toBe(`logging/production: AllUpdated: 8 of 8 collectors run ${targetVersion}.\n`);
       expect(status).toBe(0);
@@ -182,9 +184,41 @@ describe.concurrent('what a person does', () => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production', { paused: true });
     const { status, stdout } = await (await run()).ended;
-    expect(stdout).toBe('logging/production: Paused: Paused by spec.paused: nothing new is started.\n');
+    expect(stdout).toBe(
+      'logging/production: Paused: Paused by spec.paused: nothing new is started. To go on: take paused: true out of its manifest\n',
+    );
     expect(status).toBe(0);
     expect(await tenant.tasks()).toEqual([]);
+    const resume = `logfleet resume cvp/production --dir ${manifests.path}`;
+    await manifests.policy('production');
+    await runToEnd(['pause', 'cvp/production', '--dir', manifests.path]);
+    expect((await (await run()).ended).stdout).toMatch(
+      new RegExp(`^logging/production: Paused: .* To go on: ${resume}\n$`),
+    );
+    const shown = await runToEnd(['get', 'cvp', 'production', '--dir', manifests.path]);
+    expect(shown.stdout).toMatch(new RegExp(`^Paused: .* to go on: ${resume}$`, 'm'));
+  });
+
+  test('a run shows nothing of the one before, and --watch ends well with SIGTERM', async ({
+    tenant,
+    manifests,
+    run,
+  }) => {
+    await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
+    await manifests.policy('production');
+    expect((await (await run()).ended).status).toBe(0);
+    await tenant.equip({ groups: { web: { count: 2, version: targetVersion } } });
+    const program = await run(['--watch']);
+    await program.line(/AllUpdated/);
+    program.signal('SIGTERM');
+    const { status, stderr } = await program.ended;
+    expect(status).toBe(0);
+    const states = stderr.split('\n').filter((line) => line.startsWith('logging/production: '));
+    expect(states).toEqual([
+      'logging/production: Progressing; target 19.500-1',
+      'logging/production: AllUpdated; target 19.500-1, updated 2/2, in progress 0, pending 0, failed 0',
+    ]);
+    expect(stderr).toMatch(/^logfleet run: interrupted; no upgrade is under way/m);
   });
 });
 

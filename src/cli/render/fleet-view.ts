@@ -2,6 +2,7 @@
  * A fleet while it moves, as lines for a terminal: the bar of its states, its versions, how fast it goes, whom it upgrades, and what
  * happened last. Pure: the time and everything else is passed in, so that the same moment gives the same lines.
  */
+import { reasons } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
   ReasonCount,
@@ -11,6 +12,8 @@ import type {
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import type { EventType } from '../../host/host.ts';
 import { renderAge, renderAgeSince } from './age.ts';
+import { counted } from './counted.ts';
+import { renderExamples } from './examples.ts';
 import { renderBar, renderLegend } from './fleet-bar.ts';
 import { clip, clipColoured, type Paint, paintWith, printable, widthOf, wrap } from './palette.ts';
 
@@ -24,7 +27,7 @@ export interface FleetView {
   readonly elapsedMs: number;
   /** Collectors that reached the target in the last minute; undefined before there is anything to count. */
   readonly updatedPerMinute?: number;
-  /** Requests to the service in the last seconds; undefined where nobody counts them. */
+  /** Requests to the service, over the last whole seconds; undefined before the first. */
   readonly requestsPerSecond?: number;
   /** Oldest first. */
   readonly events: readonly FleetEvent[];
@@ -49,9 +52,10 @@ const maxReasons = 4;
 const maxEvents = 5;
 const widestBar = 100;
 
-export function renderFleet(view: FleetView, { width, colour }: FleetViewOptions): readonly string[] {
+export function renderFleet(whole: FleetView, { width, colour }: FleetViewOptions): readonly string[] {
   const paint = paintWith(colour);
-  const { status } = view;
+  const status = whole.status && withoutOldFigures(whole.status);
+  const view = { ...whole, status };
   const lines = [headline(view, width, paint)];
   if (status?.collectors) {
     lines.push(renderBar(status.collectors, Math.min(width, widestBar), paint));
@@ -67,16 +71,27 @@ export function renderFleet(view: FleetView, { width, colour }: FleetViewOptions
 }
 
 /** The same in one line, for whoever is no terminal. Changes only when the state or a count does. */
-export function renderSummaryLine(name: string, status: CollectorVersionPolicyStatus | undefined): string {
-  const counts = status?.collectors;
+export function renderSummaryLine(name: string, status: CollectorVersionPolicyStatus): string {
+  const { targetVersion, summary, collectors } = withoutOldFigures(status);
   const parts = [
-    status?.targetVersion && `target ${status.targetVersion}`,
-    status?.summary?.updated && `updated ${status.summary.updated}`,
-    ...(counts ? [`in progress ${counts.inProgress}`, `pending ${counts.pending}`, `failed ${counts.failed}`] : []),
+    targetVersion && `target ${targetVersion}`,
+    summary?.updated && `updated ${summary.updated}`,
+    ...(collectors
+      ? [`in progress ${collectors.inProgress}`, `pending ${collectors.pending}`, `failed ${collectors.failed}`]
+      : []),
   ].filter(Boolean);
-  return printable(
-    `${name}: ${status?.summary?.state ?? 'not looked at yet'}${parts.length > 0 ? `; ${parts.join(', ')}` : ''}`,
-  );
+  return printable(`${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join(', ')}` : ''}`);
+}
+
+/** As long as the fleet has not been read, what a status counts is what another run has found. */
+function withoutOldFigures(status: CollectorVersionPolicyStatus): CollectorVersionPolicyStatus {
+  const { targetVersion, conditions, summary: { state } = {} } = status;
+  if (state !== reasons.progressing) return status;
+  return {
+    ...(targetVersion === undefined ? {} : { targetVersion }),
+    ...(conditions === undefined ? {} : { conditions }),
+    summary: { state },
+  };
 }
 
 function headline({ name, status, elapsedMs }: FleetView, width: number, paint: Paint): string {
@@ -133,7 +148,9 @@ function versions(status: CollectorVersionPolicyStatus | undefined, width: numbe
     return `${(labels[index] ?? '').padEnd(labelWidth)}  ${bar} ${count}`;
   });
   const rest = counts.slice(maxVersions);
-  return rest.length === 0 ? lines : [...lines, `and ${rest.length} more versions with ${total(rest)} collectors`];
+  return rest.length === 0
+    ? lines
+    : [...lines, `and ${counted(rest.length, 'more version')} with ${counted(total(rest), 'collector')}`];
 }
 
 /** What is no version stands last. */
@@ -168,8 +185,7 @@ function taskLines(shown: readonly TaskSample[], nowMs: number): readonly string
 
 function failures(all: readonly ReasonCount[], paint: Paint): readonly string[] {
   return all.slice(0, maxReasons).map(({ reason: why, count, examples = [] }) => {
-    const names = examples.length === 0 ? '' : `  ${examples.join(', ')}${count > examples.length ? ', …' : ''}`;
-    return `${paint('red', `${count} × ${printable(why)}`)}${printable(names)}`;
+    return `${paint('red', `${count} × ${printable(why)}`)}${printable(renderExamples(examples, count))}`;
   });
 }
 

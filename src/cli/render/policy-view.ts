@@ -3,7 +3,6 @@
  * and what is in flight. Everything comes from the resource; the time is passed in.
  */
 
-import { annotations } from '../../api/annotations.ts';
 import type {
   CollectorVersionPolicyStatus,
   Condition,
@@ -13,6 +12,7 @@ import type {
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
 import { renderAge, renderAgeSince } from './age.ts';
+import { renderExamples } from './examples.ts';
 import { renderBar, renderCounts } from './fleet-bar.ts';
 import { type Paint, paintWith, printable, wrap } from './palette.ts';
 import { renderTable } from './table.ts';
@@ -21,13 +21,15 @@ export interface ViewOptions {
   readonly width: number;
   readonly colour: boolean;
   readonly nowMs: number;
+  /** How a person lets it go on, where it is paused. */
+  readonly wayOn?: string | undefined;
 }
 
 /** The lines of the view. Lists are as long as the status is: it is bounded itself. */
 export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOptions): readonly string[] {
   const paint = paintWith(options.colour);
   const status = policy.status;
-  const lines = renderFacts(facts(policy, options.nowMs), options.width, paint);
+  const lines = renderFacts(facts(policy, options), options.width, paint);
   if (!status) return lines;
   return [
     ...lines,
@@ -58,7 +60,7 @@ export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOption
 
 type Fact = readonly [name: string, value: string | undefined];
 
-function facts(policy: CollectorVersionPolicy, nowMs: number): readonly Fact[] {
+function facts(policy: CollectorVersionPolicy, { nowMs, wayOn }: ViewOptions): readonly Fact[] {
   const { metadata, spec, status } = policy;
   return [
     ['Name', `${metadata.namespace}/${metadata.name}`],
@@ -66,8 +68,8 @@ function facts(policy: CollectorVersionPolicy, nowMs: number): readonly Fact[] {
     ['State', status?.summary?.state ?? 'Unknown: nothing has looked at this policy yet; is an operator running?'],
     ['Updated', status?.summary?.updated],
     ['Mode', spec.mode === 'Observe' ? 'Observe: nothing is upgraded' : undefined],
-    ['Paused', pauseOf(policy)],
-    ['Waiting for', status?.rollout?.waitingFor],
+    ['Paused', wayOn && `nothing new is started; to go on: ${wayOn}`],
+    ['Waiting for', wayOn ? undefined : status?.rollout?.waitingFor],
     ['Rollout', rolloutOf(status, nowMs)],
     ['Behind', behindOf(policy)],
     ['Age', renderAgeSince(metadata.creationTimestamp, nowMs)],
@@ -80,18 +82,12 @@ function targetOf({ spec, status }: CollectorVersionPolicy): string {
   return version === undefined ? spec.target.channel : `${version} (${spec.target.channel})`;
 }
 
-function pauseOf({ metadata, spec }: CollectorVersionPolicy): string | undefined {
-  const byAnnotation = metadata.annotations[annotations.paused] === 'true';
-  if (spec.paused)
-    return byAnnotation ? 'by spec.paused and by annotation' : 'by spec.paused: only its manifest resumes it';
-  return byAnnotation ? `by annotation; \`logfleet resume cvp/${metadata.name}\` goes on` : undefined;
-}
-
 function rolloutOf(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const rollout = status?.rollout;
   if (!rollout) return undefined;
   const begun = `${rollout.id}, begun ${renderAgeSince(rollout.startTime, nowMs)} ago`;
-  if (rollout.estimatedCompletionTime === undefined) return begun;
+  const moves = status.conditions?.some((condition) => condition.type === 'Reconciling' && condition.status === 'True');
+  if (!moves || rollout.estimatedCompletionTime === undefined) return begun;
   return `${begun}, done in about ${renderAge(Math.max(0, Date.parse(rollout.estimatedCompletionTime) - nowMs))}`;
 }
 
@@ -140,8 +136,7 @@ function conditions(all: readonly Condition[], { width, nowMs }: ViewOptions): r
 
 function reasons(all: readonly ReasonCount[]): readonly string[] {
   return all.map(({ reason, count, examples = [] }) => {
-    const more = count > examples.length ? ', …' : '';
-    return printable(`${count} × ${reason}${examples.length === 0 ? '' : `: ${examples.join(', ')}${more}`}`);
+    return printable(`${count} × ${reason}${renderExamples(examples, count)}`);
   });
 }
 

@@ -43,6 +43,8 @@ export interface DirectoryHost extends Host {
   onProblems(listener: () => void): () => void;
   /** Looks at the manifests now; resolves once what changed is in the cache. */
   refresh(): Promise<void>;
+  /** Which of the directories, as it was given, a resource stands in; undefined when there is none of this uid. */
+  directoryOf(owner: OwnerRef): string | undefined;
   /** Ends the watch, finishes what is being written, and releases the locks. Call it once the controllers have ended. */
   close(): Promise<void>;
 }
@@ -134,14 +136,18 @@ class OpenDirectoryHost implements DirectoryHost {
     await releaseAll(this.#locks);
   }
 
+  directoryOf(owner: OwnerRef): string | undefined {
+    return this.#contents.directoryOf(owner);
+  }
+
   #stateOf(owner: OwnerRef): StateDirectory | undefined {
-    const directory = this.#contents.directoryOf(owner);
+    const directory = this.directoryOf(owner);
     return directory === undefined ? undefined : new StateDirectory(directory);
   }
 
   /** An event about a resource that has just gone still has a place: the first directory's. */
   #eventFileOf(owner: OwnerRef): EventFile | undefined {
-    const directory = this.#contents.directoryOf(owner);
+    const directory = this.directoryOf(owner);
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
   }
 

@@ -39,6 +39,13 @@ describe('LiveView in a pipe', () => {
   });
 });
 
+it('writes no line in a pipe for a policy of which nothing is known yet', () => {
+  const { output, view } = start();
+  view.policy(samplePolicy({ status: undefined }));
+  view.end();
+  expect(output.text).toBe('');
+});
+
 describe('LiveView on a terminal', () => {
   const terminal = { columns: 100, rows: 40 };
 
@@ -56,13 +63,13 @@ describe('LiveView on a terminal', () => {
 
   it('tells how fast the fleet moves and how many requests it takes', async () => {
     const { clock, view, shown } = start(terminal);
-    view.requests(0);
+    view.request();
     view.policy(withUpdated(100));
     await clock.advance(30_000);
-    view.requests(90);
+    for (let request = 0; request < 16; request++) view.request();
     view.policy(withUpdated(118));
     await clock.advance(250);
-    expect(shown()).toContain('36 upgrades a minute, 18.0 requests a second, done in about 59s');
+    expect(shown()).toContain('36 upgrades a minute, 3.2 requests a second, done in about 59s');
     await clock.advance(120_000);
     expect(shown()).toContain('0 upgrades a minute, 0.0 requests a second, done in about 0s');
   });
@@ -77,6 +84,13 @@ describe('LiveView on a terminal', () => {
     view.event({ namespace: 'logging', name: 'nobody' }, { type: 'Normal', reason: 'Lost', message: 'not shown' });
     await clock.advance(250);
     expect(shown().slice(-2)).toEqual(['Latest', '  12:00:00  RolloutStarted  off we go']);
+  });
+
+  it('says that a policy is only starting as long as nothing is known of it', async () => {
+    const { clock, view, shown } = start(terminal);
+    view.policy(samplePolicy({ status: undefined }));
+    await clock.advance(250);
+    expect(shown()[0]).toMatch(/^logging\/production {3}starting +0s$/);
   });
 
   it('shows several policies under each other, and lets go of those that went', async () => {

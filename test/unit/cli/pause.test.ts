@@ -4,7 +4,7 @@ import { pauseCommand } from '../../../src/cli/pause.ts';
 import { resumeCommand } from '../../../src/cli/resume.ts';
 import { MemoryReader } from './memory-reader.ts';
 import { recordingContext } from './recording-context.ts';
-import { samplePolicy } from './sample-policy.ts';
+import { rollingStatus, samplePolicy } from './sample-policy.ts';
 
 const pausedMetadata = { annotations: { 'logfleet.dev/paused': 'true' } };
 
@@ -29,6 +29,17 @@ describe('pause', () => {
         'To go on: logfleet resume cvp/production\n',
       annotated: [{ key: 'logging/production', annotation: { name: 'logfleet.dev/paused', value: 'true' } }],
     });
+  });
+
+  it('counts one as one, and names the spec where that pauses, too', async () => {
+    const collectors = { ...rollingStatus.collectors!, inProgress: 1 };
+    const { stdout } = await run(pauseCommand, [
+      samplePolicy({ paused: true, status: { ...rollingStatus, collectors } }),
+    ]);
+    expect(stdout).toBe(
+      'cvp/production in namespace logging: paused, nothing new is started; 1 in progress ends by itself. ' +
+        'To go on: take paused: true out of its manifest, and logfleet resume cvp/production\n',
+    );
   });
 
   it('writes nothing when it is so already', async () => {

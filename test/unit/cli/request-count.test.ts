@@ -1,16 +1,62 @@
-import { expect, it } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { noMetrics } from '../../../src/base/metrics.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
-import { countingRequests } from '../../../src/cli/request-count.ts';
+import { countingRequests, RequestPace } from '../../../src/cli/request-count.ts';
+import { RequestBudget } from '../../../src/service/request-budget.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
-it('tells the number of requests to the service, over all operations, and counts everything as before', async () => {
-  const metrics = new PrometheusMetrics();
-  const totals: number[] = [];
-  const counting = countingRequests(metrics, (total) => totals.push(total));
-  const requests = counting.counter('logfleet_service_requests_total', 'Requests.', ['operation']);
-  requests.add({ operation: 'listBuilds' });
-  requests.add({ operation: 'createTask' }, 2);
-  counting.counter('logfleet_other_total', 'Others.', []).add({});
-  expect(totals).toEqual([1, 3]);
-  expect(await metrics.render()).toContain('logfleet_service_requests_total{operation="createTask"} 2');
-  expect(await metrics.render()).toContain('logfleet_other_total 1');
+describe('countingRequests', () => {
+  it('hears of each request when its budget lets it start, and measures everything as before', async () => {
+    const metrics = new PrometheusMetrics();
+    let started = 0;
+    const counting = countingRequests(metrics, () => started++);
+    const clock = new VirtualClock();
+    const key = new RequestBudget({ clock, metrics: counting }).key('id');
+    const start = () => key.acquire({ class: 'listing' }).then((slot) => slot.started());
+    for (let request = 0; request < 6; request++) void start();
+    await clock.advance(1);
+    expect(started).toBe(4);
+    await clock.advance(5_000);
+    expect(started).toBe(6);
+    counting.counter('logfleet_other_total', 'Others.', []).add({});
+    expect(await metrics.render()).toContain('logfleet_service_budget_wait_seconds_count{class="listing"} 6');
+    expect(await metrics.render()).toContain('logfleet_other_total 1');
+  });
+
+  it('leaves other measurements alone', () => {
+    let started = 0;
+    countingRequests(noMetrics, () => started++)
+      .histogram('logfleet_other_seconds', 'Others.', [], [1])
+      .observe({}, 1);
+    expect(started).toBe(0);
+  });
+});
+
+describe('RequestPace', () => {
+  it('knows nothing before the first request, and counts what the last whole seconds had', () => {
+    const pace = new RequestPace();
+    expect(pace.perSecond(0)).toBeUndefined();
+    for (const atMs of [0, 1, 2, 3, 1_010, 1_011]) pace.add(atMs);
+    expect(pace.perSecond(1_011)).toBe(3);
+    expect(pace.perSecond(2_500)).toBe(2);
+    expect(pace.perSecond(4_999)).toBe(6 / 5);
+    expect(pace.perSecond(60_000)).toBe(0);
+  });
+
+  it('B1: never shows more than four where no second has more', () => {
+    const gaps = fc.array(fc.double({ min: 1_000.001, max: 1_500, noNaN: true }), { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(gaps, fc.double({ min: 0, max: 9_000, noNaN: true }), (gapsMs, lookMs) => {
+        const pace = new RequestPace();
+        let atMs = 0;
+        for (const gapMs of gapsMs) {
+          for (let request = 0; request < 4; request++) pace.add(atMs);
+          expect(pace.perSecond(atMs)).toBeLessThanOrEqual(4);
+          atMs += gapMs;
+        }
+        expect(pace.perSecond(atMs + lookMs)).toBeLessThanOrEqual(4);
+      }),
+    );
+  });
 });

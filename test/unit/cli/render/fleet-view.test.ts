@@ -30,7 +30,7 @@ describe('renderFleet', () => {
       '  web-12  19.253-26 → 19.500-1  Progressing, 80s',
       '  and 5 more',
       'Failed',
-      '  2 × disk full  web-3, …',
+      '  2 × disk full (web-3, …)',
       'Latest',
       '  11:59:00  RolloutStarted  20 collectors go to 19.500-1',
       '  11:59:59  UpgradeFailed  web-3: disk full',
@@ -64,6 +64,15 @@ describe('renderFleet', () => {
     expect(lines.filter((line) => line.includes('→ 19.500-1  Progressing'))).toHaveLength(5);
     expect(lines).toContain('  and 4 more');
     expect(lines.filter((line) => line.includes('RolloutStarted'))).toHaveLength(5);
+  });
+
+  it('counts one as one', () => {
+    const versions = Array.from({ length: 7 }, (_, index) => ({
+      version: `19.${index}-1`,
+      count: index === 6 ? 1 : 10,
+    }));
+    const lines = renderFleet({ ...view, status: { ...rollingStatus, versions } }, { width: 80, colour: false });
+    expect(lines).toContain('  and 1 more version with 1 collector');
   });
 
   it('keeps versions in their own order, with what is no version last', () => {
@@ -105,11 +114,19 @@ describe('renderFleet', () => {
   });
 });
 
+it('shows no figures of an earlier run before the fleet was read', () => {
+  const status = { ...rollingStatus, summary: { updated: '180/197', state: 'Progressing' } };
+  expect(renderFleet({ ...view, status, events: [] }, { width: 72, colour: false })).toEqual([
+    `logging/production → 19.500-1   Progressing${' '.repeat(26)}65s`,
+    '36 upgrades a minute, 3.3 requests a second',
+  ]);
+  expect(renderSummaryLine('logging/production', status)).toBe('logging/production: Progressing; target 19.500-1');
+});
+
 describe('renderSummaryLine', () => {
   it('has the state and the counts that move', () => {
     expect(renderSummaryLine('logging/production', rollingStatus)).toBe(
       'logging/production: RollingOut; target 19.500-1, updated 180/197, in progress 6, pending 9, failed 2',
     );
-    expect(renderSummaryLine('logging/production', undefined)).toBe('logging/production: not looked at yet');
   });
 });

@@ -30,7 +30,7 @@ describe('renderPolicy', () => {
       '    Upgrading.',
       '',
       'Failed',
-      '  2 × disk full: web-3, …',
+      '  2 × disk full (web-3, …)',
       '',
       'In flight',
       '  COLLECTOR   FROM        TO         STATE         FOR   TASK',
@@ -56,17 +56,26 @@ describe('renderPolicy', () => {
     ]);
   });
 
-  it('says what it waits for, and by what it is paused', () => {
-    const status = {
-      ...rollingStatus,
-      rollout: { id: 'r-7', startTime: rollingStatus.rollout!.startTime, waitingFor: 'collectors to end' },
-    };
-    const byAnnotation = samplePolicy({ status, metadata: { annotations: { 'logfleet.dev/paused': 'true' } } });
-    const lines = renderPolicy(byAnnotation, options);
-    expect(lines).toContain('Waiting for:   collectors to end');
-    expect(lines).toContain('Paused:        by annotation; `logfleet resume cvp/production` goes on');
-    expect(renderPolicy(samplePolicy({ paused: true }), options)).toContain(
-      'Paused:    by spec.paused: only its manifest resumes it',
+  it('says what it waits for', () => {
+    const status = { ...rollingStatus, rollout: { ...rollingStatus.rollout!, waitingFor: 'collectors to end' } };
+    expect(renderPolicy(samplePolicy({ status }), options)).toContain('Waiting for:   collectors to end');
+  });
+
+  it('says how a pause ends, and neither what it would wait for otherwise nor when it would end', () => {
+    const conditions = rollingStatus.conditions!.filter(({ type }) => type !== 'Reconciling');
+    const rollout = { ...rollingStatus.rollout!, waitingFor: 'collectors to end' };
+    const wayOn = 'logfleet resume cvp/production --dir m';
+    const paused = samplePolicy({ status: { ...rollingStatus, conditions, rollout } });
+    const lines = renderPolicy(paused, { ...options, width: 100, wayOn });
+    expect(lines).toContain(`Paused:    nothing new is started; to go on: ${wayOn}`);
+    expect(lines).toContain('Rollout:   r-7, begun 5m ago');
+    expect(lines.join('\n')).not.toContain('Waiting for');
+  });
+
+  it('keeps examples apart from a reason that ends in any character', () => {
+    const failureReasons = [{ reason: 'Not enough disk space on C:.', count: 1, examples: ['web-3'] }];
+    expect(renderPolicy(samplePolicy({ status: { ...rollingStatus, failureReasons } }), options)).toContain(
+      '  1 × Not enough disk space on C:. (web-3)',
     );
   });
 
@@ -82,7 +91,7 @@ describe('renderPolicy', () => {
       failureReasons: [{ reason: 'disk\u001b[2J\nfull', count: 1, examples: ['a\u001bc'] }],
     };
     const text = renderPolicy(samplePolicy({ status }), options).join('');
-    expect(text).toContain('1 × disk [2J full: a c');
+    expect(text).toContain('1 × disk [2J full (a c)');
     expect(text).not.toMatch(/\p{Cc}/u);
   });
 });

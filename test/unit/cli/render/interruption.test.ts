@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { renderInterruption } from '../../../../src/cli/render/interruption.ts';
+import { rollingStatus } from '../sample-policy.ts';
+
+const withInProgress = (inProgress: number) => ({
+  ...rollingStatus,
+  collectors: { ...rollingStatus.collectors!, inProgress },
+});
+
+it.each([
+  [[], 'interrupted; no upgrade is under way, and the next start goes on from here'],
+  [[undefined, 0], 'interrupted; no upgrade is under way, and the next start goes on from here'],
+  [[1, 0], 'interrupted; 1 upgrade goes on at the service, and the next start follows it'],
+  [[4, undefined, 8], 'interrupted; 12 upgrades go on at the service, and the next start follows them'],
+])('policies with %j in progress: %s', (counts, expected) => {
+  const statuses = counts.map((count) => (count === undefined ? undefined : withInProgress(count)));
+  expect(renderInterruption(statuses)).toBe(expected);
+});
