@@ -1,14 +1,15 @@
 /**
  * Which attempts may be written ahead now: probes of unknown outcomes first, then retries, then who drifted, then who is pending,
- * in the strategy's order. Whoever may not start yet says when to look again, and what has to be seen first.
+ * in the strategy's order. Who may not start yet says what it waits for, when to look again, and what has to be seen first
+ * (`start-rules.ts`).
  */
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
-import { parseDuration } from '../base/duration.ts';
 import { type Moment, probeIsDue } from './attempt.ts';
 import type { Draft } from './draft.ts';
 import type { Attempt, Entry } from './ledger.ts';
 import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
+import { type Candidate, type Refusal, refusalOf } from './start-rules.ts';
 
 export interface AdmissionInput {
   readonly spec: CollectorVersionPolicySpec;
@@ -25,6 +26,17 @@ export interface AdmissionInput {
   readonly settings: PolicySettings;
 }
 
+/** Collectors that one rule keeps from starting, for one reason. */
+export interface Wait {
+  /** Completes the sentence "waiting for …". */
+  readonly waitsFor: string;
+  readonly collectors: number;
+  /** Monotonic: the first of them need not wait any longer; undefined where that is not known. */
+  readonly untilMs: number | undefined;
+  /** Whether all that come later in the line wait, too. */
+  readonly forAll: boolean;
+}
+
 export interface Admission {
   /** Entries whose open attempt is to be written ahead, then posted. */
   readonly post: readonly Entry[];
@@ -33,15 +45,10 @@ export interface Admission {
   readonly look: ReadonlyMap<string, number>;
   /** When to look again. */
   readonly nextMs: number;
-  /** Whether somebody could have started, had there been room. */
+  /** Whether somebody waits for a place. */
   readonly pressed: boolean;
-}
-
-/** `maxInProgress` as a number: a percentage is of the matched ones, rounded up, at least 1. */
-export function maxInProgressOf(spec: CollectorVersionPolicySpec, matched: number): number {
-  const { maxInProgress } = spec.strategy;
-  if (typeof maxInProgress === 'number') return maxInProgress;
-  return Math.max(1, Math.ceil((Number.parseFloat(maxInProgress) / 100) * matched));
+  /** What those wait for who were in the line, in its order. */
+  readonly waits: readonly Wait[];
 }
 
 export function admit(input: AdmissionInput): Admission {
@@ -54,13 +61,17 @@ export function admit(input: AdmissionInput): Admission {
   return batch.result();
 }
 
+/** Where nothing may start. */
+export function noAdmission(attempts: number): Admission {
+  return { post: [], attempts, look: new Map(), nextMs: Number.POSITIVE_INFINITY, pressed: false, waits: [] };
+}
+
 class Batch {
   readonly #input: AdmissionInput;
   readonly #post: Entry[] = [];
   readonly #look = new Map<string, number>();
+  readonly #waits = new Map<string, Wait>();
   #attempts: number;
-  #nextMs = Number.POSITIVE_INFINITY;
-  #pressed = false;
 
   constructor(input: AdmissionInput) {
     this.#input = input;
@@ -68,14 +79,14 @@ class Batch {
   }
 
   result(): Admission {
-    const { draft, settings, spec, roster } = this.#input;
-    const full = draft.openCount >= Math.min(settings.maxOpen, maxInProgressOf(spec, roster.matched));
+    const waits = [...this.#waits.values()];
     return {
       post: this.#post,
       attempts: this.#attempts,
       look: this.#look,
-      nextMs: this.#nextMs,
-      pressed: this.#pressed && full,
+      nextMs: Math.min(...waits.map(({ untilMs = Number.POSITIVE_INFINITY }) => untilMs)),
+      pressed: waits.some(({ forAll }) => forAll),
+      waits,
     };
   }
 
@@ -117,25 +128,22 @@ class Batch {
     }
   }
 
-  /** Failed ones with attempts left, after their back-off and a listing sent G after the end that still shows the old version (U6). */
+  /** Failed ones with attempts left. */
   retry(): void {
-    const { roster, draft, now, settings, spec } = this.#input;
+    const { roster, draft } = this.#input;
     for (const id of roster.members('retrying')) {
       const entry = draft.entry(id);
       if (draft.standing(id) !== 'retrying' || !entry?.ending) continue;
-      const dueMs = entry.ending.sinceMs + backOffMs(spec, entry.used);
-      if (now.monotonicMs < dueMs) this.#wake(dueMs);
-      else if (this.#seenSince(id, entry.ending.sinceMs + settings.graceMs)) this.#begin(id, entry, false);
+      this.#consider({ id, because: 'failed', ending: entry.ending, used: entry.used });
     }
   }
 
-  /** U8: after two listings ten minutes apart. */
   correctDrift(): void {
-    const { roster, draft, settings } = this.#input;
+    const { roster, draft } = this.#input;
     for (const id of roster.members('drifting')) {
       const sinceMs = roster.driftingSinceMs(id);
       if (sinceMs === undefined || draft.standing(id) !== 'drifting') continue;
-      if (this.#seenSince(id, sinceMs + settings.driftConfirmMs)) this.#begin(id, draft.entry(id), true);
+      this.#consider({ id, because: 'drifted', sinceMs });
     }
   }
 
@@ -143,26 +151,34 @@ class Batch {
     const { roster, draft } = this.#input;
     for (const id of roster.pending()) {
       if (draft.standing(id) !== 'pending') continue;
-      if (!this.#begin(id, draft.entry(id), false)) return;
+      if (this.#consider({ id, because: 'pending' })?.forAll) return;
     }
   }
 
-  #seenSince(id: string, sentAfterMs: number): boolean {
-    const { roster, now } = this.#input;
-    if ((roster.row(id)?.seenAtMs ?? 0) >= sentAfterMs) return true;
-    if (now.monotonicMs >= sentAfterMs) this.#look.set(id, sentAfterMs);
-    else this.#wake(sentAfterMs);
-    return false;
+  /** Starts the collector, or returns why it may not. */
+  #consider(candidate: Candidate): Refusal | undefined {
+    const refusal = refusalOf(candidate, { ...this.#input, batched: this.#post.length });
+    if (refusal) this.#wait(candidate.id, refusal);
+    else this.#begin(candidate.id, candidate.because === 'drifted');
+    return refusal;
   }
 
-  /** False when there is no room left. */
-  #begin(id: string, before: Entry | undefined, drifted: boolean): boolean {
-    const { draft, roster, settings, spec, targetVersion, now, flying } = this.#input;
-    if (flying.has(id)) return true;
-    this.#pressed = true;
-    if (this.#post.length >= this.#input.room) return false;
-    if (draft.openCount >= Math.min(settings.maxOpen, maxInProgressOf(spec, roster.matched))) return false;
-    const entry = before ?? this.#newEntry(id);
+  #wait(id: string, { waitsFor, untilMs, unseenSinceMs, forAll }: Refusal): void {
+    if (unseenSinceMs !== undefined) this.#look.set(id, unseenSinceMs);
+    if (waitsFor === undefined) return;
+    const before = this.#waits.get(waitsFor);
+    const soonestMs = Math.min(before?.untilMs ?? Number.POSITIVE_INFINITY, untilMs ?? Number.POSITIVE_INFINITY);
+    this.#waits.set(waitsFor, {
+      waitsFor,
+      collectors: (before?.collectors ?? 0) + 1,
+      untilMs: Number.isFinite(soonestMs) ? soonestMs : undefined,
+      forAll: forAll ?? false,
+    });
+  }
+
+  #begin(id: string, drifted: boolean): void {
+    const { draft, roster, targetVersion, now } = this.#input;
+    const entry = draft.entry(id) ?? this.#newEntry(id);
     const drifts = entry.drifts + Number(drifted);
     const open: Attempt = {
       number: ++this.#attempts,
@@ -177,7 +193,6 @@ class Batch {
       needsGrace: drifts > 0 || roster.row(id)?.formerVersion === targetVersion,
     };
     this.#write({ ...entry, used: drifted ? 1 : entry.used + 1, drifts, open });
-    return true;
   }
 
   #newEntry(id: string): Entry {
@@ -189,16 +204,4 @@ class Batch {
     this.#input.draft.set(entry.collectorId, entry);
     this.#post.push(entry);
   }
-
-  #wake(atMs: number): void {
-    if (atMs > this.#input.now.monotonicMs) this.#nextMs = Math.min(this.#nextMs, atMs);
-  }
-}
-
-/** The wait before the attempt after `used` ones: grows by the factor from one to the next, up to the cap. */
-export function backOffMs(spec: CollectorVersionPolicySpec, used: number): number {
-  const { duration, factor, cap } = spec.retryPolicy.backoff;
-  const firstMs = parseDuration(duration) ?? 0;
-  const capMs = parseDuration(cap) ?? Number.POSITIVE_INFINITY;
-  return Math.min(capMs, firstMs * factor ** Math.max(0, used - 1));
 }

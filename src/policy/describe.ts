@@ -1,37 +1,19 @@
 /**
- * Renders what is known into the status of a policy: bounded samples and counts, conditions in the kstatus style.
- * Reads everything, decides nothing.
+ * Renders what is known into the status of a policy, all but its figures: the rollout, those before it, and conditions in the
+ * kstatus style. Reads everything, decides nothing.
  */
 import { annotations } from '../api/annotations.ts';
 import { reasons, removeCondition, setCondition } from '../api/conditions.ts';
-import type {
-  CollectorCounts,
-  CollectorVersionPolicyStatus,
-  Condition,
-  ReasonCount,
-  TaskSample,
-  VersionCount,
-} from '../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicyStatus, Condition } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Ownership } from '../fleet/ownership.ts';
-import type { Draft } from './draft.ts';
-import { counted, type Health, outstanding } from './health.ts';
-import type { Attempt, Ending, Entry, Ledger, LedgerHeader } from './ledger.ts';
+import type { Figures } from './describe-figures.ts';
+import { type Health, outstanding } from './health.ts';
+import type { LedgerHeader } from './ledger.ts';
 import type { Counts, Roster } from './roster.ts';
 
-const maxSamples = 50;
-const maxVersions = 50;
-const maxReasons = 20;
-const maxExamples = 5;
-/** Of names, reasons and messages. */
-const maxTextLength = 256;
-const maxVersionLength = 64;
-/** An id cut short would name another task: a longer one is left out. */
-const maxIdLength = 32;
-/** With what the largest of the others take, the status stays below 100 KB. */
-const maxTaskBytes = 24_000;
-const maxReasonBytes = 12_000;
-const maxVersionBytes = 6_000;
+/** All of the status but the figures. */
+export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
 
 export function isoTime(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
@@ -42,206 +24,53 @@ export function bounded(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
 }
 
-/** As many of the first ones as fit. */
-function within<T>(maxBytes: number, samples: readonly T[]): readonly T[] {
-  let bytes = 0;
-  const end = samples.findIndex((sample) => {
-    bytes += Buffer.byteLength(JSON.stringify(sample)) + 1;
-    return bytes > maxBytes;
-  });
-  return end === -1 ? samples : samples.slice(0, end);
-}
-
-/** The figures: written at most once in a while, since they change with every answer. */
-export interface Figures {
-  readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
-  readonly collectors: CollectorCounts;
-  readonly versions: readonly VersionCount[];
-  readonly tasks: readonly TaskSample[];
-  readonly failureReasons: readonly ReasonCount[];
-  readonly skippedReasons: readonly ReasonCount[];
-}
-
-/** All of the status but the figures. */
-export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
-
-export function describeFigures(ledger: Ledger, roster: Roster, draft: Draft, health: Health): Figures {
-  const counts = draft.counts();
-  const fleet = { counts, matched: roster.matched, leftAlone: countLeftAlone(roster, draft) };
-  return {
-    summary: { updated: `${counts.updated}/${counted(fleet)}`, state: stateWord(health) },
-    collectors: describeCounts(counts, roster.matched),
-    versions: describeVersions(roster.versions),
-    tasks: describeTasks(ledger, roster, draft),
-    failureReasons: describeFailures(roster, draft),
-    skippedReasons: describeSkipped(roster, draft),
-  };
-}
-
 /** The word of the State column: the reason, in a table's width. */
 export function stateWord(health: Health): string {
   return health.reason;
 }
 
-export function describeCounts(counts: Counts, matched: number): CollectorCounts {
+export interface EssentialsInput {
+  readonly policy: CollectorVersionPolicy;
+  readonly header: LedgerHeader;
+  readonly health: Health;
+  readonly counts: Counts;
+  readonly overlap: Overlap | undefined;
+  readonly typicalMs: number | undefined;
+  /** What has to happen before more is started, in words; undefined where nothing has to. */
+  readonly waitingFor: string | undefined;
+  readonly wallMs: number;
+}
+
+export function describeEssentials(input: EssentialsInput): Essentials {
+  const { policy, header, health, counts, overlap, wallMs } = input;
+  const { generation } = policy.metadata;
+  const isOver = header.completedAtMs !== undefined && outstanding(counts) === 0;
   return {
-    matched,
-    updated: counts.updated,
-    inProgress: counts.inProgress,
-    pending: counts.pending + counts.retrying + counts.drifting,
-    failed: counts.failed,
-    offline: counts.offline,
-    newer: counts.newer,
-    skipped: counts.skipped,
-    foreign: counts.foreign,
+    observedGeneration: generation,
+    ...echoOfRequest(policy),
+    targetVersion: header.target,
+    ...(isOver ? {} : { rollout: describeRollout(input) }),
+    history: header.history.map((one) => ({
+      id: one.id,
+      targetVersion: one.targetVersion,
+      startTime: isoTime(one.startedAtMs),
+      completionTime: isoTime(one.endedAtMs),
+      outcome: one.outcome,
+      updated: one.updated,
+      failed: one.failed,
+    })),
+    conditions: describeConditions(policy.status?.conditions, health, overlap, generation, isoTime(wallMs)),
   };
 }
 
-function describeVersions(versions: ReadonlyMap<string, number>): readonly VersionCount[] {
-  const counts = new Map<string, number>();
-  for (const [version, count] of versions) {
-    const shown = bounded(version, maxVersionLength);
-    counts.set(shown, (counts.get(shown) ?? 0) + count);
-  }
-  const sorted = [...counts]
-    .map(([version, count]) => ({ version, count }))
-    .sort((left, right) => right.count - left.count || (left.version < right.version ? -1 : 1));
-  return within(maxVersionBytes, sorted.slice(0, maxVersions));
-}
-
-/** Up to 50 in flight, oldest first, then the 50 that ended last, newest first. */
-function describeTasks(ledger: Ledger, roster: Roster, draft: Draft): readonly TaskSample[] {
-  const open: TaskSample[] = [];
-  for (const entry of draft.open()) {
-    if (open.length >= maxSamples) break;
-    open.push(describeOpen(entry, entry.open as Attempt, roster));
-  }
-  const ended = new Newest<Entry>(maxSamples);
-  const consider = (entry: Entry | undefined) => {
-    if (entry?.ending && !entry.open && entry.ending.taskId !== undefined) ended.add(entry, entry.ending.endedAtMs);
-  };
-  for (const entry of ledger.entries()) if (draft.entry(entry.collectorId) === entry) consider(entry);
-  for (const { entry } of draft.changes()) consider(entry);
-  const closed = ended.items().map((entry) => describeEnded(entry, entry.ending as Ending, roster));
-  return [...within(maxTaskBytes, open), ...within(maxTaskBytes, closed)];
-}
-
-function describeOpen(entry: Entry, open: Attempt, roster: Roster): TaskSample {
+function describeRollout({ header, counts, typicalMs, waitingFor, wallMs }: EssentialsInput) {
+  const estimatedMs = estimateCompletionMs(header, counts, typicalMs, wallMs);
   return {
-    ...describeId(open.taskId),
-    ...describeCollector(entry, roster),
-    to: bounded(open.toVersion, maxVersionLength),
-    state: openStates[open.state],
-    startTime: isoTime(open.startedAtMs),
+    id: header.rolloutId,
+    startTime: isoTime(header.startedAtMs),
+    ...(estimatedMs === undefined ? {} : { estimatedCompletionTime: isoTime(estimatedMs) }),
+    ...(waitingFor === undefined ? {} : { waitingFor }),
   };
-}
-
-function describeEnded(entry: Entry, ending: Ending, roster: Roster): TaskSample {
-  return {
-    ...describeId(ending.taskId),
-    ...describeCollector(entry, roster),
-    to: bounded(ending.toVersion, maxVersionLength),
-    state: endingStates[ending.kind],
-    startTime: isoTime(ending.startedAtMs),
-    endTime: isoTime(ending.endedAtMs),
-    ...(ending.message === '' ? {} : { message: bounded(ending.message, maxTextLength) }),
-  };
-}
-
-const openStates = { intended: 'Starting', accepted: 'Running', unknown: 'Unknown', adopted: 'Adopted' } as const;
-
-const endingStates = {
-  updated: 'Succeeded',
-  failed: 'Failed',
-  timedOut: 'TimedOut',
-  refused: 'Refused',
-  offline: 'Offline',
-  invalid: 'Refused',
-  unobservable: 'NotObservable',
-} as const;
-
-function describeId(taskId: string | undefined): { readonly id?: string } {
-  return taskId === undefined || taskId.length > maxIdLength ? {} : { id: taskId };
-}
-
-function describeCollector(entry: Entry, roster: Roster) {
-  const name = roster.row(entry.collectorId)?.collector.name ?? entry.collectorId;
-  return {
-    collector: bounded(name, maxTextLength),
-    collectorId: entry.collectorId,
-    ...(entry.before === undefined ? {} : { from: bounded(entry.before, maxVersionLength) }),
-  };
-}
-
-/** The service's own words, grouped. */
-function describeFailures(roster: Roster, draft: Draft): readonly ReasonCount[] {
-  const groups = new Groups();
-  for (const standing of ['failed', 'retrying'] as const) {
-    for (const id of roster.members(standing)) {
-      const ending = draft.entry(id)?.ending;
-      if (ending && draft.standing(id) === standing)
-        groups.add(ending.message || 'no reason given', nameOf(id, roster));
-    }
-  }
-  return groups.list();
-}
-
-function describeSkipped(roster: Roster, draft: Draft): readonly ReasonCount[] {
-  const groups = new Groups();
-  for (const id of roster.members('skipped')) {
-    const entry = draft.entry(id);
-    const reason = roster.skipReason(id, entry);
-    if (reason === undefined) continue;
-    const told =
-      reason === 'RefusedByService' && entry?.ending?.message ? `${reason}: ${entry.ending.message}` : reason;
-    groups.add(told, nameOf(id, roster));
-  }
-  return groups.list();
-}
-
-function nameOf(id: string, roster: Roster): string {
-  return bounded(roster.row(id)?.collector.name ?? id, maxTextLength);
-}
-
-class Groups {
-  readonly #groups = new Map<string, { count: number; examples: string[] }>();
-
-  add(reason: string, example: string): void {
-    const key = bounded(reason, maxTextLength);
-    const group = this.#groups.get(key) ?? { count: 0, examples: [] };
-    this.#groups.set(key, group);
-    group.count++;
-    if (group.examples.length < maxExamples) group.examples.push(example);
-  }
-
-  list(): readonly ReasonCount[] {
-    const reasons = [...this.#groups]
-      .map(([reason, { count, examples }]) => ({ reason, count, examples }))
-      .sort((left, right) => right.count - left.count || (left.reason < right.reason ? -1 : 1));
-    return within(maxReasonBytes, reasons.slice(0, maxReasons));
-  }
-}
-
-/** Keeps the newest of many without sorting them all. */
-class Newest<T> {
-  readonly #most: number;
-  readonly #items: { readonly item: T; readonly at: number }[] = [];
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  add(item: T, at: number): void {
-    const items = this.#items;
-    if (items.length >= this.#most && at <= (items[items.length - 1]?.at ?? 0)) return;
-    const place = items.findIndex((other) => other.at < at);
-    items.splice(place === -1 ? items.length : place, 0, { item, at });
-    if (items.length > this.#most) items.pop();
-  }
-
-  items(): readonly T[] {
-    return this.#items.map(({ item }) => item);
-  }
 }
 
 /** Remaining attempts at the pace so far, and one more upgrade; undefined while there is no pace to go by. */
@@ -288,21 +117,6 @@ export function echoOfRequest({
 }: CollectorVersionPolicy): Pick<CollectorVersionPolicyStatus, 'lastHandledReconcileAt'> {
   const requestedAt = metadata.annotations[annotations.requestedAt];
   return requestedAt === undefined ? {} : { lastHandledReconcileAt: bounded(requestedAt, maxRequestLength) };
-}
-
-/** Collectors that are skipped for a reason that a person has to look into; hosted ones and their like are not. */
-export function countLeftAlone(roster: Roster, draft: Draft): number {
-  const isLeftAlone = (id: string) => {
-    if (draft.standing(id) !== 'skipped') return false;
-    const reason = roster.skipReason(id, draft.entry(id));
-    return reason === 'RefusedByService' || reason === 'Contested';
-  };
-  let leftAlone = 0;
-  for (const id of roster.members('skipped')) if (isLeftAlone(id)) leftAlone++;
-  for (const { collectorId } of draft.changes()) {
-    if (roster.standingNow(collectorId) !== 'skipped' && isLeftAlone(collectorId)) leftAlone++;
-  }
-  return leftAlone;
 }
 
 export function describeConditions(

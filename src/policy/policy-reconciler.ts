@@ -1,6 +1,6 @@
 /**
- * The reconciler of CollectorVersionPolicy: one runtime for each policy, thrown away when the resource is another, when
- * leadership was lost in between, or when what it remembers may not be what stands in the host.
+ * The reconciler of CollectorVersionPolicy: one runtime for each policy, thrown away when the resource is another and when
+ * leadership was lost in between.
  */
 import { Accounts } from '../account/accounts.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -11,6 +11,7 @@ import type { Reconciler, Result } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import type { Connect } from '../service/connection.ts';
+import { ClaimTurns } from './claim-turns.ts';
 import { PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 
@@ -31,20 +32,7 @@ export class PolicyReconciler implements Reconciler {
   readonly #accounts: Accounts;
   readonly #fleets: Fleets;
   readonly #runtimes = new Map<string, PolicyRuntime>();
-  /** Whose claims stand, by name: a runtime may have been thrown away when its policy goes. */
-  readonly #uids = new Map<string, string>();
-  /**
-   * How far each policy (by uid) has come with claiming its collectors: the service where it still does, that it is done, or for as
-   * long as what it cannot. Nobody of a service starts anything before all of it have claimed what they can (U13).
-   */
-  readonly #claims = new Map<
-    string,
-    { readonly claimingAt: string } | { readonly excusedWhile: () => boolean } | 'claimed'
-  >();
-  /** Spares looking at every policy once all have claimed. */
-  #allClaimed = false;
-  /** Policies that wait for others to claim. */
-  readonly #held = new Map<string, ResourceKey>();
+  readonly #turns: ClaimTurns;
   readonly #collectors: Gauge;
   #term = 0;
   #draining = false;
@@ -60,6 +48,7 @@ export class PolicyReconciler implements Reconciler {
       active: () => host.leadership.isLeader(),
       onOwnersChanged: ({ namespace, name }) => options.enqueue({ namespace, name }),
     });
+    this.#turns = new ClaimTurns({ policies: () => this.#source.list(), enqueue: options.enqueue });
     this.#collectors = metrics.gauge('logfleet_policy_collectors', 'Collectors of a policy by where they stand.', [
       'namespace',
       'policy',
@@ -71,15 +60,14 @@ export class PolicyReconciler implements Reconciler {
     this.#followLeadership();
     const policy = this.#source.get(key);
     const name = nameOf(key);
-    if (policy?.metadata.uid !== this.#uids.get(name)) this.#retire(key);
+    if (policy?.metadata.uid !== this.#runtimes.get(name)?.uid) this.#retire(key);
     if (!policy) return { kind: 'settled' };
     const runtime = this.#runtimes.get(name) ?? this.#begin(name, policy);
     try {
       return await runtime.reconcile(policy);
     } catch (error) {
-      // What it holds in memory may not be what stands in the host: the next one reads it anew.
-      runtime.close();
-      this.#runtimes.delete(name);
+      // What it holds in memory may not be what stands in the host.
+      runtime.doubt();
       throw error;
     } finally {
       this.#measure(key);
@@ -114,9 +102,7 @@ export class PolicyReconciler implements Reconciler {
     this.#term = leadership.term();
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
-    this.#uids.clear();
-    this.#claims.clear();
-    this.#allClaimed = false;
+    this.#turns.reset();
     this.#fleets.reset();
     this.#accounts.takeover(leadership.tookOverByForce());
   }
@@ -124,7 +110,7 @@ export class PolicyReconciler implements Reconciler {
   #begin(name: string, policy: CollectorVersionPolicy): PolicyRuntime {
     const { host, clock, log, enqueue } = this.#options;
     const { uid, namespace, name: policyName } = policy.metadata;
-    const runtime: PolicyRuntime = new PolicyRuntime(policy, {
+    const runtime = new PolicyRuntime(policy, {
       host,
       clock,
       enqueue,
@@ -132,70 +118,24 @@ export class PolicyReconciler implements Reconciler {
       fleets: this.#fleets,
       log: log.with({ namespace, policy: policyName }),
       settings: this.#settings,
-      heldBy: (serviceId) => this.#heldBy(runtime.key, serviceId),
-      onClaiming: (serviceId) => {
-        if (!this.#claims.has(uid)) this.#claims.set(uid, { claimingAt: serviceId });
-      },
-      onClaimed: () => this.#claim(uid),
-      onExcused: (excusedWhile) => this.#excuse(uid, excusedWhile),
+      turns: this.#turns,
+      draining: () => this.#draining,
     });
     this.#runtimes.set(name, runtime);
-    this.#uids.set(name, uid);
-    if (!this.#claims.has(uid)) this.#allClaimed = false;
+    this.#turns.expect(uid);
     return runtime;
   }
 
   #retire(key: ResourceKey): void {
     const name = nameOf(key);
-    const uid = this.#uids.get(name);
-    this.#runtimes.get(name)?.close();
-    if (uid !== undefined) {
-      this.#fleets.retire(uid);
-      this.#claims.delete(uid);
+    const runtime = this.#runtimes.get(name);
+    if (runtime) {
+      runtime.close();
+      this.#fleets.retire(runtime.uid);
       for (const state of states) this.#collectors.remove({ namespace: key.namespace, policy: key.name, state });
+      this.#runtimes.delete(name);
     }
-    this.#runtimes.delete(name);
-    this.#uids.delete(name);
-    this.#held.delete(name);
-    this.#releaseHeld();
-  }
-
-  #claim(uid: string): void {
-    if (this.#claims.get(uid) === 'claimed') return;
-    this.#claims.set(uid, 'claimed');
-    this.#releaseHeld();
-  }
-
-  #excuse(uid: string, excusedWhile: () => boolean): void {
-    if (this.#claims.get(uid) === 'claimed') return;
-    this.#claims.set(uid, { excusedWhile });
-    this.#releaseHeld();
-  }
-
-  #heldBy(key: ResourceKey, serviceId: string): string | undefined {
-    if (this.#draining) return 'the next start: logfleet is shutting down';
-    if (this.#allClaimed) return undefined;
-    let all = true;
-    for (const { metadata } of this.#source.list()) {
-      const claim = this.#claims.get(metadata.uid);
-      if (claim === 'claimed') continue;
-      all = false;
-      if (
-        claim &&
-        ('claimingAt' in claim ? new URL(claim.claimingAt).host !== new URL(serviceId).host : claim.excusedWhile())
-      )
-        continue;
-      this.#held.set(nameOf(key), key);
-      return `policy ${metadata.namespace}/${metadata.name} to claim its collectors first`;
-    }
-    this.#allClaimed = all;
-    return undefined;
-  }
-
-  #releaseHeld(): void {
-    const held = [...this.#held.values()];
-    this.#held.clear();
-    for (const key of held) this.#options.enqueue(key);
+    this.#turns.forget(key, runtime?.uid);
   }
 
   #measure({ namespace, name }: ResourceKey): void {

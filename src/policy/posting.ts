@@ -19,7 +19,7 @@ export interface PostingOptions {
   readonly stillWanted: (entry: Entry) => boolean;
   /** An outcome came in. */
   readonly onNews: () => void;
-  /** `room()` is more than nothing. */
+  /** There is room for more, where `post` was told that more wait. */
   readonly onRoom: () => void;
   /** A POST failed for a reason that is not about its collector: nothing more should be tried for a while. */
   readonly onProblem: (error: LogfleetError) => void;
@@ -28,15 +28,22 @@ export interface PostingOptions {
   readonly onBuildRefused: () => void;
 }
 
+/** What became of the POST of one attempt, by the attempt's number. */
+export interface HeardOutcome {
+  readonly attempt: number;
+  readonly outcome: PostOutcome;
+}
+
 export class Posting {
   readonly #options: PostingOptions;
   readonly #abort = new AbortController();
   readonly #flying = new Set<string>();
-  readonly #outcomes = new Map<string, PostOutcome>();
+  readonly #heard = new Map<string, HeardOutcome>();
   /** Written ahead, and not sent yet. */
   #waiting = 0;
   /** How many are written ahead at once: fewer where others use the budget, too, so that none waits longer than it may. */
   #batch: number;
+  #moreWait = false;
 
   constructor(options: PostingOptions) {
     this.#options = options;
@@ -48,8 +55,9 @@ export class Posting {
     return this.#flying;
   }
 
-  get outcomes(): ReadonlyMap<string, PostOutcome> {
-    return this.#outcomes;
+  /** Outcomes that no written decision has taken in yet, by collector. */
+  get heard(): ReadonlyMap<string, HeardOutcome> {
+    return this.#heard;
   }
 
   /** How many more may be written ahead now: none until most of the last batch has been sent. */
@@ -58,15 +66,24 @@ export class Posting {
   }
 
   /** Outcomes that a written decision has taken in. */
-  acknowledge(taken: ReadonlyMap<string, PostOutcome>): void {
-    for (const [id, outcome] of taken) if (this.#outcomes.get(id) === outcome) this.#outcomes.delete(id);
+  acknowledge(taken: ReadonlyMap<string, HeardOutcome>): void {
+    for (const [id, heard] of taken) if (this.#heard.get(id) === heard) this.#heard.delete(id);
   }
 
-  post(service: UpgradeService, entries: readonly Entry[]): void {
+  /** @param moreWait whether more would have been written ahead, had there been room */
+  post(service: UpgradeService, entries: readonly Entry[], moreWait: boolean): void {
+    this.#moreWait = moreWait;
     for (const entry of entries) {
       this.#flying.add(entry.collectorId);
       this.#waiting++;
       void this.#send(service, entry);
+    }
+  }
+
+  /** These will not be posted, although they may have been written ahead. */
+  withdraw(entries: readonly Entry[]): void {
+    for (const { collectorId, open } of entries) {
+      if (open) this.#heard.set(collectorId, { attempt: open.number, outcome: { kind: 'notSent' } });
     }
   }
 
@@ -104,7 +121,7 @@ export class Posting {
     if (!sent) this.#left(!expiry.signal.aborted);
     if (this.#abort.signal.aborted) return;
     this.#flying.delete(collectorId);
-    this.#outcomes.set(collectorId, outcome);
+    this.#heard.set(collectorId, { attempt: open?.number ?? 0, outcome });
     this.#options.onNews();
   }
 
@@ -126,7 +143,9 @@ export class Posting {
     this.#waiting--;
     const { batchSize } = this.#options.settings;
     this.#batch = inTime ? Math.min(batchSize, this.#batch + 1) : Math.max(1, this.#batch >> 1);
-    if (this.room() > 0) this.#options.onRoom();
+    if (!this.#moreWait || this.room() === 0) return;
+    this.#moreWait = false;
+    this.#options.onRoom();
   }
 }
 

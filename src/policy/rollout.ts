@@ -1,12 +1,23 @@
 /** Rollouts as the ledger's header counts them: one for each target that a policy has had, in order. */
 import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
+import type { Health } from './health.ts';
 import type { LedgerHeader, RolloutHistory } from './ledger.ts';
+import type { Counts } from './roster.ts';
 
 const maxHistory = 10;
 
 /** The ended rollouts with another one, newest first. */
 export function withHistory(history: readonly RolloutHistory[], ended: RolloutHistory): readonly RolloutHistory[] {
   return [ended, ...history].slice(0, maxHistory);
+}
+
+/** What a rollout begins with. */
+export interface Beginning {
+  readonly service: string;
+  readonly target: string;
+  readonly wallMs: number;
+  /** Of the rollout that ends with it. */
+  readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
 }
 
 /**
@@ -17,9 +28,7 @@ export function withHistory(history: readonly RolloutHistory[], ended: RolloutHi
 export function nextRollout(
   before: LedgerHeader | undefined,
   status: CollectorVersionPolicyStatus | undefined,
-  service: string,
-  target: string,
-  wallMs: number,
+  { service, target, wallMs, counts }: Beginning,
 ): LedgerHeader {
   const number = (before?.rolloutNumber ?? newestNumber(status)) + 1;
   return {
@@ -30,8 +39,20 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    history: before ? historyAfter(before, status, wallMs) : [],
+    history: before ? historyAfter(before, counts, wallMs) : [],
   };
+}
+
+/** The header after a decision: attempts numbered on, and the end of the rollout once everything that counts is at the target. */
+export function headerAfter(
+  header: LedgerHeader,
+  found: { readonly attempts: number; readonly health: Health; readonly counts: Counts; readonly wallMs: number },
+): LedgerHeader {
+  const { attempts, health, counts, wallMs } = found;
+  const completes = health.ready === 'True' && header.completedAtMs === undefined;
+  if (!completes) return attempts === header.attempts ? header : { ...header, attempts };
+  const ended = endOf(header, 'Completed', counts, wallMs);
+  return { ...header, attempts, completedAtMs: wallMs, history: withHistory(header.history, ended) };
 }
 
 /** The event that tells people of it. */
@@ -45,19 +66,16 @@ function newestNumber(status: CollectorVersionPolicyStatus | undefined): number 
   return Math.max(0, ...ids.filter(Number.isSafeInteger));
 }
 
-function historyAfter(
-  before: LedgerHeader,
-  status: CollectorVersionPolicyStatus | undefined,
-  wallMs: number,
-): readonly RolloutHistory[] {
+function endOf(
+  { rolloutId, target, startedAtMs }: LedgerHeader,
+  outcome: RolloutHistory['outcome'],
+  { updated, failed }: Pick<Counts, 'updated' | 'failed'>,
+  endedAtMs: number,
+): RolloutHistory {
+  return { id: rolloutId, targetVersion: target, startedAtMs, endedAtMs, outcome, updated, failed };
+}
+
+function historyAfter(before: LedgerHeader, counts: Beginning['counts'], wallMs: number): readonly RolloutHistory[] {
   if (before.completedAtMs !== undefined) return before.history;
-  return withHistory(before.history, {
-    id: before.rolloutId,
-    targetVersion: before.target,
-    startedAtMs: before.startedAtMs,
-    endedAtMs: wallMs,
-    outcome: 'Superseded',
-    updated: status?.collectors?.updated ?? 0,
-    failed: status?.collectors?.failed ?? 0,
-  });
+  return withHistory(before.history, endOf(before, 'Superseded', counts ?? { updated: 0, failed: 0 }, wallMs));
 }

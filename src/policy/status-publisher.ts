@@ -8,7 +8,8 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
-import { describeConditions, type Essentials, echoOfRequest, type Figures, isoTime, stateWord } from './describe.ts';
+import { describeConditions, type Essentials, echoOfRequest, isoTime, stateWord } from './describe.ts';
+import type { Figures } from './describe-figures.ts';
 import type { Health } from './health.ts';
 import type { PolicySettings } from './settings.ts';
 

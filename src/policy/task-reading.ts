@@ -47,6 +47,13 @@ export class TaskReadings {
     this.#readings.delete(collectorId);
   }
 
+  /** Which tasks are open is looked up anew. */
+  forgetAll(): void {
+    this.#underWay.clear();
+    this.#reads.clear();
+    this.#readings.clear();
+  }
+
   read(service: UpgradeService, collectorId: string, taskId: string): void {
     if (this.#underWay.has(collectorId) || this.#underWay.size >= maxAtOnce) return;
     this.#underWay.set(collectorId, taskId);

@@ -29,9 +29,10 @@ export const mutants: readonly Mutant[] = [
     directions: 'killed',
     mutations: [
       {
-        file: 'policy/policy-runtime.ts',
-        find: 'await (this.#file as LedgerFile).save(ledger, decision.changes);',
-        replace: 'if (decision.post.length === 0) await (this.#file as LedgerFile).save(ledger, decision.changes);',
+        file: 'policy/kept-ledger.ts',
+        find: 'await this.#file.save(ledger, changes);',
+        replace:
+          "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes);",
       },
       // Status would tell of most of them.
       {
@@ -98,9 +99,9 @@ export const mutants: readonly Mutant[] = [
     'U6',
     'retries do not look first',
     'late',
-    'policy/admission.ts',
-    'else if (this.#seenSince(id, entry.ending.sinceMs + settings.graceMs)) this.#begin(id, entry, false);',
-    'else this.#begin(id, entry, false);',
+    'policy/start-rules.ts',
+    'const sentAfterMs = candidate.ending.sinceMs + line.settings.graceMs;',
+    'const sentAfterMs = 0 * line.settings.graceMs;',
   ),
   mutant(
     'U7',
@@ -114,9 +115,9 @@ export const mutants: readonly Mutant[] = [
     'U8',
     'one listing is enough for drift',
     'drifting',
-    'policy/admission.ts',
-    'if (this.#seenSince(id, sinceMs + settings.driftConfirmMs)) this.#begin(id, draft.entry(id), true);',
-    'this.#begin(id, draft.entry(id), true);',
+    'policy/start-rules.ts',
+    'const sentAfterMs = candidate.sinceMs + line.settings.driftConfirmMs;',
+    'const sentAfterMs = 0 * line.settings.driftConfirmMs;',
   ),
   {
     rule: 'U8',
@@ -124,9 +125,9 @@ export const mutants: readonly Mutant[] = [
     directions: 'lagging',
     mutations: [
       {
-        file: 'policy/admission.ts',
-        find: 'if (this.#seenSince(id, sinceMs + settings.driftConfirmMs)) this.#begin(id, draft.entry(id), true);',
-        replace: 'this.#begin(id, draft.entry(id), true);',
+        file: 'policy/start-rules.ts',
+        find: 'const sentAfterMs = candidate.sinceMs + line.settings.driftConfirmMs;',
+        replace: 'const sentAfterMs = 0 * line.settings.driftConfirmMs;',
       },
       {
         file: 'policy/standing.ts',

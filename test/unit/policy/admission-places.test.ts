@@ -1,6 +1,7 @@
 /** How many attempts there may be at once (U1, U2), and what a policy that is gone left in flight (U13). */
 import { describe, expect, test } from 'vitest';
-import { type Admission, maxInProgressOf } from '../../../src/policy/admission.ts';
+import type { Admission } from '../../../src/policy/admission.ts';
+import { maxInProgressOf } from '../../../src/policy/start-rules.ts';
 import { epochMs, newerVersion, oldVersion, openEntry, settings, spec, target } from './builders.ts';
 import { admitted, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';
 
@@ -66,8 +67,12 @@ describe('how many at once', () => {
   });
 
   test('nobody is pressed while everybody has a place', () => {
-    const bench = new PolicyBench({ spec: { strategy: { maxInProgress: 2, order: 'Name' } }, collectors: fleetOf(2) });
-    expect(admitted(bench, 0)).toMatchObject({ pressed: true });
+    const strategy = { maxInProgress: 2, order: 'Name' } as const;
+    const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2) });
+    expect(admitted(bench, 0)).toMatchObject({ pressed: false });
+    expect(admitted(new PolicyBench({ spec: { strategy }, collectors: fleetOf(3) }), 0)).toMatchObject({
+      pressed: true,
+    });
     const idle = new PolicyBench({ spec: bench.spec, collectors: [], entries: [] });
     expect(admitted(idle, 0)).toMatchObject({ pressed: false, post: [], nextMs: Infinity });
   });

@@ -1,7 +1,8 @@
 /** Which attempts are written ahead, in which order, and what the others wait for (U2, U3, U6, U8). */
 import { describe, expect, test } from 'vitest';
-import { type Admission, backOffMs } from '../../../src/policy/admission.ts';
+import type { Admission } from '../../../src/policy/admission.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';
+import { backOffMs } from '../../../src/policy/start-rules.ts';
 import {
   collector,
   endedEntry,

@@ -1,7 +1,8 @@
 /** `decide` as a whole: what happens in each situation, and what does not. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import { type Decision, pausedByOf } from '../../../src/policy/decide.ts';
+import type { Decision } from '../../../src/policy/decide.ts';
+import { pausedByOf } from '../../../src/policy/start-rules.ts';
 import {
   endedEntry,
   epochMs,
@@ -244,14 +245,14 @@ describe('what it waits for, in words', () => {
 
   test('a back-off, until when', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] });
-    expect(waiting(bench)).toBe('the back-off of 1 failed ones until 2026-11-01T00:05:00Z');
+    expect(waiting(bench)).toBe('the back-off after a failed upgrade (1 collector) until 2026-11-01T00:05:00Z');
   });
 
   test('a second look at a drift, until when', () => {
     const bench = new PolicyBench({ collectors: updatedFleet(1) });
     bench.listing.show(500, fleetOf(1));
     bench.roster.sync();
-    expect(waiting(bench)).toBe('a second look at 1 that left the target until 2026-11-01T00:10:00Z');
+    expect(waiting(bench)).toBe('a second look at who left the target (1 collector) until 2026-11-01T00:10:00Z');
   });
 
   test('others', () => {

@@ -5,14 +5,8 @@ import { parse } from 'yaml';
 import { maxMessageLength } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
-import {
-  bounded,
-  describeConditions,
-  describeCounts,
-  describeFigures,
-  estimateCompletionMs,
-  findOverlap,
-} from '../../../src/policy/describe.ts';
+import { bounded, describeConditions, estimateCompletionMs, findOverlap } from '../../../src/policy/describe.ts';
+import { describeCounts, describeFigures } from '../../../src/policy/describe-figures.ts';
 import type { Health } from '../../../src/policy/health.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';
 import {

@@ -31,14 +31,14 @@ function world() {
 describe('U3: what becomes of a POST', () => {
   test('202 is accepted, with its id', async () => {
     const { service, posting, state } = world();
-    posting.post(service, [intended('1')]);
+    posting.post(service, [intended('1')], true);
     expect(service.posts[0]?.asked).toEqual({ collectorId: '1', toVersion: target });
     expect([...posting.flying]).toEqual(['1']);
     service.posts[0]?.send();
     service.posts[0]?.answer({ taskId: '9' });
     await settle();
     expect(posting.flying.size).toBe(0);
-    expect(posting.outcomes.get('1')).toEqual({ kind: 'accepted', taskId: '9' });
+    expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'accepted', taskId: '9' });
     expect(state).toMatchObject({ news: 1, accepted: 1 });
   });
 
@@ -55,21 +55,21 @@ describe('U3: what becomes of a POST', () => {
     ['what nobody foresaw, after the write', new Error('?'), 'unknown'],
   ])('U11: %s', async (_, error, kind) => {
     const { service, posting } = world();
-    posting.post(service, [intended('1')]);
+    posting.post(service, [intended('1')], true);
     service.posts[0]?.send();
     service.posts[0]?.fail(error);
     await settle();
-    expect(posting.outcomes.get('1')?.kind).toBe(kind);
+    expect(posting.heard.get('1')?.outcome.kind).toBe(kind);
     expect(posting.flying.size).toBe(0);
   });
 
   test('U11: a refusal carries its code and message', async () => {
     const { service, posting } = world();
-    posting.post(service, [intended('1')]);
+    posting.post(service, [intended('1')], true);
     service.posts[0]?.send();
     service.posts[0]?.fail(serviceError({ status: 400, serviceCode: 'collector.in.upgrading', message: 'busy' }));
     await settle();
-    expect(posting.outcomes.get('1')).toEqual({
+    expect(posting.heard.get('1')?.outcome).toEqual({
       kind: 'refused',
       serviceCode: 'collector.in.upgrading',
       message: 'busy',
@@ -82,7 +82,7 @@ describe('U3: what becomes of a POST', () => {
     ['a refusal is one of its collector', serviceError({ status: 400, serviceCode: 'collector.invalid' }), 0],
   ])('U11: %s', async (_, error, count) => {
     const { service, posting, problems } = world();
-    posting.post(service, [intended('1')]);
+    posting.post(service, [intended('1')], true);
     service.posts[0]?.send();
     service.posts[0]?.fail(error);
     await settle();
@@ -91,68 +91,68 @@ describe('U3: what becomes of a POST', () => {
 
   test('what fails before the write was never sent', async () => {
     const { service, posting } = world();
-    posting.post(service, [intended('1')]);
+    posting.post(service, [intended('1')], true);
     service.posts[0]?.fail(new Error('?'));
     await settle();
-    expect(posting.outcomes.get('1')).toEqual({ kind: 'notSent' });
+    expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'notSent' });
   });
 
   test('an outcome stays until a written decision took it in', async () => {
     const { service, posting } = world();
-    posting.post(service, several(2));
+    posting.post(service, several(2), true);
     service.posts[0]?.send();
     service.posts[0]?.answer({ taskId: '9' });
     await settle();
-    const taken = new Map(posting.outcomes);
+    const taken = new Map(posting.heard);
     service.posts[1]?.send();
     service.posts[1]?.answer({ taskId: '10' });
     await settle();
     posting.acknowledge(taken);
-    expect([...posting.outcomes.keys()]).toEqual(['2']);
+    expect([...posting.heard.keys()]).toEqual(['2']);
   });
 });
 
 describe('U2: right before the write', () => {
   test('what is no longer wanted is withdrawn as never sent', async () => {
     const { service, posting, state, problems } = world();
-    posting.post(service, [intended('1')]);
+    posting.post(service, [intended('1')], true);
     state.wanted = false;
     service.posts[0]?.send();
     await settle();
-    expect(posting.outcomes.get('1')).toEqual({ kind: 'notSent' });
+    expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'notSent' });
     expect(problems).toEqual([]);
   });
 
   test('what waited for longer than 5 s is withdrawn', async () => {
     const { clock, service, posting } = world();
-    posting.post(service, [intended('1')]);
+    posting.post(service, [intended('1')], true);
     await clock.advance(settings.intentLifeMs - 1);
     expect(posting.flying.size).toBe(1);
     await clock.advance(1);
-    expect(posting.outcomes.get('1')).toEqual({ kind: 'notSent' });
+    expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'notSent' });
     expect(posting.flying.size).toBe(0);
   });
 
   test('what was written by then is not', async () => {
     const { clock, service, posting } = world();
-    posting.post(service, [intended('1')]);
+    posting.post(service, [intended('1')], true);
     await clock.advance(settings.intentLifeMs - 1);
     service.posts[0]?.send();
     await clock.advance(60_000);
     expect(posting.flying.size).toBe(1);
     service.posts[0]?.answer({ taskId: '9' });
     await settle();
-    expect(posting.outcomes.get('1')?.kind).toBe('accepted');
+    expect(posting.heard.get('1')?.outcome.kind).toBe('accepted');
   });
 
   test('a redirected POST is checked again', async () => {
     const { service, posting, state } = world();
-    posting.post(service, [intended('1')]);
+    posting.post(service, [intended('1')], true);
     service.posts[0]?.send();
     state.wanted = false;
     service.posts[0]?.send();
     await settle();
-    expect(posting.outcomes.get('1')).toEqual({ kind: 'notSent' });
+    expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'notSent' });
   });
 });
 
@@ -160,7 +160,7 @@ describe('U2: batches', () => {
   test('of twenty at most, and the next once most of them have been sent', () => {
     const { service, posting, state } = world();
     expect(posting.room()).toBe(20);
-    posting.post(service, several(20));
+    posting.post(service, several(20), true);
     expect(posting.room()).toBe(0);
     for (const call of service.posts.slice(0, 15)) call.send();
     expect(posting.room()).toBe(0);
@@ -172,7 +172,7 @@ describe('U2: batches', () => {
 
   test('those sent and not answered yet take no room', () => {
     const { service, posting } = world();
-    posting.post(service, several(20));
+    posting.post(service, several(20), true);
     for (const call of service.posts) call.send();
     expect(posting.room()).toBe(20);
     expect(posting.flying.size).toBe(20);
@@ -180,30 +180,30 @@ describe('U2: batches', () => {
 
   test('are halved by each that waited too long, down to one', async () => {
     const { clock, service, posting } = world();
-    posting.post(service, several(2));
+    posting.post(service, several(2), true);
     await clock.advance(settings.intentLifeMs);
     expect(posting.room()).toBe(5);
-    posting.post(service, several(5, 10));
+    posting.post(service, several(5, 10), true);
     await clock.advance(settings.intentLifeMs);
     expect(posting.room()).toBe(1);
   });
 
   test('grow by one with each that was sent in time, up to twenty again', async () => {
     const { clock, service, posting } = world();
-    posting.post(service, several(1));
+    posting.post(service, several(1), true);
     await clock.advance(settings.intentLifeMs);
     expect(posting.room()).toBe(10);
-    posting.post(service, several(4, 10));
+    posting.post(service, several(4, 10), true);
     for (const call of service.posts.slice(1)) call.send();
     expect(posting.room()).toBe(14);
-    posting.post(service, several(10, 20));
+    posting.post(service, several(10, 20), true);
     for (const call of service.posts.slice(5)) call.send();
     expect(posting.room()).toBe(20);
   });
 
   test('a write that is repeated counts once', () => {
     const { service, posting } = world();
-    posting.post(service, several(1));
+    posting.post(service, several(1), true);
     service.posts[0]?.send();
     service.posts[0]?.send();
     expect(posting.room()).toBe(20);
@@ -212,9 +212,9 @@ describe('U2: batches', () => {
 
 test('once closed, nothing is sent or heard of any more', async () => {
   const { service, posting, state, problems } = world();
-  posting.post(service, several(2));
+  posting.post(service, several(2), true);
   service.posts[0]?.send();
   posting.close();
   await settle();
-  expect([state.news, problems.length, posting.outcomes.size]).toEqual([0, 0, 0]);
+  expect([state.news, problems.length, posting.heard.size]).toEqual([0, 0, 0]);
 });

@@ -1,11 +1,11 @@
 /** The header of the next rollout, and the history that it leaves. */
 import { describe, expect, test } from 'vitest';
-import { describeCounts } from '../../../src/policy/describe.ts';
 import type { RolloutHistory } from '../../../src/policy/ledger.ts';
 import { nextRollout, withHistory } from '../../../src/policy/rollout.ts';
 import { counts, epochMs, header, newerVersion, target } from './builders.ts';
 
-const service = 'https://logs.test/api';
+const beginning = { service: 'https://logs.test/api', target, counts: undefined, wallMs: epochMs };
+const later = { ...beginning, target: newerVersion, wallMs: epochMs + 5_000 };
 const ended = (id: string): RolloutHistory => ({
   id,
   targetVersion: target,
@@ -17,12 +17,12 @@ const ended = (id: string): RolloutHistory => ({
 });
 
 test('the first rollout of a policy', () => {
-  expect(nextRollout(undefined, undefined, service, target, epochMs)).toEqual(header({ attempts: 0 }));
+  expect(nextRollout(undefined, undefined, beginning)).toEqual(header({ attempts: 0 }));
 });
 
 test('U1: with a lost ledger, rollouts are counted on from what the status shows', () => {
   const status = { rollout: { id: '7-19.1-1', startTime: '2026-11-01T00:00:00Z' } };
-  expect(nextRollout(undefined, status, service, target, epochMs)).toMatchObject({
+  expect(nextRollout(undefined, status, beginning)).toMatchObject({
     rolloutId: `8-${target}`,
     rolloutNumber: 8,
   });
@@ -44,19 +44,18 @@ test('U1: also when the last rollout had ended, so that only the history shows i
       { ...record, id: '11-19.1-1' },
     ],
   };
-  expect(nextRollout(undefined, status, service, target, epochMs).rolloutNumber).toBe(13);
+  expect(nextRollout(undefined, status, beginning).rolloutNumber).toBe(13);
 });
 
 test('U1: an id that is none counts for nothing', () => {
   const status = { rollout: { id: 'x', startTime: '2026-11-01T00:00:00Z' } };
-  expect(nextRollout(undefined, status, service, target, epochMs).rolloutNumber).toBe(1);
+  expect(nextRollout(undefined, status, beginning).rolloutNumber).toBe(1);
 });
 
 describe('a new target', () => {
   test('in mid-rollout, the one before is superseded, with what it came to', () => {
     const before = header({ attempts: 40, startedAtMs: epochMs });
-    const status = { collectors: describeCounts(counts({ updated: 30, failed: 2 }), 100) };
-    const next = nextRollout(before, status, service, newerVersion, epochMs + 5_000);
+    const next = nextRollout(before, undefined, { ...later, counts: counts({ updated: 30, failed: 2 }) });
     expect(next).toMatchObject({
       rolloutId: `2-${newerVersion}`,
       rolloutNumber: 2,
@@ -80,7 +79,7 @@ describe('a new target', () => {
 
   test('after a completed one, the history stays as it was', () => {
     const before = header({ completedAtMs: epochMs + 1, history: [ended(`1-${target}`)] });
-    expect(nextRollout(before, undefined, service, newerVersion, epochMs + 5_000).history).toBe(before.history);
+    expect(nextRollout(before, undefined, later).history).toBe(before.history);
   });
 });
 

@@ -1,0 +1,86 @@
+/**
+ * Applies what `decide` decided, in this order: the ledger is written, then POSTs and reads are set off, then the status is written
+ * where it is due. A POST is never sent before its attempt is durable (U2).
+ */
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { Result } from '../controller/reconciler.ts';
+import type { Decision } from './decide.ts';
+import type { Ready, Unready } from './gather.ts';
+import { healthOf } from './health.ts';
+import { recheckMs, requeue } from './next-look.ts';
+import type { RuntimeParts } from './policy-runtime.ts';
+import { rolloutStarted } from './rollout.ts';
+import { pausedByOf } from './start-rules.ts';
+
+export class Applier {
+  readonly #parts: RuntimeParts;
+
+  constructor(parts: RuntimeParts) {
+    this.#parts = parts;
+  }
+
+  async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
+    const { posting, tasks, duration, host, owner, publisher, binding } = this.#parts;
+    const { bound, ledger, began, heard, input } = gathered;
+    if (began || decision.changes.length > 0 || decision.header !== ledger.header) {
+      await this.#write(gathered, decision);
+    }
+    posting.acknowledge(heard.posted);
+    tasks.acknowledge(heard.tasks);
+    for (const look of decision.looks) duration.learn(look);
+    const more = decision.post.length >= input.observation.room;
+    posting.post(bound.account.service, decision.post, more);
+    if (began) host.events.publish(owner, rolloutStarted(ledger.header));
+    this.#read(gathered, decision);
+    const { essentials, figures, health, requeueAfterMs, settled } = decision;
+    const statusDelayMs = await publisher.publish(policy, essentials, figures, health);
+    // A run that ends leaves its last figures behind.
+    const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs());
+    return requeue(delayMs, settled && statusDelayMs === Number.POSITIVE_INFINITY);
+  }
+
+  /** A status without figures: the fleet is not known, or cannot be reached. What was known before stays. */
+  async report(policy: CollectorVersionPolicy, { problem, notOffered }: Unready): Promise<Result> {
+    const targetVersion = policy.spec.target.version;
+    const health = healthOf({
+      problem,
+      notOffered,
+      targetVersion,
+      spec: policy.spec,
+      pausedBy: pausedByOf(policy),
+      fleet: undefined,
+      ledgerFull: false,
+      waitingFor: undefined,
+    });
+    const delayMs = await this.#parts.publisher.publishHealth(policy, health, targetVersion);
+    return requeue(Math.min(delayMs, recheckMs(health, problem)), !health.reconciling);
+  }
+
+  async #write({ bound: { ownership }, roster }: Ready, { header, changes, post }: Decision): Promise<void> {
+    const { kept, posting, tasks, owner, clock } = this.#parts;
+    try {
+      await kept.write(header, changes, ownership);
+    } catch (error) {
+      // Whether they were written is not known; that they were not sent is.
+      posting.withdraw(post);
+      throw error;
+    }
+    for (const { collectorId, entry } of changes) {
+      if (!entry?.open) {
+        ownership.ended(collectorId, owner.uid, clock.monotonic());
+        tasks.forget(collectorId);
+      }
+      roster.place(collectorId);
+    }
+    ownership.announce();
+  }
+
+  #read({ bound: { account, listing }, ledger }: Ready, { watch }: Decision): void {
+    for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
+    if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
+    for (const id of watch.tasks) {
+      const taskId = ledger.entry(id)?.open?.taskId;
+      if (taskId !== undefined) this.#parts.tasks.read(account.service, id, taskId);
+    }
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * Gathers what `decide` needs of one policy: the service behind its Secret, the listing, the ledger, the roster and what has been heard
+ * since the last decision. It asks for what is missing and waits for no answer: who is not ready yet is called again.
+ *
+ * On the way, in this order, it makes the policy known to ownership, reads its ledger, begins a rollout when the target is another
+ * (in memory: the next write makes it durable), and claims its collectors.
+ */
+import { annotations } from '../api/annotations.ts';
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { parseDuration } from '../base/duration.ts';
+import { LogfleetError } from '../base/errors.ts';
+import type { FleetListing } from '../fleet/fleet-listing.ts';
+import type { PostOutcome, TaskReading } from './attempt.ts';
+import type { DecideInput } from './decide.ts';
+import { findOverlap } from './describe.ts';
+import type { Ledger } from './ledger.ts';
+import type { RuntimeParts } from './policy-runtime.ts';
+import type { HeardOutcome } from './posting.ts';
+import type { Roster } from './roster.ts';
+import type { Bound } from './service-binding.ts';
+import { resolveTarget, type TargetVerdict } from './target.ts';
+
+/** Nothing can be decided yet. */
+export interface Unready {
+  readonly kind: 'unready';
+  readonly problem: LogfleetError | undefined;
+  /** Why the target cannot be had, or undefined. */
+  readonly notOffered: string | undefined;
+}
+
+export interface Ready {
+  readonly kind: 'ready';
+  readonly bound: Bound;
+  readonly ledger: Ledger;
+  readonly roster: Roster;
+  /** Whether another rollout begins with this decision. */
+  readonly began: boolean;
+  readonly input: DecideInput;
+  /** What the decision takes in, to be let go of once it is written. */
+  readonly heard: {
+    readonly posted: ReadonlyMap<string, HeardOutcome>;
+    readonly tasks: ReadonlyMap<string, TaskReading>;
+  };
+}
+
+export class Gatherer {
+  readonly #parts: RuntimeParts;
+  #handledRequest: string | undefined;
+
+  /** @param policy as it was when the runtime began: what a person had asked for by then has been handled */
+  constructor(parts: RuntimeParts, policy: CollectorVersionPolicy) {
+    this.#parts = parts;
+    this.#handledRequest = policy.status?.lastHandledReconcileAt;
+  }
+
+  async gather(policy: CollectorVersionPolicy): Promise<Ready | Unready> {
+    const { binding, kept, roster: keptRoster, turns, owner } = this.#parts;
+    const before = binding.bound;
+    const bound = await binding.bind({ namespace: owner.namespace, name: policy.spec.credentialsSecretRef.name });
+    if (bound instanceof LogfleetError) return this.#unusable(policy, bound);
+    turns.claiming(owner.uid, bound.account.serviceId);
+    if (bound !== before) keptRoster.forget();
+    this.#refresh(policy, bound.listing);
+    const problem = binding.problem();
+    const verdict = verdictOf(policy, bound.listing);
+    this.#introduce(policy, bound, verdict);
+    const unreadable = await kept.load(policy, bound);
+    if (unreadable) return this.#unusable(policy, unreadable);
+    const target = verdict?.kind === 'offered' ? verdict.version : kept.known?.header.target;
+    const notOffered = verdict?.kind === 'notOffered' ? verdict.message : undefined;
+    if (problem) turns.troubled(owner.uid);
+    if (bound.listing.completeSinceMs() === undefined || target === undefined) {
+      if (notOffered !== undefined) turns.excuse(policy, () => verdictOf(policy, bound.listing)?.kind === 'notOffered');
+      else if (problem) turns.excuse(policy, () => bound.listing.problem() !== undefined);
+      return { kind: 'unready', problem, notOffered };
+    }
+    const began = kept.known?.header.target !== target;
+    const ledger = began ? this.#begin(policy, bound, target) : (kept.known as Ledger);
+    const roster = keptRoster.current(policy, ledger, bound);
+    turns.claimed(owner.uid, bound.account.serviceId);
+    if (!problem) turns.usable(owner.uid);
+    return this.#ready(policy, { bound, ledger, roster, began, notOffered, problem });
+  }
+
+  #ready(
+    policy: CollectorVersionPolicy,
+    found: Pick<Ready, 'bound' | 'ledger' | 'roster' | 'began'> & Omit<Unready, 'kind'>,
+  ): Ready {
+    const { kept, posting, tasks, publisher, duration, clock, settings } = this.#parts;
+    const { bound, ledger, roster, notOffered, problem } = found;
+    const heard = { posted: new Map(posting.heard), tasks: new Map(tasks.readings) };
+    const input: DecideInput = {
+      policy: publisher.latest(policy),
+      ledger,
+      roster,
+      observation: {
+        listing: bound.listing,
+        notOffered,
+        posted: outcomesFor(ledger, heard.posted),
+        tasks: heard.tasks,
+        reads: tasks.reads,
+        flying: new Set(posting.flying),
+        room: posting.room(),
+        heldBy: this.#heldBy(bound),
+        problem,
+        ledgerFull: kept.full,
+        typicalMs: duration.typicalMs,
+        overlap: findOverlap(roster, bound.ownership),
+      },
+      now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },
+      settings,
+    };
+    return { kind: 'ready', ...found, input, heard };
+  }
+
+  #heldBy({ account }: Bound): string | undefined {
+    const { draining, turns, owner, binding } = this.#parts;
+    if (draining()) return 'the next start: logfleet is shutting down';
+    const { namespace, name } = owner;
+    return turns.heldBy({ namespace, name }, account.serviceId) ?? binding.heldBy();
+  }
+
+  /** Nobody waits for the claims of a policy that cannot make any. */
+  #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
+    const { turns, owner } = this.#parts;
+    turns.troubled(owner.uid);
+    turns.excuse(policy, () => true);
+    return { kind: 'unready', problem, notOffered: undefined };
+  }
+
+  /** Asks for builds and fleet where they are older than the policy wants them, or a person wants them now. */
+  #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
+    const nowMs = this.#parts.clock.monotonic();
+    const requested = policy.metadata.annotations[annotations.requestedAt];
+    const now = requested !== undefined && requested !== this.#handledRequest;
+    if (now) {
+      this.#handledRequest = requested;
+      listing.requestSweep(nowMs);
+    }
+    const resyncMs = parseDuration(policy.spec.resyncInterval) ?? 0;
+    listing.requestBuilds(now ? nowMs : Math.max(0, nowMs - resyncMs));
+    listing.requestSweep(0);
+  }
+
+  #introduce(policy: CollectorVersionPolicy, { ownership }: Bound, verdict: TargetVerdict | undefined): void {
+    const { uid, namespace, name, creationTimestamp } = policy.metadata;
+    const { priority, mode, target } = policy.spec;
+    ownership.introduce({
+      uid,
+      namespace,
+      name,
+      priority,
+      creationTimestamp,
+      enforcing: mode === 'Enforce',
+      targetVersion: verdict?.kind === 'offered' ? verdict.version : target.version,
+    });
+  }
+
+  #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
+    const { kept, roster } = this.#parts;
+    const before = kept.known;
+    // What the rollout that ends here has come to, also where this process has not looked at it yet.
+    const last = before && (roster.known ?? roster.current(policy, before, bound));
+    const ledger = kept.begin(policy, bound, target, last?.counts);
+    roster.forget();
+    return ledger;
+  }
+}
+
+function verdictOf({ spec }: CollectorVersionPolicy, listing: FleetListing): TargetVerdict | undefined {
+  const builds = listing.builds();
+  return builds && resolveTarget(spec.target, builds.list);
+}
+
+/** What became of the very attempts that the ledger has open: it may have been read anew since they were posted. */
+function outcomesFor(ledger: Ledger, heard: ReadonlyMap<string, HeardOutcome>): ReadonlyMap<string, PostOutcome> {
+  const outcomes = new Map<string, PostOutcome>();
+  for (const [id, { attempt, outcome }] of heard) {
+    if (ledger.entry(id)?.open?.number === attempt) outcomes.set(id, outcome);
+  }
+  return outcomes;
+}

@@ -1,0 +1,65 @@
+/**
+ * The roster of one policy as this process keeps it: made anew when the selection or the target is another, brought up to date for
+ * each decision otherwise.
+ *
+ * Invariant: what is claimed in ownership is what the present roster selects.
+ */
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Ledger } from './ledger.ts';
+import { Roster, sameSelection } from './roster.ts';
+import type { Bound } from './service-binding.ts';
+import type { PolicySettings } from './settings.ts';
+
+export interface KeptRosterOptions {
+  /** uid of the policy. */
+  readonly policy: string;
+  readonly clock: Clock;
+  readonly settings: PolicySettings;
+}
+
+interface Kept {
+  readonly roster: Roster;
+  readonly spec: CollectorVersionPolicy['spec'];
+  readonly target: string;
+}
+
+export class KeptRoster {
+  readonly #options: KeptRosterOptions;
+  #kept: Kept | undefined;
+
+  constructor(options: KeptRosterOptions) {
+    this.#options = options;
+  }
+
+  /** As of the last decision; undefined where there was none. */
+  get known(): Roster | undefined {
+    return this.#kept?.roster;
+  }
+
+  /** It stands on what is no more: the next one is made anew. */
+  forget(): void {
+    this.#kept = undefined;
+  }
+
+  /** How the collectors that the policy selects stand now towards the ledger's target. */
+  current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): Roster {
+    const { policy, clock, settings } = this.#options;
+    const { target } = ledger.header;
+    let kept = this.#kept;
+    if (!kept || kept.target !== target || !sameSelection(kept.spec, spec)) {
+      // Claims of a selection that is no more are let go of with it.
+      if (kept) for (const id of kept.roster.ids()) ownership.unclaim(policy, id);
+      const roster = new Roster({ policy, spec, targetVersion: target, listing, ownership, ledger, settings });
+      kept = { roster, spec, target };
+      this.#kept = kept;
+      ownership.follow(policy, () => roster.claimNew());
+    }
+    ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs);
+    // Of who is new, the others claim what is theirs first (U13).
+    ownership.catchUp(policy);
+    kept.roster.sync();
+    ownership.announce();
+    return kept.roster;
+  }
+}

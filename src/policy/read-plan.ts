@@ -1,0 +1,67 @@
+/**
+ * What is to be read next of a whole policy (U9): for the attempts that are open (`watch-plan.ts`), for those who have to be seen before
+ * they may be started, and the sweep that is due.
+ */
+import { parseDuration } from '../base/duration.ts';
+import type { Admission } from './admission.ts';
+import type { DecideInput } from './decide.ts';
+import type { Draft } from './draft.ts';
+import { planWatch, type WatchPlan } from './watch-plan.ts';
+
+/** While posts wait for the budget, sweeps may take a fiftieth of it; else a tenth (U9). */
+const sweepShareAtRest = 10;
+const sweepShareAtWork = 50;
+
+export function planReads(input: DecideInput, draft: Draft, admission: Admission): WatchPlan {
+  const { observation, now, settings, roster } = input;
+  const { listing } = observation;
+  const counts = draft.counts();
+  const watch = planWatch({
+    open: draft.open(),
+    row: (id) => listing.row(id),
+    pageOf: (id) => listing.pageOf(id),
+    pageReadMs: (page) => listing.pageReadMs(page),
+    reads: observation.reads,
+    observes: (version) => listing.observes(version),
+    typicalMs: observation.typicalMs,
+    pressed: admission.pressed || counts.pending === 0,
+    nowMs: now.monotonicMs,
+    settings,
+  });
+  const pages = new Map(watch.pages);
+  let sweepAfterMs = watch.sweepAfterMs;
+  for (const [id, sentAfterMs] of admission.look) {
+    const page = listing.pageOf(id);
+    const readMs = page === undefined ? undefined : (listing.pageReadMs(page) ?? 0);
+    if (page !== undefined && readMs !== undefined && readMs < sentAfterMs) {
+      pages.set(page, Math.max(pages.get(page) ?? 0, sentAfterMs));
+    } else if (roster.row(id)) {
+      sweepAfterMs = Math.max(sweepAfterMs ?? 0, sentAfterMs);
+    }
+  }
+  return { ...watch, pages, ...planSweep(input, draft, { sweepAfterMs, nextMs: watch.nextMs }) };
+}
+
+type SweepPlan = Pick<WatchPlan, 'sweepAfterMs' | 'nextMs'>;
+
+/** The sweep that is due, for resync or because somebody has to be seen whose page is not known; or when it will be (U9). */
+function planSweep(input: DecideInput, draft: Draft, wanted: SweepPlan): SweepPlan {
+  const { now, observation } = input;
+  const resyncMs = nextSweepMs(input, draft);
+  // One that is due has been asked for, and tells when it is done.
+  if (resyncMs <= now.monotonicMs) return { sweepAfterMs: resyncMs, nextMs: wanted.nextMs };
+  const nextMs = Math.min(wanted.nextMs, resyncMs);
+  if (wanted.sweepAfterMs === undefined) return { sweepAfterMs: undefined, nextMs };
+  const completeSinceMs = observation.listing.completeSinceMs() ?? 0;
+  const soonestMs = completeSinceMs + sweepShareAtRest * observation.listing.sweepCost().durationMs;
+  if (soonestMs <= now.monotonicMs) return { sweepAfterMs: wanted.sweepAfterMs, nextMs };
+  return { sweepAfterMs: undefined, nextMs: Math.min(nextMs, soonestMs) };
+}
+
+function nextSweepMs({ policy, observation }: DecideInput, draft: Draft): number {
+  const completeSinceMs = observation.listing.completeSinceMs();
+  if (completeSinceMs === undefined) return 0;
+  const share = draft.counts().pending > 0 ? sweepShareAtWork : sweepShareAtRest;
+  const intervalMs = parseDuration(policy.spec.resyncInterval) ?? 0;
+  return completeSinceMs + Math.max(intervalMs, share * observation.listing.sweepCost().durationMs);
+}

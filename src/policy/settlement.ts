@@ -1,0 +1,66 @@
+/**
+ * What has been learnt since the last decision, folded into the attempts that are open, and what it teaches about how long upgrades
+ * take. How a single attempt goes on is `attempt.ts`'s to say.
+ */
+import { settleEntry } from './attempt.ts';
+import type { DecideInput } from './decide.ts';
+import type { Draft } from './draft.ts';
+import type { Entry } from './ledger.ts';
+import type { Roster } from './roster.ts';
+import type { Look } from './upgrade-duration.ts';
+import type { TaskReads } from './watch-plan.ts';
+
+/** Folds what was learnt into the open attempts; returns what it taught about how long upgrades take. */
+export function settleAll({ ledger, observation, now, settings }: DecideInput, draft: Draft): readonly Look[] {
+  const { listing, posted, tasks, flying, reads } = observation;
+  const sweptSinceMs = listing.completeSinceMs();
+  const looks: Look[] = [];
+  for (const entry of ledger.open().values()) {
+    const { collectorId, open } = entry;
+    if (!open) continue;
+    const row = listing.row(collectorId);
+    const task = tasks.get(collectorId);
+    const observable = listing.observes(open.toVersion);
+    const evidence = {
+      row,
+      posted: posted.get(collectorId),
+      task,
+      flying: flying.has(collectorId),
+      observable,
+      sweptSinceMs,
+    };
+    const settled = settleEntry(entry, evidence, now, settings);
+    const look = lookAt(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
+    if (look) looks.push(look);
+    // What belonged to an earlier target is forgotten once it has ended: it is no member for that (U12).
+    const stale = open.toVersion !== ledger.header.target && !settled?.open;
+    if (stale) draft.set(collectorId, undefined);
+    else if (settled !== entry) draft.set(collectorId, settled);
+  }
+  return looks;
+}
+
+/** What an upgrade that ended well teaches. One that failed or hangs says nothing of how long they take. */
+function lookAt(
+  { open }: Entry,
+  after: Entry | undefined,
+  seenAtMs: number | undefined,
+  reads: TaskReads | undefined,
+  byTask: boolean,
+): Look | undefined {
+  if (open?.state !== 'accepted' || open.needsGrace || after?.ending?.kind !== 'updated' || after.open)
+    return undefined;
+  const endedMs = byTask ? reads?.lastMs : seenAtMs;
+  const unendedMs = byTask ? reads?.previousMs : reads?.lastMs;
+  if (endedMs === undefined || endedMs <= open.sinceMs) return undefined;
+  return { endedByMs: endedMs - open.sinceMs, unendedAtMs: Math.max(0, (unendedMs ?? 0) - open.sinceMs) };
+}
+
+/** The build is gone, so that it was refused says nothing of the collectors: they are as any other once it is back (U11). */
+export function forgetRefusals(roster: Roster, draft: Draft): void {
+  for (const id of roster.members('skipped')) {
+    const entry = draft.entry(id);
+    if (entry?.ending?.kind !== 'refused' || entry.open) continue;
+    draft.set(id, entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined });
+  }
+}
