@@ -7,6 +7,17 @@ export interface Finding {
   readonly path: JsonPath;
   /** Whether the name of the member is to blame or its value. */
   readonly part: 'key' | 'value';
-  /** What is wrong; what to write. */
+  /** `What is wrong; what to write`: what stands before the first `; ` is the problem, what follows is the fix. */
   readonly message: string;
+}
+
+export interface Explanation {
+  readonly problem: string;
+  readonly fix: string;
+}
+
+/** The two parts of a message. */
+export function explain({ message }: Pick<Finding, 'message'>): Explanation {
+  const end = message.indexOf('; ');
+  return end === -1 ? { problem: message, fix: '' } : { problem: message.slice(0, end), fix: message.slice(end + 2) };
 }

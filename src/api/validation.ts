@@ -36,7 +36,7 @@ export function validateResource(kind: KindName, document: object, previous?: ob
   const older = previous === undefined ? undefined : applyDefaults(kind, previous);
   const violations = evaluateRules(schemaOf(kind), resource, older, (path) => isTouched(path, refused));
   for (const { path, message } of violations) {
-    findings.push({ severity: 'error', path, part: 'value', message: withValue(valueAt(resource, path), message) });
+    findings.push({ severity: 'error', path, part: 'value', message: ofRule(message, valueAt(resource, path)) });
   }
   if ('status' in document) {
     const message = 'is written by logfleet alone and will be ignored; leave it out';
@@ -60,6 +60,10 @@ function isTouched(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }
 
-function withValue(value: unknown, message: string): string {
-  return typeof value === 'string' || typeof value === 'number' ? `${JSON.stringify(value)}: ${message}` : message;
+/** A rule says what to write, and where that is not plain enough what is wrong before it; else it is the value. */
+function ofRule(message: string, value: unknown): string {
+  const [, what, fix] = /^(?:(.+?): )?((?:write|leave) .+)$/s.exec(message) ?? [];
+  if (fix === undefined) return message;
+  const isShort = typeof value === 'string' || typeof value === 'number';
+  return `${what ?? (isShort ? `${JSON.stringify(value)} is not allowed` : 'is not as it must be')}; ${fix}`;
 }

@@ -46,8 +46,9 @@ export interface SimulateOptions {
   readonly timeScale: number;
 }
 
-/** No flags yet: the files are all that it is told. */
-export type ValidateOptions = Readonly<Record<never, never>>;
+export interface ValidateOptions {
+  readonly output: 'text' | 'json';
+}
 
 export interface GetOptions extends TargetOptions {
   readonly allNamespaces?: boolean;

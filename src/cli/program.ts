@@ -160,6 +160,11 @@ function addValidate(program: Command, context: CommandContext, ends: Ends): voi
     .command('validate')
     .description('say what an API server would say about manifests, without one')
     .argument('<FILE...>', 'files, directories, or - for standard input')
+    .addOption(
+      new Option('-o, --output <format>', 'how to say it: a line for each finding, or a list of JSON')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
     .addHelpText('after', example('logfleet validate ./manifests', 'kustomize build . | logfleet validate -'))
     .action((files: string[], options: ValidateOptions) =>
       ends(import('./validate.ts').then(({ validateCommand }) => validateCommand(files, options, context))),

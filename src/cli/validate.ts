@@ -1,10 +1,11 @@
 /**
  * `logfleet validate FILE…`: what an API server would say about manifests, without one, and what it could not say. One line a
- * finding on stdout, `file:line:column: path: what is wrong; what to write`, and a summary on stderr.
+ * finding on stdout, `file:line:column: path: what is wrong; what to write`, or with `-o json` a list of them; and a summary on stderr.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { checkCredentialsSecret } from '../account/secret-check.ts';
+import { explain } from '../api/finding.ts';
 import { checkManifests, type ManifestReport, type PlacedFinding, type SourceFile } from '../api/manifest-set.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import type { ValidateOptions } from './options.ts';
@@ -14,7 +15,7 @@ import { UsageError } from './usage-error.ts';
 /** Resolves to 2 where something is invalid; warnings alone are no reason to fail. */
 export async function validateCommand(
   files: readonly string[],
-  _options: ValidateOptions,
+  { output }: ValidateOptions,
   context: CommandContext,
 ): Promise<number> {
   const sources: SourceFile[] = [];
@@ -23,7 +24,7 @@ export async function validateCommand(
     else for (const name of manifestFiles(file, context.cwd)) sources.push(readSource(name, context.cwd));
   }
   const report = checkManifests(sources, checkCredentialsSecret);
-  for (const finding of report.findings) context.stdout.write(`${renderFinding(finding)}\n`);
+  context.stdout.write(output === 'json' ? renderJson(report.findings) : report.findings.map(renderFinding).join(''));
   context.stderr.write(`${renderSummary(report, sources.length)}\n`);
   return report.findings.some(({ severity }) => severity === 'error') ? exitStatus.usage : exitStatus.ok;
 }
@@ -65,7 +66,15 @@ function readSource(path: string, cwd: string): SourceFile {
 
 function renderFinding({ file, position, path, severity, message }: PlacedFinding): string {
   const place = `${file}:${position.line}:${position.column}: `;
-  return `${place}${path === '' ? '' : `${path}: `}${severity === 'warning' ? 'warning: ' : ''}${message}`;
+  return `${place}${path === '' ? '' : `${path}: `}${severity === 'warning' ? 'warning: ' : ''}${message}\n`;
+}
+
+/** What stands in the lines, apart: programs need not take them to pieces. */
+function renderJson(findings: readonly PlacedFinding[]): string {
+  const list = findings.map(({ file, position, path, severity, message }) => {
+    return { file, ...position, path, severity, ...explain({ message }) };
+  });
+  return `${JSON.stringify(list, undefined, 2)}\n`;
 }
 
 function renderSummary({ findings, checked, passedOver }: ManifestReport, files: number): string {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
+import { explain } from '../../../src/api/finding.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
 import { type StructuralSchema, schemaOf } from '../../../src/api/structural-schema.ts';
 import { readCorpus } from '../../corpus/corpus.ts';
@@ -28,9 +29,13 @@ describe('bad manifests of the corpus', () => {
     }
   });
 
-  test('every message says what to write', () => {
-    const messages = readCorpus('bad').flatMap(({ file, text }) => render(file, text));
-    expect(messages.filter((message) => !/write|did you mean|leave/.test(message))).toEqual([]);
+  test('every message says what is wrong, and then what to write', () => {
+    const findings = readCorpus('bad').flatMap(
+      ({ file, text }) => checkManifests([{ name: file, text }], checkCredentialsSecret).findings,
+    );
+    const explanations = findings.map(explain);
+    expect(explanations.filter(({ problem }) => problem === '' || /\bwrite\b/.test(problem))).toEqual([]);
+    expect(explanations.filter(({ fix }) => !/^(?:write|did you mean|leave|it reads)\b/.test(fix))).toEqual([]);
   });
 
   test('every field of a spec is refused in one of them', () => {

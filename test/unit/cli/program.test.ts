@@ -94,7 +94,7 @@ describe('flags', () => {
     await run('resume cvp/a --dir d');
     expect(resumeCommand).toHaveBeenCalledWith('cvp/a', { dir: 'd' }, expect.anything());
     await run('validate a.yaml -');
-    expect(validateCommand).toHaveBeenCalledWith(['a.yaml', '-'], {}, expect.anything());
+    expect(validateCommand).toHaveBeenCalledWith(['a.yaml', '-'], { output: 'text' }, expect.anything());
     await run('crds');
     expect(crdsCommand).toHaveBeenCalledOnce();
   });

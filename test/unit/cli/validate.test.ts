@@ -53,7 +53,9 @@ describe('logfleet validate', () => {
     const { status, findings, summary } = await validate(['b.yaml', 'a.yaml']);
     expect(status).toBe(2);
     expect(findings).toEqual([
-      expect.stringMatching(/^b\.yaml:6:21: spec\.target\.version: "19\.x": write the version as MAJOR\.MINOR-BUILD/),
+      expect.stringMatching(
+        /^b\.yaml:6:21: spec\.target\.version: "19\.x" is not allowed; write the version as MAJOR\.MINOR-BUILD/,
+      ),
       expect.stringMatching(/^a\.yaml:8:13: spec\.priority: must be a whole number/),
       expect.stringMatching(/^a\.yaml:9:11: spec\.paused: must be true or false/),
     ]);
@@ -66,6 +68,34 @@ describe('logfleet validate', () => {
     expect(status).toBe(0);
     expect(findings).toEqual([expect.stringMatching(/^a\.yaml:6:21: spec\.target\.version: warning: /)]);
     expect(summary).toBe('1 resource in 1 file, all valid, 1 warning');
+  });
+
+  test('-o json: gives place, problem and fix of each finding apart', async () => {
+    write('a.yaml', `${policy('a', '19.0500-1')}---\n${policy('b', '19.x')}`);
+    write('c.yaml', policy('c'));
+    const context = { ...recordingContext(), cwd: directory };
+    expect(await runProgram(['validate', 'a.yaml', '-o', 'json'], context)).toBe(2);
+    expect(JSON.parse(context.stdout.text)).toEqual([
+      {
+        file: 'a.yaml',
+        line: 6,
+        column: 21,
+        path: 'spec.target.version',
+        severity: 'warning',
+        problem: expect.any(String),
+        fix: expect.stringContaining('19.500-1'),
+      },
+      {
+        file: 'a.yaml',
+        line: 14,
+        column: 21,
+        path: 'spec.target.version',
+        severity: 'error',
+        problem: '"19.x" is not allowed',
+        fix: 'write the version as MAJOR.MINOR-BUILD, as in 19.500-1',
+      },
+    ]);
+    expect(await validate(['c.yaml', '-o', 'json'])).toMatchObject({ status: 0, findings: ['[]'] });
   });
 
   test('reads standard input', async () => {
