@@ -8,8 +8,8 @@ import { messageField } from './message-fields.ts';
 import type { Fields, Predicate } from './predicate.ts';
 
 /** How many fields of a message are taken, and how deep they may lie. */
-export const mostJsonFields = 200;
-export const deepestJsonField = 20;
+const mostJsonFields = 200;
+const deepestJsonField = 20;
 
 const jsonCost = 100;
 const longInteger = /\d{16}/;

@@ -25,7 +25,7 @@ interface Times {
   readonly lazy: boolean;
 }
 
-export interface CompiledNames {
+export interface NamedPattern {
   readonly pattern: Pattern;
   /** Names of the captures by index, each with its place. */
   readonly names: readonly { readonly name: string; readonly offset: number }[];
@@ -37,7 +37,7 @@ const escapeForm = /\\(?:[pP]\{[^{}]*\}|u\{[^{}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2
 const timesForm = /\{\d+(?:,\d*)?\}/y;
 
 /** Reads up to the quote that ends the pattern; the cursor stands behind the one that begins it. */
-export function parsePattern(cursor: Cursor): CompiledNames {
+export function parsePattern(cursor: Cursor): NamedPattern {
   return new PatternParser(cursor).parse();
 }
 
@@ -50,7 +50,7 @@ class PatternParser {
     this.#cursor = cursor;
   }
 
-  parse(): CompiledNames {
+  parse(): NamedPattern {
     this.#ignoreCase = this.#take('(?i)');
     const pattern = this.#choice(0);
     if (this.#next === ')') throw this.#error('")" closes no group');
@@ -173,11 +173,9 @@ class PatternParser {
 
   /** The index of the capture that begins here, if one does. */
   #groupStart(start: number): number | undefined {
-    if (this.#take('?:')) return undefined;
-    if (/^\?<[=!]/.test(this.#cursor.text.slice(this.#cursor.end, this.#cursor.end + 3)) || !this.#take('?<')) {
-      if (this.#next === '?') throw this.#error('groups are (…), (?:…) or (?<name>…)', start);
-      return undefined;
-    }
+    if (!this.#take('?') || this.#take(':')) return undefined;
+    const isNamed = this.#take('<') && !['=', '!'].includes(this.#next);
+    if (!isNamed) throw this.#error('groups are (…), (?:…) or (?<name>…)', start);
     const offset = this.#cursor.end;
     const name = this.#cursor.match(groupName);
     if (name === undefined || !this.#take('>')) throw this.#error('expected a name and ">"', offset);
