@@ -108,6 +108,13 @@ describe('2.5 messages', () => {
     const { answer, text } = done().page();
     expect(answer.body).toMatchObject({ bytes: Buffer.byteLength(text) });
   });
+
+  test('have the fields of JSON with AutoParse (4.1), which can be searched from the start', () => {
+    const parsed = done({ query: 'size=3', autoParsingMode: 'AutoParse' }, {}, {}, hosts).page();
+    expect(parsed.json.messages).toEqual([{ map: expect.objectContaining({ size: '3', _sourceHost: 'c' }) }]);
+    expect(parsed.json.fields).toContainEqual({ name: 'size', fieldType: 'string', keyField: false });
+    expect(done({ query: 'size=3', autoParsingMode: 'Manual' }, {}, {}, hosts).page().json.messages).toEqual([]);
+  });
 });
 
 describe('raw messages', () => {
