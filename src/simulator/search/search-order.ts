@@ -60,7 +60,7 @@ export function readOrder(body: RequestBody | undefined, settings: SearchSetting
     return problem('generic', 'requiresRawMessages is neither true nor false.');
   }
   if (!parsingModes.includes(autoParsingMode)) return problem('generic', 'autoParsingMode is not known.');
-  const query = readQuery(text, settings);
+  const query = readQuery(text, autoParsingMode === 'AutoParse', settings);
   if ('code' in query) return query;
   return { text, query, fromMs, toMs, byReceiptTime, requiresRawMessages };
 }
@@ -90,9 +90,13 @@ function timeProblem(member: 'from' | 'to', { kind }: WrittenTime): OrderProblem
   }
 }
 
-function readQuery(text: string, { brokenQuery }: SearchSettings): SearchOrder['query'] | OrderProblem {
+function readQuery(
+  text: string,
+  jsonFields: boolean,
+  { brokenQuery }: SearchSettings,
+): SearchOrder['query'] | OrderProblem {
   try {
-    return parseQuery(text);
+    return parseQuery(text, { jsonFields });
   } catch (error) {
     if (!(error instanceof QueryError)) throw error;
     switch (brokenQuery) {
