@@ -50,6 +50,7 @@ export class KeyLane {
       taskCreation: new WaitingQueue(),
       taskStatus: new WaitingQueue(),
       jobCreation: new WaitingQueue(),
+      jobCare: new WaitingQueue(),
       listing: new WaitingQueue(),
     };
   }

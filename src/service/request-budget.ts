@@ -258,6 +258,7 @@ export class RequestBudget {
     const reservation = this.#window.reserve();
     lane.enter(occupant, ++this.#turn);
     let state: 'granted' | 'underWay' | 'held' | 'ended' = 'granted';
+    let isHeard = false;
 
     const leave = () => {
       state = 'ended';
@@ -267,6 +268,15 @@ export class RequestBudget {
       if (state !== 'granted') return;
       state = 'underWay';
       this.#window.stamp(reservation, waiter.class, this.#clock.monotonic());
+      this.#pump();
+    };
+    const learn = (headAtMs: number) => {
+      if (!isHeard) this.#heard(waiter.class, reservation, headAtMs);
+      isHeard = true;
+    };
+    const heard = (headAtMs: number) => {
+      if (state === 'granted') return;
+      learn(headAtMs);
       this.#pump();
     };
     const finished = (outcome: SlotOutcome) => {
@@ -279,8 +289,12 @@ export class RequestBudget {
         lane.hold(occupant, this.#clock.monotonic() + this.#settings.abandonedHoldMs);
       } else {
         leave();
-        if (outcome.kind === 'answered') this.#answered(waiter.class, reservation, outcome);
-        else this.#window.broken(reservation, this.#clock.monotonic());
+        if (outcome.kind === 'answered') {
+          learn(outcome.headAtMs ?? this.#clock.monotonic());
+          this.#answered(waiter.class, reservation, outcome);
+        } else if (!isHeard) {
+          this.#window.broken(reservation, this.#clock.monotonic());
+        }
       }
       this.#pump();
     };
@@ -291,10 +305,16 @@ export class RequestBudget {
       leave();
       this.#pump();
     };
-    return { started, finished, release };
+    return { started, heard, finished, release };
   }
 
-  /** Learns from an answer: how late the path is, and whether we are too fast or keep too many jobs. */
+  /** Learns from the head of an answer how late the path is. */
+  #heard(requestClass: RequestClass, reservation: Reservation, headAtMs: number): void {
+    const roundTripMs = Math.max(0, headAtMs - (reservation.sentAtMs ?? headAtMs));
+    this.#window.answered(reservation, requestClass, roundTripMs, this.#clock.monotonic());
+  }
+
+  /** Learns from an answer whether we are too fast or keep too many jobs. */
   #answered(
     requestClass: RequestClass,
     reservation: Reservation,
@@ -302,8 +322,6 @@ export class RequestBudget {
   ): void {
     const nowMs = this.#clock.monotonic();
     const sentAtMs = reservation.sentAtMs ?? nowMs;
-    const roundTripMs = Math.max(0, (outcome.headAtMs ?? nowMs) - sentAtMs);
-    this.#window.answered(reservation, requestClass, roundTripMs, nowMs);
     if (outcome.status !== 429) {
       this.#refusals.passed(requestClass, sentAtMs);
       this.#margin.passed();

@@ -2,8 +2,18 @@
  * The words between the request budget and whoever sends requests: what is asked for, what is granted, how it ended.
  */
 
-/** What a request is for; decides who goes first (B3). `jobCreation` is the creation of a search job (4.1). */
-export type RequestClass = 'keepAlive' | 'pageRead' | 'taskCreation' | 'taskStatus' | 'listing' | 'jobCreation';
+/**
+ * What a request is for; decides who goes first (B3). `jobCreation` is the creation of a search job (4.1), `jobCare` its deletion (4.5)
+ * and looks at it that it does not need to stay alive (4.2).
+ */
+export type RequestClass =
+  | 'keepAlive'
+  | 'pageRead'
+  | 'taskCreation'
+  | 'taskStatus'
+  | 'listing'
+  | 'jobCreation'
+  | 'jobCare';
 
 export interface SlotRequest {
   readonly class: RequestClass;
@@ -45,6 +55,11 @@ export interface Slot {
   started(): void;
   /** Never sent: gives rate and concurrency back. After `started`, when it may have been sent, the same as `abandoned`. */
   release(): void;
+  /**
+   * The head of the answer came at `headAtMs` on the monotonic clock, and its body may take long: how late the path is, is known
+   * from now on. Needs not be said.
+   */
+  heard(headAtMs: number): void;
   /** The request is over. After `abandoned`, a late `answered` or `broken` frees its place before the time. */
   finished(outcome: SlotOutcome): void;
 }

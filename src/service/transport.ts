@@ -1,6 +1,6 @@
 /**
- * The port to the wire: one request out, one whole answer in. It knows connections, proxies and certificates; it knows
- * neither credentials nor budgets, follows no redirect and sends nothing twice.
+ * The port to the wire: one request out, one answer in, whole or piece by piece as it comes. It knows connections, proxies and
+ * certificates; it knows neither credentials nor budgets, follows no redirect and sends nothing twice.
  *
  * Invariant: `beforeWrite` runs right before the first byte of a request is written, in the same turn of the event loop and on a
  * connection that stands. A request whose `beforeWrite` was not called, or threw, has not been sent.
@@ -19,17 +19,36 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /** What it throws ends the request unsent; `send` rejects with it. Called at most once. */
   readonly beforeWrite: () => void;
-  /** A longer answer is given up with `answerTooLarge`. */
+  /** A longer answer is given up with `answerTooLarge`; what a receiver takes is not counted. */
   readonly maxBodyBytes: number;
+  /** Takes the body as it comes, so that it is never in memory as a whole. */
+  readonly receiver?: BodyReceiver;
 }
 
-export interface TransportResponse {
+export interface ResponseHead {
   readonly status: number;
   /** Names in lower case; of a repeated header the first. */
   readonly headers: ReadonlyMap<string, string>;
-  readonly body: Uint8Array;
+  /** Each `Set-Cookie`, in the order of the answer. */
+  readonly setCookies: readonly string[];
   /** When the head of the answer came, on the monotonic clock. */
   readonly headAtMs: number;
+}
+
+export interface TransportResponse extends ResponseHead {
+  /** Empty where a receiver has taken it. */
+  readonly body: Uint8Array;
+}
+
+/** Takes the body of one answer in pieces. What it throws gives the request up, and `send` rejects with it. */
+export interface BodyReceiver {
+  /** The head has come. False leaves the body to the response: it is the document of a refusal or of a redirect. */
+  begin(head: ResponseHead): boolean;
+  /**
+   * A piece of the body, which stays as it is. Whoever can take no more for a while returns a promise: nothing more is read from
+   * the socket until it is fulfilled, but what has been read may still follow; its rejection gives the request up.
+   */
+  write(chunk: Uint8Array): Promise<void> | undefined;
 }
 
 export interface Transport {

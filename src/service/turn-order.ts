@@ -1,10 +1,10 @@
 /**
  * Which class of request goes next (B3): a keep-alive poll before everything; then page reads and task creation; then task status
- * and the creation of jobs; then listings.
+ * and the creation and care of jobs; then listings.
  *
  * No class starves: one whose head is late by `patienceMs` gets every second start, whatever outranks it, and several such
  * take turns. Only keep-alive polls that are themselves in danger leave it no more than every fourth. So a class waits
- * for `patienceMs` and 20 starts at most.
+ * for `patienceMs` and 24 starts at most.
  *
  * Leaves to others: which key goes next within a class (`request-budget.ts`), and which classes may go at all (`key-lane.ts`).
  */
@@ -16,6 +16,7 @@ export const requestClasses = [
   'taskCreation',
   'taskStatus',
   'jobCreation',
+  'jobCare',
   'listing',
 ] as const satisfies readonly RequestClass[];
 
@@ -25,6 +26,7 @@ const ranks: Readonly<Record<RequestClass, number>> = {
   taskCreation: 1,
   taskStatus: 2,
   jobCreation: 2,
+  jobCare: 2,
   listing: 3,
 };
 

@@ -2,17 +2,20 @@
  * The transport's port on the simulator in the same process, in virtual time: for tests and simulations that want the real
  * client and the real service without sockets.
  *
- * A connection always stands. `beforeWrite` is called in the turn in which the request sets out.
+ * A connection always stands. `beforeWrite` is called in the turn in which the request sets out. A body is whole when its first piece
+ * is taken; what breaks off in the middle is for sockets to show.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import {
+  type BodyReceiver,
+  type ResponseHead,
   type Transport,
   TransportError,
   type TransportRequest,
   type TransportResponse,
 } from '../../src/service/transport.ts';
 import { asTransportError } from '../../src/service/transport-failure.ts';
-import type { InProcessService } from '../../src/simulator/in-process.ts';
+import { ConnectionReset, type InProcessService } from '../../src/simulator/in-process.ts';
 
 /** The services of a small world by their origin; an origin without one is a name that DNS does not know. */
 export type ServiceDirectory = (origin: string) => InProcessService | undefined;
@@ -77,17 +80,33 @@ export class InProcessTransport implements Transport {
         signal,
         ...(body === undefined ? {} : { body }),
       });
-      return {
+      const head: ResponseHead = {
         status: answer.status,
         headers: new Map(Object.entries(answer.headers)),
-        body: Buffer.from(answer.body, 'utf8'),
+        setCookies: answer.cookies,
         headAtMs: this.#clock.monotonic(),
       };
+      const bytes = Buffer.from(answer.body, 'utf8');
+      if (!request.receiver?.begin(head)) return { ...head, body: bytes };
+      await give(bytes, request.receiver, signal);
+      return { ...head, body: Buffer.alloc(0) };
     } catch (error) {
       signal.throwIfAborted();
-      throw asTransportError(error, 'waiting for the answer');
+      throw error instanceof ConnectionReset ? asTransportError(error, 'waiting for the answer') : error;
     }
   }
+}
+
+/** Of the size that TLS has. */
+const pieceBytes = 16 * 1024;
+
+async function give(body: Uint8Array, receiver: BodyReceiver, signal: AbortSignal): Promise<void> {
+  for (let at = 0; at < body.length; at += pieceBytes) {
+    signal.throwIfAborted();
+    const room = receiver.write(body.subarray(at, at + pieceBytes));
+    if (room) await room;
+  }
+  signal.throwIfAborted();
 }
 
 function closedError(): TransportError {

@@ -1,7 +1,7 @@
 /** What undici tells about one request, turned into the one answer of the transport's port. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
-import { TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
+import { type ResponseHead, TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
 import { asTransportError } from '../transport-failure.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -14,7 +14,9 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   /** What kept the request from being written. */
   #refusal: { readonly error: unknown } | undefined;
-  #head: Omit<TransportResponse, 'body'> | undefined;
+  #head: ResponseHead | undefined;
+  /** Whether the request's receiver takes the body. */
+  #received = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
@@ -47,10 +49,26 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
     if (status < 200) return;
-    this.#head = { status, headers: firstValues(headers), headAtMs: this.#clock.monotonic() };
+    this.#head = {
+      status,
+      headers: firstValues(headers),
+      setCookies: valuesOf(headers, 'set-cookie'),
+      headAtMs: this.#clock.monotonic(),
+    };
+    const { receiver } = this.#request;
+    if (!receiver) return;
+    try {
+      this.#received = receiver.begin(this.#head);
+    } catch (error) {
+      this.#giveUp(error);
+    }
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#received) {
+      this.#receive(controller, chunk);
+      return;
+    }
     this.#bytes += chunk.length;
     const { maxBodyBytes } = this.#request;
     if (this.#bytes <= maxBodyBytes) this.#chunks.push(chunk);
@@ -69,14 +87,38 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#reject(this.#refusal ? this.#refusal.error : asTransportError(error, 'waiting for the answer'));
   }
 
-  readonly #onAbort = () => {
-    this.#reject(this.#request.signal.reason);
-    this.#controller?.abort(this.#request.signal.reason);
-  };
+  #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // undici's parser gives out nothing, too, each time that it resumes: pausing again for that would never end.
+    if (chunk.length === 0) return;
+    try {
+      const room = this.#request.receiver?.write(chunk);
+      if (room === undefined) return;
+      controller.pause();
+      // A promise's turn comes when undici's parser is no longer at work, as resuming demands.
+      room.then(
+        () => controller.resume(),
+        (error: unknown) => this.#giveUp(error),
+      );
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  readonly #onAbort = () => this.#giveUp(this.#request.signal.reason);
+
+  #giveUp(reason: unknown): void {
+    this.#reject(reason);
+    this.#controller?.abort(reason instanceof Error ? reason : new Error('given up', { cause: reason }));
+  }
 
   #done(): void {
     this.#request.signal.removeEventListener('abort', this.#onAbort);
   }
+}
+
+function valuesOf(headers: Headers, name: string): readonly string[] {
+  const value = headers[name];
+  return value === undefined ? [] : Array.isArray(value) ? value : [value];
 }
 
 function firstValues(headers: Headers): ReadonlyMap<string, string> {

@@ -123,6 +123,26 @@ describe('B1: starts', () => {
     expect(rounded(wire.sentAt()).at(-1)).toBe(5_000 + nextMs);
   });
 
+  it('knows how late a request was from the head of its answer on, however long the body takes', async () => {
+    const slots = await granted(4, 'pageRead');
+    for (const slot of slots) slot.started();
+    await clock.advance(10);
+    for (const slot of slots) slot.heard(clock.monotonic());
+    call(1);
+    await clock.advance(5_000);
+    expect(rounded(wire.sentAt())).toEqual([1_010]);
+  });
+
+  it('learns from the head once, whatever the end of the answer says', async () => {
+    const [slot] = await granted(1, 'pageRead');
+    slot?.started();
+    slot?.heard(clock.monotonic() + 2);
+    const before = budget.marginMs;
+    await clock.advance(30_000);
+    slot?.finished({ kind: 'answered', status: 200 });
+    expect(budget.marginMs).toBe(before);
+  });
+
   it('reaches 98 % of four a second on a quiet path', async () => {
     call(200, 'taskStatus', { outMs: 1, workMs: 2, backMs: 1 });
     await clock.advance(60_000);

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
-import type { TransportRequest } from '../../../../src/service/transport.ts';
+import type { BodyReceiver, ResponseHead, TransportRequest } from '../../../../src/service/transport.ts';
 import type { Environment } from '../../../../src/service/undici/proxy-environment.ts';
 import { UndiciTransport } from '../../../../src/service/undici/undici-transport.ts';
 import { type Certificate, connectProxy, httpsServer, type Loopback, selfSigned } from './loopback.ts';
@@ -124,6 +124,147 @@ describe('the write', () => {
     const origin = originOf(server);
     await Promise.all(Array.from({ length: 25 }, () => transport.send(request(origin))));
     expect(server.sockets).toHaveLength(10);
+  });
+});
+
+test('every Set-Cookie comes back, in its order', async () => {
+  await using server = await httpsServer(certificate, (_incoming, response) =>
+    response.writeHead(200, { 'Set-Cookie': ['A=1; Path=/', 'B=2', 'A=3'] }).end(),
+  );
+  await using transport = transportWith();
+  const response = await transport.send(request(originOf(server)));
+  expect(response.setCookies).toEqual(['A=1; Path=/', 'B=2', 'A=3']);
+  expect(response.headers.get('set-cookie')).toBe('A=1; Path=/');
+});
+
+describe('a body that is taken as it comes', () => {
+  const pageBytes = 4_000_000;
+  const page = Buffer.alloc(pageBytes, 'abcdefgh');
+  const servePage = (_incoming: IncomingMessage, response: ServerResponse) => response.writeHead(200).end(page);
+
+  /** Takes all, and says before each piece what `room` says. */
+  class Taker implements BodyReceiver {
+    readonly chunks: Buffer[] = [];
+    head: ResponseHead | undefined;
+    readonly #room: (bytes: number) => Promise<void> | undefined;
+
+    constructor(room: (bytes: number) => Promise<void> | undefined = () => undefined) {
+      this.#room = room;
+    }
+
+    get bytes(): number {
+      return this.chunks.reduce((sum, { length }) => sum + length, 0);
+    }
+
+    begin(head: ResponseHead): boolean {
+      this.head = head;
+      return head.status === 200;
+    }
+
+    write(chunk: Uint8Array): Promise<void> | undefined {
+      this.chunks.push(Buffer.from(chunk));
+      return this.#room(this.bytes);
+    }
+  }
+
+  test('comes in pieces, whole and in order, and is in no answer', async () => {
+    await using server = await httpsServer(certificate, servePage);
+    await using transport = transportWith();
+    const receiver = new Taker();
+    const response = await transport.send(request(originOf(server), { receiver }));
+    expect(receiver.head?.status).toBe(200);
+    expect(receiver.chunks.length).toBeGreaterThan(1);
+    expect(Buffer.concat(receiver.chunks).equals(page)).toBe(true);
+    expect(response.body).toHaveLength(0);
+  });
+
+  test('is left to the answer where the receiver does not want it', async () => {
+    await using server = await httpsServer(certificate, (_incoming, response) => response.writeHead(404).end('{}'));
+    await using transport = transportWith();
+    const receiver = new Taker();
+    const response = await transport.send(request(originOf(server), { receiver }));
+    expect(Buffer.from(response.body).toString()).toBe('{}');
+    expect(receiver.chunks).toHaveLength(0);
+  });
+
+  test('waits in the service while there is no room, and goes on when there is', async () => {
+    let handedOver = 0;
+    await using server = await httpsServer(certificate, (incoming, response) => {
+      if (incoming.url === '/small') return ok(incoming, response);
+      response.writeHead(200);
+      const more = () => {
+        while (handedOver < 400) {
+          handedOver++;
+          if (!response.write(page.subarray(0, 100_000))) return;
+        }
+        response.end();
+      };
+      response.on('drain', more);
+      more();
+      return undefined;
+    });
+    await using transport = transportWith();
+    const full = Promise.withResolvers<void>();
+    const emptied = Promise.withResolvers<void>();
+    const receiver = new Taker((bytes) => {
+      if (bytes < 1_000_000) return undefined;
+      full.resolve();
+      return emptied.promise;
+    });
+    const sending = transport.send(request(originOf(server), { receiver }));
+    await full.promise;
+    // Whatever else goes over the wire comes after what could still come of this.
+    await transport.send(request(originOf(server), { path: '/small' }));
+    expect(receiver.bytes).toBeLessThan(10_000_000);
+    expect(handedOver).toBeLessThan(400);
+    emptied.resolve();
+    await sending;
+    expect(receiver.bytes).toBe(40_000_000);
+  });
+
+  test('ends with what the receiver throws, and destroys the connection', async () => {
+    await using server = await httpsServer(certificate, servePage);
+    await using transport = transportWith();
+    const fault = new Error('the disk is full');
+    for (const room of [
+      () => {
+        throw fault;
+      },
+      () => Promise.reject(fault),
+    ]) {
+      const sending = transport.send(request(originOf(server), { receiver: new Taker(room) }));
+      await expect(sending).rejects.toBe(fault);
+    }
+    await transport.send(request(originOf(server), { receiver: new Taker() }));
+    expect(server.sockets).toHaveLength(3);
+  });
+
+  test('that breaks off leaves what came, and fails', async () => {
+    await using server = await httpsServer(certificate, (incoming, response) => {
+      response.writeHead(200, { 'content-length': String(pageBytes) });
+      response.write(page.subarray(0, 300_000), () => incoming.socket.destroy());
+    });
+    await using transport = transportWith();
+    const receiver = new Taker();
+    const sending = transport.send(request(originOf(server), { receiver }));
+    await expect(sending).rejects.toMatchObject({ failure: 'connectionLost' });
+    expect(receiver.bytes).toBeGreaterThan(0);
+    expect(page.subarray(0, receiver.bytes).equals(Buffer.concat(receiver.chunks))).toBe(true);
+  });
+
+  test('is given up by an abort in its middle, and nothing is taken after that', async () => {
+    await using server = await httpsServer(certificate, servePage);
+    await using transport = transportWith();
+    const controller = new AbortController();
+    const receiver = new Taker((bytes) => {
+      if (bytes > 500_000) controller.abort(new Error('enough'));
+      return undefined;
+    });
+    const sending = transport.send(request(originOf(server), { receiver, signal: controller.signal }));
+    await expect(sending).rejects.toThrow('enough');
+    const taken = receiver.bytes;
+    await transport.send(request(originOf(server), { receiver: new Taker() }));
+    expect(receiver.bytes).toBe(taken);
   });
 });
 

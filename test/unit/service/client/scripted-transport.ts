@@ -1,7 +1,7 @@
 /** A transport that does what a script says, one step for each request, and a budget that keeps account of its slots. */
 
 import { assert } from '../../../../src/base/assert.ts';
-import type { Clock } from '../../../../src/base/clock.ts';
+import { type Clock, sleep } from '../../../../src/base/clock.ts';
 import type { KeyBudget, Slot, SlotOutcome, SlotRequest } from '../../../../src/service/request-budget.ts';
 import {
   type Transport,
@@ -11,13 +11,23 @@ import {
   type TransportResponse,
 } from '../../../../src/service/transport.ts';
 
+export interface AnswerStep {
+  readonly kind: 'answer';
+  readonly status: number;
+  readonly body?: string;
+  readonly headers?: Record<string, string>;
+  readonly setCookies?: readonly string[];
+  /** How long the head takes. */
+  readonly afterMs?: number;
+  /** Of how many bytes the pieces of the body are, and how long each of them takes. All of it at once where absent. */
+  readonly pieceBytes?: number;
+  readonly pieceMs?: number;
+  /** What comes instead of the rest after so many bytes of the body: a failure, or (without one) nothing ever again. */
+  readonly breaksAfter?: { readonly bytes: number; readonly failure?: TransportFailure };
+}
+
 export type Step =
-  | {
-      readonly kind: 'answer';
-      readonly status: number;
-      readonly body?: string;
-      readonly headers?: Record<string, string>;
-    }
+  | AnswerStep
   /** No connection comes about: with a failure, or (without one) for ever. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
   /** A connection stands, but the request is not written. */
@@ -29,6 +39,8 @@ const never = <T>() => new Promise<T>(() => {});
 
 export class ScriptedTransport implements Transport {
   readonly written: TransportRequest[] = [];
+  /** When each was written, on the monotonic clock. */
+  readonly writtenAtMs: number[] = [];
   readonly #steps: Step[];
   readonly #clock: Clock;
 
@@ -51,18 +63,36 @@ export class ScriptedTransport implements Transport {
     if (step.kind === 'unwritten') throw new TransportError(step.failure, step.failure);
     request.beforeWrite();
     this.written.push(request);
+    this.writtenAtMs.push(this.#clock.monotonic());
     if (step.kind === 'written' && step.failure !== undefined) throw new TransportError(step.failure, step.failure);
-    if (step.kind !== 'answer') return never();
-    return {
-      status: step.status,
-      headers: new Map(Object.entries(step.headers ?? {})),
-      body: Buffer.from(step.body ?? '', 'utf8'),
-      headAtMs: this.#clock.monotonic(),
-    };
+    return step.kind === 'answer' ? this.#answer(request, step) : never();
   }
 
   async drain(): Promise<void> {}
   async close(): Promise<void> {}
+
+  async #answer({ receiver, signal }: TransportRequest, step: AnswerStep): Promise<TransportResponse> {
+    if (step.afterMs !== undefined) await sleep(this.#clock, step.afterMs, signal);
+    const head = {
+      status: step.status,
+      headers: new Map(Object.entries(step.headers ?? {})),
+      setCookies: step.setCookies ?? [],
+      headAtMs: this.#clock.monotonic(),
+    };
+    const body = Buffer.from(step.body ?? '', 'utf8');
+    const taken = receiver?.begin(head) ?? false;
+    const { pieceBytes = Math.max(1, body.length), pieceMs, breaksAfter } = step;
+    const end = Math.min(body.length, breaksAfter?.bytes ?? body.length);
+    for (let at = 0; at < end; at += pieceBytes) {
+      if (pieceMs !== undefined) await sleep(this.#clock, pieceMs, signal);
+      signal.throwIfAborted();
+      if (taken) await receiver?.write(body.subarray(at, Math.min(end, at + pieceBytes)));
+    }
+    signal.throwIfAborted();
+    if (breaksAfter?.failure !== undefined) throw new TransportError(breaksAfter.failure, breaksAfter.failure);
+    if (breaksAfter) return never();
+    return { ...head, body: taken ? Buffer.alloc(0) : body };
+  }
 
   #next(): Step {
     const step = this.#steps.length > 1 ? this.#steps.shift() : this.#steps[0];
@@ -75,6 +105,8 @@ export class ScriptedTransport implements Transport {
 export class RecordingBudget implements KeyBudget {
   readonly requests: SlotRequest[] = [];
   readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
+  /** When heads came that the budget was told of before the end of their answer. */
+  readonly heardAtMs: number[] = [];
   open = 0;
   started = 0;
 
@@ -86,6 +118,7 @@ export class RecordingBudget implements KeyBudget {
       started: () => {
         this.started += 1;
       },
+      heard: (headAtMs) => void this.heardAtMs.push(headAtMs),
       release: () => this.#end({ kind: 'released' }),
       finished: (outcome) => this.#end(outcome),
     };
