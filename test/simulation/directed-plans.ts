@@ -155,6 +155,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         },
       },
     }),
+  /** Writes to the API server fail now and then, while the service answers everything. */
+  unwritten: (seed) =>
+    plan(seed, {
+      count: 20,
+      cannotFail: true,
+      scenario: { upgrade: { ...upgrade, duration: '8m' }, list: { lag: '5s' } },
+      apiRequestFaults: 0.3,
+    }),
   /** A service that answers about other tasks than it was asked for. */
   mixedUp: (seed) => plan(seed, { count: 12, mixedUpTasks: 0.6, scenario: { upgrade: { duration: ['1m', '20m'] } } }),
   /** Tasks that never end in a way that is documented. */
@@ -239,6 +247,20 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         policy('second', {}, { priority: 2, target: { version: '19.404-12' } }),
       ],
       apiRequestFaults: chance.one([0, 0.1]),
+    }),
+  /** Three policies want different versions, and their credentials are refused for a while, now and then. */
+  refused: (seed, chance) =>
+    plan(seed, {
+      count: 8,
+      policies: [
+        policy('first', {}, { target: { version: '19.404-12' } }),
+        policy('second', {}, { priority: 1, target: { version: '19.200-5' }, allowDowngrade: true }),
+        policy('third', {}, { priority: 2 }),
+      ],
+      scenario: {
+        upgrade: { duration: '3m' },
+        faults: { refused: { kind: 'status', status: 401, probability: chance.between(0.5, 0.8), until: '110s' } },
+      },
     }),
   /** A policy is deleted and made again while its tasks have only just been accepted. */
   remade: (seed, chance) => {

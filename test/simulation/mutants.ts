@@ -80,6 +80,14 @@ export const mutants: readonly Mutant[] = [
     'return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0);',
   ),
   mutant(
+    'U3',
+    'what was heard is forgotten with a ledger that could not be written',
+    'unwritten',
+    'policy/policy-runtime.ts',
+    'tasks.forgetAll();',
+    'tasks.forgetAll();\n    this.#parts.posting.acknowledge(this.#parts.posting.heard);',
+  ),
+  mutant(
     'U4',
     'any task is believed',
     'mixedUp',
@@ -180,6 +188,14 @@ export const mutants: readonly Mutant[] = [
     'policy/roster.ts',
     'return this.#options.ownership.owner(id)?.uid === this.#options.policy;',
     'return id !== undefined;',
+  ),
+  mutant(
+    'U13',
+    'nobody waits for who was in trouble until just now',
+    'refused',
+    'policy/claim-turns.ts',
+    'if (!this.#troubled.delete(uid)) return;',
+    'if (uid.length > 0) return;',
   ),
   mutant(
     'U13',

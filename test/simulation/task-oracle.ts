@@ -75,5 +75,8 @@ const disturbedMs = { before: 30_000, after: 30_000 } as const;
 /** Whether the process that sent it cannot have learnt for sure, or kept, what became of it. */
 export function isUnknown({ disturbances }: HistoryRecord, { atMs, answer }: PostRecord): boolean {
   if (answer === undefined || (answer.status !== 202 && Math.floor(answer.status / 100) !== 4)) return true;
-  return disturbances.some((one) => one.atMs > atMs - disturbedMs.before && one.atMs < atMs + disturbedMs.after);
+  return disturbances.some(
+    ({ what, ...one }) =>
+      !what.startsWith('api fault') && one.atMs > atMs - disturbedMs.before && one.atMs < atMs + disturbedMs.after,
+  );
 }

@@ -84,3 +84,29 @@ test('a ledger that is gone: what status shows as running is taken for running',
   expect(await world.until(() => world.ready('production')?.status === 'True', 60 * minuteMs)).toBe(true);
   expect(posts(world)).toBe(6);
 });
+
+test.each(['before', 'after'] as const)(
+  'U15: a write that fails %s its effect takes nothing with it that was heard',
+  async (when) => {
+    const world = new World({
+      scenario: {
+        builds: ['19.100-1', '19.150-1', '19.200-1'],
+        groups: { web: { count: 60, version: '19.100-1' } },
+        upgrade: { duration: '10m' },
+      },
+    });
+    let writes = 0;
+    let failed = 0;
+    world.api.onRequest = ({ name, method }) => {
+      if (!name?.endsWith('-ledger-head') || method === 'GET' || ++writes % 3 !== 0) return undefined;
+      failed++;
+      return { kind: 'status', status: 500, when };
+    };
+    world.addSecret();
+    world.addPolicy('production', { target: { version: '19.200-1' } });
+    world.start();
+    expect(await world.until(() => world.ready('production')?.status === 'True', 120 * minuteMs)).toBe(true);
+    expect(failed).toBeGreaterThan(3);
+    expect(posts(world)).toBe(60);
+  },
+);

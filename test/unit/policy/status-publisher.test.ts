@@ -26,7 +26,7 @@ function world() {
   const clock = new VirtualClock();
   const written: CollectorVersionPolicy[] = [];
   const events: { readonly type: string; readonly reason: string }[] = [];
-  const state: { error: Error | undefined } = { error: undefined };
+  const state: { error: Error | undefined; draining: boolean } = { error: undefined, draining: false };
   const host: Pick<Host, 'writeStatus' | 'events'> = {
     writeStatus: async (_, resource) => {
       if (state.error) throw state.error;
@@ -35,7 +35,13 @@ function world() {
     },
     events: { publish: (_, { type, reason }) => void events.push({ type, reason }) },
   };
-  const publisher = new StatusPublisher({ host: host as Host, clock, settings, owner });
+  const publisher = new StatusPublisher({
+    host: host as Host,
+    clock,
+    settings,
+    owner,
+    draining: () => state.draining,
+  });
   const last = () => written.at(-1)?.status;
 
   const essentials = (health: Health, more: Partial<Essentials> = {}): Essentials => ({
@@ -101,6 +107,17 @@ describe('figures are written at most once in ten seconds', () => {
     await clock.advance(1_000);
     await publish({ ...rolling, message: '1 of 10.' }, '1/10');
     expect(written).toHaveLength(1);
+  });
+
+  test('but at once where nobody comes back for them', async () => {
+    const { publisher, publish, state, last } = world();
+    await publish(rolling, '0/10');
+    await publish(rolling, '1/10');
+    expect(publisher.heldBack).toBe(true);
+    state.draining = true;
+    expect(await publish(rolling, '1/10')).toBe(Infinity);
+    expect(publisher.heldBack).toBe(false);
+    expect(last()?.summary?.updated).toBe('1/10');
   });
 
   test('and are not even made before', async () => {

@@ -1,0 +1,56 @@
+/** How a policy comes to rest: paused, and when its process is told to end. */
+import { expect, test } from 'vitest';
+import { policiesPath, World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+const scenario = {
+  builds: ['19.100-1', '19.150-1', '19.200-1'],
+  groups: { web: { count: 40, version: '19.100-1' } },
+  upgrade: { duration: '2m' },
+} as const;
+
+function rolling(): World {
+  const world = new World({ scenario });
+  world.addSecret();
+  world.addPolicy('production', { target: { version: '19.200-1' }, strategy: { maxInProgress: 10 } });
+  return world;
+}
+
+const inProgress = (world: World) => world.policy('production')?.status?.collectors?.inProgress ?? 0;
+const running = (world: World) =>
+  world.model.snapshot(world.service.nowMs()).collectors.filter(({ upgrading }) => upgrading).length;
+
+test('a paused rollout is still once what was in flight has ended, and its status no longer moves', async () => {
+  const world = rolling();
+  const { operator } = world.start();
+  // One lot has ended, so that there is a pace to go by.
+  expect(
+    await world.until(() => (world.policy('production')?.status?.collectors?.updated ?? 0) >= 10, 20 * minuteMs),
+  ).toBe(true);
+  world.api.patch(`${policiesPath}/production`, { metadata: { annotations: { 'logfleet.dev/paused': 'true' } } });
+  let settled = false;
+  expect(
+    await world.until(() => world.ready('production')?.reason === 'Paused' && inProgress(world) === 0, 20 * minuteMs),
+  ).toBe(true);
+  void operator.whenSettled().then(() => {
+    settled = true;
+  });
+  expect(await world.until(() => settled, minuteMs)).toBe(true);
+  const { rollout } = world.policy('production')?.status ?? {};
+  expect(Object.keys(rollout ?? {})).toEqual(['id', 'startTime']);
+  const version = world.policy('production')?.metadata.resourceVersion;
+  await world.clock.advance(10 * minuteMs);
+  expect(world.policy('production')?.metadata.resourceVersion).toBe(version);
+});
+
+test('U2: a process that ends in the middle of posting leaves a status that counts what runs', async () => {
+  const world = rolling();
+  const replica = world.start();
+  expect(await world.until(() => running(world) >= 2, minuteMs)).toBe(true);
+  expect(inProgress(world)).toBeGreaterThan(running(world));
+  const stopped = replica.stop();
+  await world.clock.advance(minuteMs);
+  await stopped;
+  expect(running(world)).toBeGreaterThanOrEqual(2);
+  expect(inProgress(world)).toBe(running(world));
+});
