@@ -15,10 +15,8 @@ export interface Predicate {
 }
 
 export const everything: Predicate = { reads: new Set(), cost: 0, holds: () => true };
-const nothing: Predicate = { reads: new Set(), cost: 0, holds: () => false };
 
 export function allOf(operands: readonly Predicate[]): Predicate {
-  if (operands.includes(nothing)) return nothing;
   const parts = cheapestFirst(operands.filter((operand) => operand !== everything));
   const [only] = parts;
   if (only === undefined) return everything;
@@ -28,16 +26,13 @@ export function allOf(operands: readonly Predicate[]): Predicate {
 
 export function anyOf(operands: readonly Predicate[]): Predicate {
   if (operands.includes(everything)) return everything;
-  const parts = cheapestFirst(operands.filter((operand) => operand !== nothing));
-  const [only] = parts;
-  if (only === undefined) return nothing;
-  if (parts.length === 1) return only;
+  const [only] = operands;
+  if (only && operands.length === 1) return only;
+  const parts = cheapestFirst(operands);
   return { ...together(parts), holds: (fields) => parts.some((part) => part.holds(fields)) };
 }
 
 export function not(operand: Predicate): Predicate {
-  if (operand === everything) return nothing;
-  if (operand === nothing) return everything;
   return { ...together([operand]), holds: (fields) => !operand.holds(fields) };
 }
 

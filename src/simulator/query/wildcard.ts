@@ -38,9 +38,8 @@ export function wildcardTest(segments: Segments): (value: string) => boolean {
   const inner = rest.filter((segment) => segment !== '').map((segment) => new RegExp(literalSource(segment), 'iug'));
   return (value) => {
     const endsAt = value.length - last.length;
-    if (endsAt < first.length || !starts(value)) return false;
     ends.lastIndex = endsAt;
-    return ends.test(value) && standInTurn(inner, value, first.length) <= endsAt;
+    return starts(value) && ends.test(value) && standInTurn(inner, value, first.length) <= endsAt;
   };
 }
 

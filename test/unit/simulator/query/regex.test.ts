@@ -70,6 +70,7 @@ describe('captures', () => {
     ['(?<a>a|ab)(?<b>c|bcd)(?<d>d*)', 'abcd', { a: 'a', b: 'bcd', d: '' }],
     ['^(?<a>b)', 'ab', undefined],
     ['(?<a>.)$', 'a\n', undefined],
+    ['(?<a>[\\uD800-\\uDFFF])', '𝒜', undefined],
     ['(?<a>\\u{1D49C}|\\u00e9)', 'é', { a: 'é' }],
   ])('of %s in %j: %j', (written, text, expected) => {
     expect(captures(written, text)).toEqual(expected);

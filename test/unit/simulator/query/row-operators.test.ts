@@ -169,6 +169,7 @@ describe('fields', () => {
     expect([...(kept?.parsed ?? [])]).toEqual([['a', '1']]);
     expect(transformOf(`${parse} | fields - b | where b = 2`).apply(row)).toBeUndefined();
     expect(transformOf('* | fields _source | parse regex "(?<x>.)"').apply(row)).toBeUndefined();
+    expect(transformOf('* | fields _source | fields - a').apply(row)?.field('_raw')).toBeUndefined();
   });
 
   test('without it everything is shown', () => {

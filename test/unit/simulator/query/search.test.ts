@@ -185,6 +185,13 @@ describe('and, or, not and parentheses', () => {
 });
 
 describe('what is read', () => {
+  test('is the long text of a message only where the fields leave it open', () => {
+    const asked: string[] = [];
+    const row = { messageTimeMs: 0, receiptTimeMs: 0, field: (name: string) => void asked.push(name) };
+    expect(parseQuery('error (timeout OR _source=b) _source=a').filter.matches(row)).toBe(false);
+    expect(asked).toEqual(['_source']);
+  });
+
   test.each<[string, readonly string[]]>([
     ['*', []],
     ['* OR error', []],
