@@ -11,10 +11,15 @@ function captures(pattern: string, text: string): Readonly<Record<string, string
   return row && Object.fromEntries(row.parsed ?? []);
 }
 
-/** The same by JavaScript's own engine. */
+/** The same by JavaScript's own engine, tried at each character: left to itself, V8 finds `\B` in the middle of a surrogate pair. */
 function javascriptCaptures(pattern: string, text: string): Readonly<Record<string, string>> | undefined {
-  const groups = new RegExp(pattern, 'u').exec(text)?.groups;
-  return groups && Object.fromEntries(Object.entries(groups).filter(([, value]) => value !== undefined));
+  const sticky = new RegExp(pattern, 'uy');
+  for (let at = 0; at <= text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1) {
+    sticky.lastIndex = at;
+    const groups = sticky.exec(text)?.groups;
+    if (groups) return Object.fromEntries(Object.entries(groups).filter(([, value]) => value !== undefined));
+  }
+  return undefined;
 }
 
 const texts = fc.array(fc.constantFrom('a', 'b', 'c', ' ', '1', 'é', '𝒜', '\n'), { maxLength: 14 });
@@ -56,7 +61,7 @@ describe('captures', () => {
         if (expected && Object.keys(expected).length > 1) matched++;
         expect(captures(named, text)).toEqual(expected);
       }),
-      { numRuns: 3_000 },
+      { numRuns: 2_000 },
     );
     expect(matched).toBeGreaterThan(100);
   });
