@@ -63,11 +63,13 @@ export function describeEssentials(input: EssentialsInput): Essentials {
   };
 }
 
-function describeRollout({ header, counts, typicalMs, waitingFor, wallMs }: EssentialsInput) {
+function describeRollout({ header, health, counts, typicalMs, waitingFor, wallMs }: EssentialsInput) {
+  const begun = { id: header.rolloutId, startTime: isoTime(header.startedAtMs) };
+  // Who is paused or stalled waits for a person: an estimate would move with the clock, and each look would be a write.
+  if (!health.reconciling) return begun;
   const estimatedMs = estimateCompletionMs(header, counts, typicalMs, wallMs);
   return {
-    id: header.rolloutId,
-    startTime: isoTime(header.startedAtMs),
+    ...begun,
     ...(estimatedMs === undefined ? {} : { estimatedCompletionTime: isoTime(estimatedMs) }),
     ...(waitingFor === undefined ? {} : { waitingFor }),
   };

@@ -88,7 +88,13 @@ function notOffered({ notOffered: message }: HealthInput): Health | undefined {
 }
 
 function waitingForService({ problem }: HealthInput): Health | undefined {
-  return problem && { ...atWork, reason: problem.reason, message: `${problem.message} It is tried again.` };
+  return (
+    problem && {
+      ...atWork,
+      reason: problem.reason,
+      message: `${problem.message.replace(/\.$/, '')}. It is tried again.`,
+    }
+  );
 }
 
 function nothingKnown({ fleet }: HealthInput): Health | undefined {

@@ -74,9 +74,10 @@ export class PolicyReconciler implements Reconciler {
     }
   }
 
-  /** From now on nothing new is posted. */
+  /** From now on nothing new is posted, and no figures of a status are held back. */
   drain(): void {
     this.#draining = true;
+    for (const runtime of this.#runtimes.values()) if (!runtime.quiet()) this.#options.enqueue(runtime.key);
   }
 
   /** Whether every POST was answered and what became of it is written. */

@@ -104,7 +104,7 @@ export class PolicyRuntime {
         onBuildRefused: () => binding.doubtBuilds(),
       }),
       tasks: new TaskReadings({ clock, onNews: () => this.#news(), onProblem }),
-      publisher: new StatusPublisher({ host, clock, settings, owner }),
+      publisher: new StatusPublisher({ host, clock, settings, owner, draining }),
       duration: new UpgradeDuration(),
     };
     this.#gatherer = new Gatherer(this.#parts, policy);
@@ -128,10 +128,10 @@ export class PolicyRuntime {
     tasks.forgetAll();
   }
 
-  /** Whether every POST was answered and what became of it is written. */
+  /** Whether every POST was answered and what became of it is written, also for people. */
   quiet(): boolean {
-    const { posting } = this.#parts;
-    return posting.flying.size === 0 && posting.heard.size === 0;
+    const { posting, publisher } = this.#parts;
+    return posting.flying.size === 0 && posting.heard.size === 0 && !publisher.heldBack;
   }
 
   /** Stops what is under way. What it has in flight stays known to ownership. */
@@ -177,7 +177,8 @@ export class PolicyRuntime {
   /** Something was learnt: decide soon, and about all that comes in meanwhile at once. */
   #news(): void {
     if (this.#closed) return;
-    this.#newsTimer ??= this.#options.clock.after(outcomeDelayMs, () => {
+    const delayMs = this.#parts.draining() ? 0 : outcomeDelayMs;
+    this.#newsTimer ??= this.#options.clock.after(delayMs, () => {
       this.#newsTimer = undefined;
       this.#enqueue();
     });

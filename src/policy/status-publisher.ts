@@ -18,6 +18,8 @@ export interface StatusPublisherOptions {
   readonly clock: Clock;
   readonly settings: PolicySettings;
   readonly owner: OwnerRef;
+  /** Whether this is the end: figures that are held back now are never written. */
+  readonly draining: () => boolean;
 }
 
 export class StatusPublisher {
@@ -25,9 +27,15 @@ export class StatusPublisher {
   /** What we wrote last: the cache may not have followed yet. */
   #written: CollectorVersionPolicyStatus | undefined;
   #writtenAtMs = Number.NEGATIVE_INFINITY;
+  #heldBack = false;
 
   constructor(options: StatusPublisherOptions) {
     this.#options = options;
+  }
+
+  /** Whether there are figures that wait to be written. */
+  get heldBack(): boolean {
+    return this.#heldBack;
   }
 
   /** The policy with the newest status that is known. */
@@ -42,10 +50,11 @@ export class StatusPublisher {
     figures: () => Partial<Figures>,
     health: Health,
   ): Promise<number> {
-    const { clock, settings } = this.#options;
+    const { clock, settings, draining } = this.#options;
     const before = this.#written ?? policy.status;
     const waitMs = this.#writtenAtMs + settings.statusIntervalMs - clock.monotonic();
-    if (before && waitMs > 0 && sameText(verdicts(before), verdicts(essentials))) return waitMs;
+    this.#heldBack = waitMs > 0 && !draining() && sameText(verdicts(before ?? {}), verdicts(essentials));
+    if (this.#heldBack) return waitMs;
     const status = { ...essentials, ...figures() };
     if (!before || !sameText(before, status)) await this.#write(policy, status, before, health);
     return Number.POSITIVE_INFINITY;
