@@ -112,7 +112,7 @@ export function decide(input: DecideInput): Decision {
     looks,
     health,
     essentials: describeEssentials({ policy, header, health, counts, overlap, typicalMs, waitingFor, wallMs }),
-    figures: () => describeFigures(ledger, roster, draft, health),
+    figures: () => describeFigures(roster, draft, health),
     requeueAfterMs: Math.min(watch.nextMs, admission.nextMs) - now.monotonicMs,
     settled: isSettled(input, health, draft.openCount, counts),
   };

@@ -12,7 +12,7 @@ import type {
 import { bounded, isoTime, stateWord } from './describe.ts';
 import type { Draft } from './draft.ts';
 import { counted, type Health } from './health.ts';
-import type { Attempt, Ending, Entry, Ledger } from './ledger.ts';
+import type { Attempt, Ending, Entry } from './ledger.ts';
 import type { Counts, Roster } from './roster.ts';
 
 const maxSamples = 50;
@@ -39,14 +39,14 @@ export interface Figures {
   readonly skippedReasons: readonly ReasonCount[];
 }
 
-export function describeFigures(ledger: Ledger, roster: Roster, draft: Draft, health: Health): Figures {
+export function describeFigures(roster: Roster, draft: Draft, health: Health): Figures {
   const counts = draft.counts();
   const fleet = { counts, matched: roster.matched, leftAlone: countLeftAlone(roster, draft) };
   return {
     summary: { updated: `${counts.updated}/${counted(fleet)}`, state: stateWord(health) },
     collectors: describeCounts(counts, roster.matched),
-    versions: describeVersions(roster.versions),
-    tasks: describeTasks(ledger, roster, draft),
+    versions: describeVersions(versionsNow(roster, draft)),
+    tasks: describeTasks(roster, draft),
     failureReasons: describeFailures(roster, draft),
     skippedReasons: describeSkipped(roster, draft),
   };
@@ -66,9 +66,24 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
   };
 }
 
+/** What a task said of its collector is newer than the row of a listing that still shows another version (U7). */
+function versionsNow(roster: Roster, draft: Draft): ReadonlyMap<string, number> {
+  const counts = new Map(roster.versions);
+  const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);
+  for (const { collectorId, ending } of draft.entries()) {
+    const counted = roster.versionNow(collectorId);
+    if (ending?.kind !== 'updated' || ending.toVersion === counted || draft.standing(collectorId) !== 'updated')
+      continue;
+    if (counted !== undefined) add(counted, -1);
+    add(ending.toVersion, 1);
+  }
+  return counts;
+}
+
 function describeVersions(versions: ReadonlyMap<string, number>): readonly VersionCount[] {
   const counts = new Map<string, number>();
   for (const [version, count] of versions) {
+    if (count === 0) continue;
     const shown = bounded(version, maxVersionLength);
     counts.set(shown, (counts.get(shown) ?? 0) + count);
   }
@@ -79,18 +94,16 @@ function describeVersions(versions: ReadonlyMap<string, number>): readonly Versi
 }
 
 /** Up to 50 in flight, oldest first, then the 50 that ended last, newest first. */
-function describeTasks(ledger: Ledger, roster: Roster, draft: Draft): readonly TaskSample[] {
+function describeTasks(roster: Roster, draft: Draft): readonly TaskSample[] {
   const open: TaskSample[] = [];
   for (const entry of draft.open()) {
     if (open.length >= maxSamples) break;
     open.push(describeOpen(entry, entry.open as Attempt, roster));
   }
   const ended = new Newest<Entry>(maxSamples);
-  const consider = (entry: Entry | undefined) => {
-    if (entry?.ending && !entry.open && entry.ending.taskId !== undefined) ended.add(entry, entry.ending.endedAtMs);
-  };
-  for (const entry of ledger.entries()) if (draft.entry(entry.collectorId) === entry) consider(entry);
-  for (const { entry } of draft.changes()) consider(entry);
+  for (const entry of draft.entries()) {
+    if (entry.ending && !entry.open && entry.ending.taskId !== undefined) ended.add(entry, entry.ending.endedAtMs);
+  }
   const closed = ended.items().map((entry) => describeEnded(entry, entry.ending as Ending, roster));
   return [...within(maxTaskBytes, open), ...within(maxTaskBytes, closed)];
 }

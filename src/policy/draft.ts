@@ -30,6 +30,12 @@ export class Draft {
     return this.#ledger.open().size + this.#openDelta;
   }
 
+  /** All entries, changes counted in; also once they have been written. */
+  *entries(): IterableIterator<Entry> {
+    for (const entry of this.#ledger.entries()) if (!this.#changes.has(entry.collectorId)) yield entry;
+    for (const entry of this.#changes.values()) if (entry) yield entry;
+  }
+
   /** Entries with an open attempt, changes counted in. */
   *open(): IterableIterator<Entry> {
     for (const [id, entry] of this.#ledger.open()) if (!this.#changes.has(id)) yield entry;

@@ -165,6 +165,11 @@ export class Roster {
     return this.#members.get(id)?.standing;
   }
 
+  /** The version that a member is counted by in `versions`; undefined where no listing shows one. */
+  versionNow(id: string): string | undefined {
+    return this.#members.get(id)?.version;
+  }
+
   skipReason(id: string, entry: Entry | undefined): SkipReason | undefined {
     return skipReason(this.#input(id, entry), this.#context);
   }

@@ -96,6 +96,8 @@ export class StatusPublisher {
     } catch (error) {
       // Somebody changed or deleted the resource meanwhile: the host will tell, and the next status is about that.
       if (error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone')) return;
+      // It may stand there all the same: the cache will tell.
+      this.#written = undefined;
       throw error;
     }
     this.#written = status;

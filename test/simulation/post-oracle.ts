@@ -7,7 +7,9 @@ import { acts, compareRank, compareVersions, isHosted, isSelected, targetOf } fr
 export function postViolations(record: HistoryRecord): string[] {
   const names = new Map(record.state.collectors.map(({ id, name }) => [id, name]));
   return record.posts.flatMap((post) => {
-    const what = unwanted(record, post, names.get(post.collectorId) ?? '');
+    const name = names.get(post.collectorId);
+    // Of who is gone by now nobody can say what it was.
+    const what = name === undefined ? undefined : unwanted(record, post, name);
     return what === undefined
       ? []
       : [`${what}: ${post.process} posted ${post.collectorId} to ${post.toVersion} at ${post.atMs}`];

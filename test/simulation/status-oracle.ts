@@ -15,6 +15,7 @@ export function statusViolations(record: HistoryRecord): string[] {
     found.push(
       ...falseSuccesses(record, status, tasks),
       ...tooManyUpdated(record, status, target),
+      ...versionsApart(status, target),
       ...falseFailures(record, status),
     );
     if (found.length > 0) return found;
@@ -50,6 +51,16 @@ function tooManyUpdated(
   for (const id of record.versions.keys()) if (wasAt(record, id, target, atMs)) most++;
   const { updated } = status.collectors;
   return updated > most ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${most} ever did`] : [];
+}
+
+/** Who is counted as updated is counted at the target, too. */
+function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
+  const { collectors, versions = [] } = status;
+  if (target === undefined || !collectors) return [];
+  const atTarget = versions.find(({ version }) => version === target)?.count ?? 0;
+  return collectors.updated > atTarget
+    ? [`status: ${policy} shows at ${atMs} that ${collectors.updated} run ${target}, and ${atTarget} by their versions`]
+    : [];
 }
 
 /** Who failed had a task of ours that did not succeed, or an outcome that nobody learnt. */

@@ -35,7 +35,7 @@ const rolling: Health = {
   stalled: false,
 };
 
-const figuresOf = (bench: PolicyBench) => describeFigures(bench.ledger, bench.roster, bench.draft(), rolling);
+const figuresOf = (bench: PolicyBench) => describeFigures(bench.roster, bench.draft(), rolling);
 
 /** Where a value does not fit its schema, as an API server would say. */
 function misfits(value: unknown, schema: StructuralSchema, path = 'status'): readonly string[] {
@@ -113,6 +113,38 @@ describe('versions', () => {
     ]);
   });
 
+  test('who was upgraded by its task counts at the target before a listing shows it', () => {
+    const entries = [endedEntry('updated', { sinceMs: 10 }), { ...endedEntry('failed'), collectorId: '2' }];
+    const bench = new PolicyBench({ collectors: fleetOf(3), entries });
+    expect(figuresOf(bench)).toMatchObject({
+      collectors: { updated: 1 },
+      versions: [
+        { version: oldVersion, count: 2 },
+        { version: target, count: 1 },
+      ],
+    });
+    bench.listing.show(20, [collector('1', { collectorVersion: target })]);
+    bench.roster.sync();
+    expect(figuresOf(bench).versions).toEqual([
+      { version: oldVersion, count: 2 },
+      { version: target, count: 1 },
+    ]);
+  });
+
+  test('with all upgraded, none is left of the old one', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('updated', { sinceMs: 10 })] });
+    expect(figuresOf(bench).versions).toEqual([{ version: target, count: 1 }]);
+  });
+
+  test('who left the target again counts at what a listing shows (U8)', () => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1),
+      seenAtMs: settings.graceMs + 10,
+      entries: [endedEntry('updated', { sinceMs: 10 })],
+    });
+    expect(figuresOf(bench).versions).toEqual([{ version: oldVersion, count: 1 }]);
+  });
+
   test('at most 50', () => {
     const bench = new PolicyBench({ collectors: fleetOf(60, (index) => ({ collectorVersion: `19.${index}-1` })) });
     expect(figuresOf(bench).versions).toHaveLength(50);
@@ -167,6 +199,17 @@ describe('tasks', () => {
     expect(figuresOf(bench).tasks[0]).toMatchObject({ state: word, endTime: '2026-11-01T00:01:00Z' });
   });
 
+  test('each once, also when they are told of after they were written down', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
+    const draft = bench.draft();
+    draft.set('1', endedEntry('updated'));
+    bench.ledger.apply(draft.changes());
+    bench.roster.place('1');
+    const { tasks, versions } = describeFigures(bench.roster, draft, rolling);
+    expect(tasks).toHaveLength(1);
+    expect(versions).toEqual([{ version: target, count: 1 }]);
+  });
+
   test('the message of a failure, and none where there is none', () => {
     const failed = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] });
     expect(figuresOf(failed).tasks[0]?.message).toBe('disk full');
@@ -211,7 +254,7 @@ describe('tasks', () => {
     const draft = bench.draft();
     draft.set('1', endedEntry('failed'));
     draft.set('2', { ...openEntry(), collectorId: '2' });
-    const { tasks, collectors } = describeFigures(bench.ledger, bench.roster, draft, rolling);
+    const { tasks, collectors } = describeFigures(bench.roster, draft, rolling);
     expect(tasks.map(({ collectorId, state }) => [collectorId, state])).toEqual([
       ['2', 'Running'],
       ['1', 'Failed'],
@@ -303,7 +346,7 @@ describe('bounds', () => {
       },
       history: Array.from({ length: 10 }, () => ({ ...record, id: '1'.repeat(64), updated: 1e9, failed: 1e9 })),
       conditions: describeConditions(undefined, health, { winner: 'n'.repeat(316), collectors: 9 }, 1, nowIso),
-      ...describeFigures(bench.ledger, bench.roster, bench.draft(), health),
+      ...describeFigures(bench.roster, bench.draft(), health),
     };
     expect(misfits(status, statusSchema)).toEqual([]);
     expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(100_000);

@@ -168,6 +168,17 @@ describe('a write that fails', () => {
     expect(events).toEqual([{ type: 'Normal', reason: 'RollingOut' }]);
   });
 
+  test('otherwise may have had its effect: what the cache shows counts again', async () => {
+    const { publish, written, state, last } = world();
+    await publish(rolling, '0/10');
+    state.error = error('host.unreachable');
+    await expect(publish(done, '10/10')).rejects.toMatchObject({ code: 'host.unreachable' });
+    state.error = undefined;
+    const conditions = describeConditions([], done, undefined, 3, isoTime(0));
+    await publish(rolling, '0/10', {}, policy({ status: { ...last(), conditions } }));
+    expect(written).toHaveLength(2);
+  });
+
   test('otherwise is a failure of the reconcile', async () => {
     const { publish, state } = world();
     state.error = error('host.unreachable');
