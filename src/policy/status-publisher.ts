@@ -1,6 +1,7 @@
 /**
  * When a policy's status is written: at once where conditions, target or rollout changed, at most once in a while where only
- * figures did, and not at all where nothing did, since every write is an event for everybody who watches.
+ * figures did, and not at all where nothing did or only the estimated end moved a little, since every write is an event for
+ * everybody who watches.
  */
 import { findCondition } from '../api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
@@ -21,6 +22,10 @@ export interface StatusPublisherOptions {
   /** Whether this is the end: figures that are held back now are never written. */
   readonly draining: () => boolean;
 }
+
+/** The end of a rollout is an estimate: it is no news while it moves by less than this, or by less than this share of what is left. */
+const leastShiftMs = 60_000;
+const leastShiftShare = 0.1;
 
 export class StatusPublisher {
   readonly #options: StatusPublisherOptions;
@@ -56,7 +61,7 @@ export class StatusPublisher {
     this.#heldBack = waitMs > 0 && !draining() && sameText(verdicts(before ?? {}), verdicts(essentials));
     if (this.#heldBack) return waitMs;
     const status = { ...essentials, ...figures() };
-    if (!before || !sameText(before, status)) await this.#write(policy, status, before, health);
+    if (!before || this.#differs(before, status)) await this.#write(policy, status, before, health);
     return Number.POSITIVE_INFINITY;
   }
 
@@ -82,6 +87,15 @@ export class StatusPublisher {
       () => ({ summary: { ...before?.summary, state: stateWord(health) } }),
       health,
     );
+  }
+
+  #differs(before: CollectorVersionPolicyStatus, status: CollectorVersionPolicyStatus): boolean {
+    const [was, is] = [endOf(before), endOf(status)];
+    if (was === undefined || is === undefined) return !sameText(before, status);
+    const leftMs = is - this.#options.clock.now();
+    const estimatedCompletionTime = before.rollout?.estimatedCompletionTime;
+    const rest = { ...status, rollout: { ...status.rollout, estimatedCompletionTime } };
+    return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameText(before, rest);
   }
 
   async #write(
@@ -120,6 +134,18 @@ function verdicts(status: Essentials): unknown {
   return { observedGeneration, lastHandledReconcileAt, targetVersion, rollout: rollout?.id, history, found };
 }
 
+/** When the rollout is expected to end; undefined where nobody can say. */
+function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {
+  const end = rollout?.estimatedCompletionTime;
+  return end === undefined ? undefined : Date.parse(end);
+}
+
+/** Whatever the order of members, which an API server makes its own. */
 function sameText(left: unknown, right: unknown): boolean {
-  return JSON.stringify(left) === JSON.stringify(right);
+  return JSON.stringify(left, inOrder) === JSON.stringify(right, inOrder);
+}
+
+function inOrder(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
 }

@@ -139,14 +139,47 @@ describe('nothing is written', () => {
     expect(written).toHaveLength(1);
   });
 
+  describe('when only the estimated end moved a little', () => {
+    const minuteMs = 60_000;
+
+    /** Publishes an end so long from now, then one so much later. */
+    async function shifted(leftMs: number, byMs: number, updated = '0/10') {
+      const { clock, publish, written, last } = world();
+      const ending = (endMs: number) => ({
+        rollout: { id: '1-x', startTime: '2026-11-01T00:00:00Z', estimatedCompletionTime: isoTime(endMs) },
+      });
+      const endMs = clock.now() + statusIntervalMs + leftMs;
+      await publish(rolling, '0/10', ending(endMs));
+      await clock.advance(statusIntervalMs);
+      await publish(rolling, updated, ending(endMs + byMs));
+      return { writes: written.length, end: last()?.rollout?.estimatedCompletionTime, moved: isoTime(endMs + byMs) };
+    }
+
+    test.each([
+      ['a minute', 5 * minuteMs, minuteMs, 1],
+      ['more than a minute', 5 * minuteMs, minuteMs + 1_000, 2],
+      ['more than a minute, to an earlier time', 5 * minuteMs, -minuteMs - 1_000, 2],
+      ['less than a tenth of what is left', 100 * minuteMs, 10 * minuteMs, 1],
+      ['more than a tenth of what is left', 100 * minuteMs, 12 * minuteMs, 2],
+    ])('by %s', async (_, leftMs, byMs, writes) => {
+      expect(await shifted(leftMs, byMs)).toMatchObject({ writes });
+    });
+
+    test('but it goes with whatever else is written', async () => {
+      const { writes, end, moved } = await shifted(5 * minuteMs, 1_000, '1/10');
+      expect([writes, end]).toEqual([2, moved]);
+    });
+  });
+
   test('when the resource says it already, as after a restart', async () => {
     const before = world();
     await before.publish(rolling, '0/10');
-    const status = before.last();
+    const { summary, ...essentials } = before.last() ?? {};
+    // As an API server gives it back: its members in an order of their own.
+    const rollout = Object.fromEntries(Object.entries(essentials.rollout ?? {}).toReversed());
+    const status = { summary, ...essentials, rollout } as NonNullable<CollectorVersionPolicy['status']>;
     const { publish, written, publisher } = world();
-    const essentials = { ...status };
-    delete (essentials as { summary?: unknown }).summary;
-    const of = policy(status === undefined ? {} : { status });
+    const of = policy({ status });
     await publisher.publish(of, essentials, () => ({ summary: { updated: '0/10' } }), rolling);
     expect(written).toHaveLength(0);
     await publish(done, '10/10', {}, of);
