@@ -90,10 +90,21 @@ export function decodeHead(text: string, takeoverMs: number): DecodedHead {
   });
 }
 
-/** The entries of a log shard; none where it belongs to another rollout. */
-export function decodeLog(text: string, rolloutId: string, takeoverMs: number): readonly Entry[] {
+/**
+ * The entries of a log shard that the head counts. What is in it cannot be observed again: without it, collectors whose attempts
+ * are used up would be tried once more.
+ * @param text undefined where the host has no such shard
+ */
+export function decodeLog(
+  name: string,
+  text: string | undefined,
+  rolloutId: string,
+  takeoverMs: number,
+): readonly Entry[] {
+  if (text === undefined) throw unreadable(`its part ${name} is missing`);
   const log = parse<Log>(text);
-  if (log.rolloutId !== rolloutId) return [];
+  if (log.rolloutId !== rolloutId)
+    throw unreadable(`its part ${name} is of rollout ${log.rolloutId}, not of ${rolloutId}`);
   return unpacked(() => log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs)));
 }
 

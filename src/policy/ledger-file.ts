@@ -3,7 +3,8 @@
  * log shards before the head grows too large, so that a write costs the same in the last hour of a rollout as in the first.
  *
  * Invariant: the head is written last, and names the log shards that count. A process that stops in between leaves a log
- * shard that nobody reads, and its lines still in the head.
+ * shard that nobody reads, and its lines still in the head. A log shard that is counted and not there was taken away by
+ * somebody: the ledger is then not read at all, and a person decides.
  */
 import { type LedgerStore, maxShardBytes, type OwnerRef } from '../host/host.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
@@ -25,6 +26,8 @@ export class LedgerFile {
   readonly #logged = new Set<string>();
   readonly #forgotten = new Set<string>();
   #logs = 0;
+  /** The rollout of the head that stands in the host. */
+  #writtenRollout: string | undefined;
   #full = false;
 
   constructor(store: LedgerStore, owner: OwnerRef) {
@@ -50,8 +53,8 @@ export class LedgerFile {
     const { header, logs, entries, forgotten } = decodeHead(head.content, takeoverMs);
     const all = new Map<string, Entry>();
     for (let log = 0; log < logs; log++) {
-      const shard = shards.get(logName(log));
-      for (const entry of shard ? decodeLog(shard.content, header.rolloutId, takeoverMs) : []) {
+      const name = logName(log);
+      for (const entry of decodeLog(name, shards.get(name)?.content, header.rolloutId, takeoverMs)) {
         all.set(entry.collectorId, entry);
         this.#logged.add(entry.collectorId);
       }
@@ -65,6 +68,7 @@ export class LedgerFile {
       this.#line(entry, header.target);
     }
     this.#logs = logs;
+    this.#writtenRollout = header.rolloutId;
     return new Ledger(header, all.values());
   }
 
@@ -73,12 +77,13 @@ export class LedgerFile {
     const { header } = ledger;
     for (const change of changes) this.#note(change, header.target);
     let head = this.#encode(header);
-    if (Buffer.byteLength(head) > flushBytes && this.#ended.size > 0 && this.#logs < maxLogs) {
+    if (this.#isFlushDue(head, header)) {
       await this.#flush(header);
       head = this.#encode(header);
     }
     this.#full = Buffer.byteLength(head) > fullBytes;
     await this.#write('head', head);
+    this.#writtenRollout = header.rolloutId;
   }
 
   /** Another rollout begins with this ledger: the lines of the one before no longer count. */
@@ -89,6 +94,12 @@ export class LedgerFile {
     this.#forgotten.clear();
     this.#logs = 0;
     for (const entry of ledger.entries()) this.#line(entry, ledger.header.target);
+  }
+
+  /** Never before the head is of this rollout: until then it may count the very log that would be written over. */
+  #isFlushDue(head: string, { rolloutId }: LedgerHeader): boolean {
+    if (Buffer.byteLength(head) <= flushBytes || this.#writtenRollout !== rolloutId) return false;
+    return this.#ended.size > 0 && this.#logs < maxLogs;
   }
 
   #note({ collectorId, entry }: EntryChange, target: string): void {

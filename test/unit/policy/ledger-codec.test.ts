@@ -88,7 +88,7 @@ describe('what is kept', () => {
           header(),
           closed.map((one) => encodeEntry(one, target)),
         );
-        expect(decodeLog(text, header().rolloutId, takeoverMs)).toEqual(closed.map(taken));
+        expect(decodeLog('log-0', text, header().rolloutId, takeoverMs)).toEqual(closed.map(taken));
       }),
       { numRuns: 300 },
     );
@@ -125,11 +125,6 @@ describe('what is not kept', () => {
   });
 });
 
-test('U1: a log of another rollout counts for nothing', () => {
-  const text = encodeLog(header(), [encodeEntry(endedEntry('failed'), target)]);
-  expect(decodeLog(text, '2-other', takeoverMs)).toEqual([]);
-});
-
 describe('U1: what cannot be read stalls, and is not taken for empty', () => {
   const whole = encode(header(), [openEntry(), { ...endedEntry('failed'), collectorId: '2' }]);
 
@@ -162,10 +157,22 @@ describe('U1: what cannot be read stalls, and is not taken for empty', () => {
     expect((thrown as LogfleetError).message).toContain('Restore it, or delete it once no upgrade is running.');
   });
 
+  test.each<[string, string | undefined]>([
+    ['is missing', undefined],
+    ['is of rollout 2-other', encodeLog(header({ rolloutId: '2-other' }), [])],
+  ])('a log that %s', (what, text) => {
+    expect(() => decodeLog('log-3', text, header().rolloutId, takeoverMs)).toThrow(
+      expect.objectContaining({
+        code: 'ledger.unreadable',
+        message: expect.stringContaining(`its part log-3 ${what}`),
+      }),
+    );
+  });
+
   test.each(['', 'null', '{"format":2}', '{"format":1,"rolloutId":"1-19.200-1","ended":[7]}'])(
     'a log that is %j',
     (text) => {
-      expect(() => decodeLog(text, header().rolloutId, takeoverMs)).toThrow(
+      expect(() => decodeLog('log-0', text, header().rolloutId, takeoverMs)).toThrow(
         expect.objectContaining({ code: 'ledger.unreadable' }),
       );
     },

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { maxShardBytes } from '../../../src/host/host.ts';
 import { type Entry, type EntryChange, Ledger } from '../../../src/policy/ledger.ts';
 import { LedgerFile } from '../../../src/policy/ledger-file.ts';
-import { endedEntry, entry, epochMs, header, newerVersion, openEntry } from './builders.ts';
+import { endedEntry, entry, epochMs, header, newerVersion, openEntry, target } from './builders.ts';
 import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
 
 const change = (one: Entry): EntryChange => ({ collectorId: one.collectorId, entry: one });
@@ -145,15 +145,48 @@ describe('U1: another rollout', () => {
     expect(read.entry('1')).toBeUndefined();
   });
 
-  test('does not count a log that is still of the one before', async () => {
+  test('writes over no log of the one before until its own head stands', async () => {
     const one = book();
     await fill(one, 1);
-    const old = one.store.shards.get('log-0');
     one.ledger.begin(header({ rolloutId: '2-x', rolloutNumber: 2, target: 'x' }));
     one.file.restart(one.ledger);
-    await fill(one, 10_000);
-    if (old) one.store.shards.set('log-0', old);
-    expect((await reread(one.store)).entry('1')).toBeUndefined();
+    one.store.beforeWrite = (name) => {
+      if (name === 'head') throw new Error('killed');
+    };
+    const large = Array.from({ length: 1_000 }, (_, index) => change(failed(50_000 + index, 'y'.repeat(250))));
+    await expect(one.save(...large)).rejects.toThrow('killed');
+    one.store.beforeWrite = () => {};
+    expect((await reread(one.store)).entry('1')?.ending?.kind).toBe('failed');
+  });
+});
+
+describe('U1: a log that the head counts', () => {
+  const spoilt = async (spoil: (one: Awaited<ReturnType<typeof book>>) => void) => {
+    const one = book();
+    await fill(one, 1);
+    spoil(one);
+    return new LedgerFile(one.store, owner).load(0);
+  };
+
+  test('and that is gone keeps the ledger from being read: attempts that were used up would be tried again', async () => {
+    await expect(spoilt(({ store }) => store.shards.delete('log-0'))).rejects.toMatchObject({
+      code: 'ledger.unreadable',
+      handling: { kind: 'stall' },
+      message: expect.stringContaining('its part log-0 is missing'),
+    });
+  });
+
+  test('and that is of another rollout does, too', async () => {
+    await expect(
+      spoilt(({ store }) => {
+        const log = store.shards.get('log-0');
+        const content = log?.content.replace(`1-${target}`, '7-x') ?? '';
+        store.shards.set('log-0', { version: '', ...log, content });
+      }),
+    ).rejects.toMatchObject({
+      code: 'ledger.unreadable',
+      message: expect.stringContaining(`its part log-0 is of rollout 7-x, not of 1-${target}`),
+    });
   });
 });
 

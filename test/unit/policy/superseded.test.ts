@@ -1,0 +1,50 @@
+/** What a rollout has come to when another target ends it: as it stands then, and not as a status said some time before. */
+import { expect, test } from 'vitest';
+import { policiesPath, World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+const [before, first, second] = ['19.100-1', '19.150-1', '19.200-1'] as const;
+
+function rolling() {
+  const world = new World({
+    scenario: {
+      builds: [before, '19.120-1', first, second],
+      groups: { web: { count: 10, version: before } },
+      upgrade: { duration: '2m' },
+    },
+    // Nothing but the first status tells of figures.
+    settings: { statusIntervalMs: 1_000 * minuteMs },
+  });
+  world.addSecret();
+  world.addPolicy('production', { target: { version: first }, strategy: { maxInProgress: 4, order: 'Name' } });
+  const updated = () =>
+    world.model.snapshot(world.service.nowMs()).collectors.filter(({ version }) => version === first).length;
+  const retarget = () => world.api.patch(`${policiesPath}/production`, { spec: { target: { version: second } } });
+  const superseded = () => world.policy('production')?.status?.history?.find(({ outcome }) => outcome === 'Superseded');
+  return { world, updated, retarget, superseded };
+}
+
+test('a new target in mid-rollout leaves the true counts of the one before', async () => {
+  const { world, updated, retarget, superseded } = rolling();
+  world.start();
+  await world.until(() => updated() === 8, 30 * minuteMs);
+  // Long enough that it has been seen.
+  await world.clock.advance(minuteMs);
+  const shown = world.policy('production')?.status?.collectors?.updated;
+  retarget();
+  await world.until(() => superseded() !== undefined, minuteMs);
+  expect(superseded()).toMatchObject({ targetVersion: first, updated: 8, failed: 0 });
+  expect(shown).toBe(0);
+});
+
+test('also where the process that begins the next one has not seen the one before', async () => {
+  const { world, updated, retarget, superseded } = rolling();
+  const replica = world.start();
+  await world.until(() => updated() === 8, 30 * minuteMs);
+  await world.clock.advance(minuteMs);
+  replica.kill();
+  retarget();
+  world.start();
+  await world.until(() => superseded() !== undefined, minuteMs);
+  expect(superseded()?.updated).toBeGreaterThanOrEqual(8);
+});
