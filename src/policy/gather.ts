@@ -1,6 +1,6 @@
 /**
  * Gathers what `decide` needs of one policy: the service behind its Secret, the listing, the ledger, the roster and what has been heard
- * since the last decision. It asks for what is missing and waits for no answer: who is not ready yet is called again.
+ * since the last decision. It asks the service for what is missing and waits for none of its answers: who is not ready is called again.
  *
  * On the way, in this order, it makes the policy known to ownership, reads its ledger, begins a rollout when the target is another
  * (in memory: the next write makes it durable), and claims its collectors.
