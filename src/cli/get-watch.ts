@@ -33,8 +33,8 @@ export function createPresenter(
   return new ScreenPresenter(context.stdout, clock, (resources, nowMs) => {
     const [first] = resources;
     if (!first) return ['Nothing there.'];
-    if (!detailed) return renderResourceTable(resources, { ...table, nowMs });
     const width = context.stdout.columns() - 1;
+    if (!detailed) return renderResourceTable(resources, { ...table, nowMs, width });
     const { colour } = context.stdout;
     return renderPolicy(first, { width, colour, nowMs, wayOn: wayOn(first, request.options) });
   });

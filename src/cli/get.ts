@@ -90,6 +90,7 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
           wide: output === 'wide',
           withNamespace: showsNamespace(request, reader),
           nowMs,
+          width,
         });
   stdout.write(lines.map((line) => `${line}\n`).join(''));
 }

@@ -123,7 +123,10 @@ export class LiveView {
   }
 
   #lines(): readonly string[] {
-    const options = { width: this.#output.columns() - 1, colour: this.#output.colour };
+    const count = this.#fleets.size;
+    // Fleets stand under each other with an empty line in between, and the cursor has the last line.
+    const height = Math.floor((this.#output.rows() - 1 - (count - 1)) / count);
+    const options = { width: this.#output.columns() - 1, height, colour: this.#output.colour };
     const requestsPerSecond = this.#requests.perSecond(this.#drawnMs);
     return [...this.#fleets].flatMap(([name, { policy, events, updates }], index) => {
       const updatedPerMs = updates.perMs(this.#drawnMs);

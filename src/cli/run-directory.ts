@@ -6,21 +6,21 @@ import path from 'node:path';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
-import { createDirectoryHost, type DirectoryHost } from '../host/directory/directory-host.ts';
+import { createDirectoryHost } from '../host/directory/directory-host.ts';
 import { renderProblem } from '../host/directory/problem.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { secretFromVariables } from './credential-variables.ts';
 import { LiveView } from './live-view.ts';
 import { Operator } from './operator.ts';
-import type { RunOptions, TargetOptions } from './options.ts';
+import type { RunOptions } from './options.ts';
 import { renderInterruption } from './render/interruption.ts';
 import { countingRequests } from './request-count.ts';
 import type { RunSupport } from './run.ts';
 import { aborted } from './run-cluster.ts';
+import { isStalled, showOutcome } from './run-outcome.ts';
 import { ShownHost } from './shown-host.ts';
 import { packageVersion } from './version.ts';
-import { wayOn } from './way-on.ts';
 
 /** Files are cheap to write, and nobody is woken by them. */
 const statusIntervalMs = 1_000;
@@ -75,39 +75,11 @@ export async function runOnDirectories(
   }
   const dirOf = ({ kind, metadata }: CollectorVersionPolicy) =>
     dirs[directories.indexOf(host.directoryOf({ kind, ...metadata }) ?? '')];
-  return outcome(policies, host, context, dirOf);
+  const problems = host.problems().filter(({ severity }) => severity === 'error');
+  for (const problem of problems) context.stderr.write(`${renderProblem(problem)}\n`);
+  showOutcome(policies, dirOf, context);
+  if (problems.length > 0) return exitStatus.usage;
+  return policies.some(isStalled) ? exitStatus.failed : exitStatus.ok;
 }
 
 const forever = new Promise<never>(() => {});
-
-/** What ended how: the last lines, and the exit status. `dirOf`: the directory of a policy, as the command line names it. */
-function outcome(
-  policies: readonly CollectorVersionPolicy[],
-  host: DirectoryHost,
-  { stdout, stderr }: CommandContext,
-  dirOf: (policy: CollectorVersionPolicy) => string | undefined,
-): number {
-  const problems = host.problems().filter(({ severity }) => severity === 'error');
-  for (const problem of problems) stderr.write(`${renderProblem(problem)}\n`);
-  for (const policy of policies) stdout.write(`${renderOutcome(policy, policies, dirOf(policy))}\n`);
-  if (problems.length > 0) return exitStatus.usage;
-  return policies.some((policy) => conditionOf(policy, 'Stalled')) ? exitStatus.failed : exitStatus.ok;
-}
-
-function conditionOf({ status }: CollectorVersionPolicy, wanted: string) {
-  return status?.conditions?.find(({ type }) => type === wanted);
-}
-
-function renderOutcome(
-  policy: CollectorVersionPolicy,
-  policies: readonly CollectorVersionPolicy[],
-  dir: string | undefined,
-): string {
-  const { namespace, name } = policy.metadata;
-  const ready = conditionOf(policy, 'Ready');
-  const isOnlyOne = policies.filter(({ metadata }) => metadata.name === name).length === 1;
-  const flags: TargetOptions = { ...(dir === undefined ? {} : { dir }), ...(isOnlyOne ? {} : { namespace }) };
-  const goOn = wayOn(policy, flags);
-  const said = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'not looked at'}`;
-  return goOn === undefined ? said : `${said} To go on: ${goOn}`;
-}

@@ -43,19 +43,43 @@ export interface FleetEvent {
 export interface FleetViewOptions {
   /** Columns of the longest line. */
   readonly width: number;
+  /** Lines that there is room for; details are left out to keep within it, as far as that helps. */
+  readonly height?: number;
   readonly colour: boolean;
 }
 
-const maxVersions = 6;
-const maxTasks = 5;
-const maxReasons = 4;
-const maxEvents = 5;
+/** How many of each are shown. */
+interface Detail {
+  readonly versions: number;
+  readonly tasks: number;
+  readonly reasons: number;
+  readonly events: number;
+}
+
+/** From a window with room to a small one. */
+const details: readonly [Detail, ...Detail[]] = [
+  { versions: 6, tasks: 5, reasons: 4, events: 5 },
+  { versions: 6, tasks: 3, reasons: 3, events: 3 },
+  { versions: 5, tasks: 2, reasons: 2, events: 2 },
+  { versions: 4, tasks: 1, reasons: 2, events: 1 },
+  { versions: 3, tasks: 1, reasons: 1, events: 0 },
+];
 const widestBar = 100;
 
-export function renderFleet(whole: FleetView, { width, colour }: FleetViewOptions): readonly string[] {
+export function renderFleet(view: FleetView, options: FleetViewOptions): readonly string[] {
+  const { height = Number.POSITIVE_INFINITY } = options;
+  const shown = { ...view, status: view.status && withoutOldFigures(view.status) };
+  let lines: readonly string[] = [];
+  for (const detail of details) {
+    lines = renderWith(detail, shown, options);
+    if (lines.length <= height) break;
+  }
+  return lines;
+}
+
+function renderWith(detail: Detail, view: FleetView, { width, colour }: FleetViewOptions): readonly string[] {
   const paint = paintWith(colour);
-  const status = whole.status && withoutOldFigures(whole.status);
-  const view = { ...whole, status };
+  const { status } = view;
   const lines = [headline(view, width, paint)];
   if (status?.collectors) {
     lines.push(renderBar(status.collectors, Math.min(width, widestBar), paint));
@@ -63,10 +87,10 @@ export function renderFleet(whole: FleetView, { width, colour }: FleetViewOption
   }
   lines.push(...pace(view));
   lines.push(...reason(status, width, paint));
-  lines.push(...block('Versions', versions(status, width - 2, paint), paint));
-  lines.push(...block('Upgrading', tasks(status, view.nowMs), paint));
-  lines.push(...block('Failed', failures(status?.failureReasons ?? [], paint), paint));
-  lines.push(...block('Latest', events(view.events, paint), paint));
+  lines.push(...block('Versions', versions(status, detail.versions, width - 2, paint), paint));
+  lines.push(...block('Upgrading', tasks(status, detail.tasks, view.nowMs), paint));
+  lines.push(...block('Failed', failures(status?.failureReasons ?? [], detail.reasons, paint), paint));
+  lines.push(...block('Latest', events(view.events, detail.events, width - 2, paint), paint));
   return lines.map((line) => clipColoured(line, width));
 }
 
@@ -97,7 +121,8 @@ function withoutOldFigures(status: CollectorVersionPolicyStatus): CollectorVersi
 function headline({ name, status, elapsedMs }: FleetView, width: number, paint: Paint): string {
   const target = status?.targetVersion === undefined ? '' : ` → ${status.targetVersion}`;
   const left = `${paint('bold', printable(name))}${printable(target)}   ${paint(stateColour(status), printable(status?.summary?.state ?? 'starting'))}`;
-  const right = [status?.summary?.updated, renderAge(elapsedMs)].filter((part) => part !== undefined).join('   ');
+  const updated = status?.summary?.updated;
+  const right = [...(updated === undefined ? [] : [`${updated} updated`]), renderAge(elapsedMs)].join('   ');
   return left + ' '.repeat(Math.max(3, width - widthOf(left) - widthOf(right))) + right;
 }
 
@@ -127,17 +152,23 @@ function reason(status: CollectorVersionPolicyStatus | undefined, width: number,
   const stalled = status?.conditions?.find(({ type, status: holds }) => type === 'Stalled' && holds === 'True');
   if (stalled) return wrap(printable(stalled.message), width).map((line) => paint('red', line));
   const wait = status?.rollout?.waitingFor;
-  return wait === undefined ? [] : [paint('yellow', `waiting for ${printable(wait)}`)];
+  if (wait === undefined) return [];
+  return wrap(printable(`waiting for ${wait}`), width).map((line) => paint('yellow', line));
 }
 
 function block(title: string, lines: readonly string[], paint: Paint): readonly string[] {
   return lines.length === 0 ? [] : [paint('dim', title), ...lines.map((line) => `  ${line}`)];
 }
 
-function versions(status: CollectorVersionPolicyStatus | undefined, width: number, paint: Paint): readonly string[] {
+function versions(
+  status: CollectorVersionPolicyStatus | undefined,
+  most: number,
+  width: number,
+  paint: Paint,
+): readonly string[] {
   const counts = status?.versions ?? [];
   // The most frequent ones, but in their own order: bars that change places cannot be followed.
-  const shown = counts.slice(0, maxVersions).sort(oldestFirst);
+  const shown = counts.slice(0, most).sort(oldestFirst);
   const labels = shown.map(({ version }) => printable(version) || '(none)');
   const labelWidth = Math.max(0, ...labels.map(widthOf));
   const largest = Math.max(1, ...shown.map(({ count }) => count));
@@ -147,7 +178,7 @@ function versions(status: CollectorVersionPolicyStatus | undefined, width: numbe
     const bar = paint(version === status?.targetVersion ? 'green' : 'dim', '■'.repeat(length));
     return `${(labels[index] ?? '').padEnd(labelWidth)}  ${bar} ${count}`;
   });
-  const rest = counts.slice(maxVersions);
+  const rest = counts.slice(most);
   return rest.length === 0
     ? lines
     : [...lines, `and ${counted(rest.length, 'more version')} with ${counted(total(rest), 'collector')}`];
@@ -164,9 +195,9 @@ function total(counts: readonly VersionCount[]): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-function tasks(status: CollectorVersionPolicyStatus | undefined, nowMs: number): readonly string[] {
+function tasks(status: CollectorVersionPolicyStatus | undefined, most: number, nowMs: number): readonly string[] {
   const open = (status?.tasks ?? []).filter(({ endTime }) => endTime === undefined);
-  const shown = open.slice(0, maxTasks);
+  const shown = open.slice(0, most);
   const lines = taskLines(shown, nowMs);
   // The sample in the status is bounded; the count is not.
   const more = Math.max(open.length, status?.collectors?.inProgress ?? 0) - shown.length;
@@ -183,15 +214,24 @@ function taskLines(shown: readonly TaskSample[], nowMs: number): readonly string
   });
 }
 
-function failures(all: readonly ReasonCount[], paint: Paint): readonly string[] {
-  return all.slice(0, maxReasons).map(({ reason: why, count, examples = [] }) => {
+function failures(all: readonly ReasonCount[], most: number, paint: Paint): readonly string[] {
+  return all.slice(0, most).map(({ reason: why, count, examples = [] }) => {
     return `${paint('red', `${count} × ${printable(why)}`)}${printable(renderExamples(examples, count))}`;
   });
 }
 
-function events(all: readonly FleetEvent[], paint: Paint): readonly string[] {
-  return all.slice(-maxEvents).map(({ atMs, type, reason: name, message }) => {
+const timeWidth = 10;
+const maxEventLines = 2;
+
+function events(all: readonly FleetEvent[], most: number, width: number, paint: Paint): readonly string[] {
+  return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);
-    return `${at}  ${paint(type === 'Warning' ? 'yellow' : 'bold', printable(name))}  ${printable(message)}`;
+    const [head, said] = [printable(name), printable(message)];
+    const room = Math.max(20, width - timeWidth);
+    const [first = '', ...rest] = wrap(`${head}  ${said}`, room);
+    const colour = type === 'Warning' ? 'yellow' : 'bold';
+    const lines = [`${at}  ${paint(colour, head)}${first.slice(head.length)}`];
+    if (rest.length > 0) lines.push(' '.repeat(timeWidth) + clip(rest.join(' '), (maxEventLines - 1) * room));
+    return lines;
   });
 }

@@ -7,15 +7,15 @@ import type {
   CollectorVersionPolicyStatus,
   Condition,
   ReasonCount,
-  TaskSample,
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
 import { renderAge, renderAgeSince } from './age.ts';
 import { renderExamples } from './examples.ts';
 import { renderBar, renderCounts } from './fleet-bar.ts';
-import { type Paint, paintWith, printable, wrap } from './palette.ts';
+import { clip, type Paint, paintWith, printable, wrap } from './palette.ts';
 import { renderTable } from './table.ts';
+import { explainUpdated } from './updated-count.ts';
 
 export interface ViewOptions {
   readonly width: number;
@@ -25,7 +25,10 @@ export interface ViewOptions {
   readonly wayOn?: string | undefined;
 }
 
-/** The lines of the view. Lists are as long as the status is: it is bounded itself. */
+/** Rows of a list that are shown; the status has more of them. */
+const maxRows = 10;
+
+/** The lines of the view. */
 export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOptions): readonly string[] {
   const paint = paintWith(options.colour);
   const status = policy.status;
@@ -34,27 +37,13 @@ export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOption
   return [
     ...lines,
     ...section('Fleet', fleet(status, options.width, paint), paint),
-    ...section('Versions', versions(status), paint),
+    ...section('Versions', versions(status, options), paint),
     ...section('Conditions', conditions(status.conditions ?? [], options), paint),
-    ...section('Failed', reasons(status.failureReasons ?? []), paint),
-    ...section('Left alone', reasons(status.skippedReasons ?? []), paint),
-    ...section(
-      'In flight',
-      inFlight(
-        (status.tasks ?? []).filter((task) => task.endTime === undefined),
-        options.nowMs,
-      ),
-      paint,
-    ),
-    ...section(
-      'Ended last',
-      ended(
-        (status.tasks ?? []).filter((task) => task.endTime !== undefined),
-        options.nowMs,
-      ),
-      paint,
-    ),
-    ...section('Former rollouts', history(status, options.nowMs), paint),
+    ...section('Failed', reasons(status.failureReasons ?? [], options.width), paint),
+    ...section('Left alone', reasons(status.skippedReasons ?? [], options.width), paint),
+    ...section('In flight', inFlight(status, options), paint),
+    ...section('Ended last', ended(status, options), paint),
+    ...section('Former rollouts', history(status, options), paint),
   ];
 }
 
@@ -66,7 +55,7 @@ function facts(policy: CollectorVersionPolicy, { nowMs, wayOn }: ViewOptions): r
     ['Name', `${metadata.namespace}/${metadata.name}`],
     ['Target', targetOf(policy)],
     ['State', status?.summary?.state ?? 'Unknown: nothing has looked at this policy yet; is an operator running?'],
-    ['Updated', status?.summary?.updated],
+    ['Updated', status && updatedOf(status)],
     ['Mode', spec.mode === 'Observe' ? 'Observe: nothing is upgraded' : undefined],
     ['Paused', wayOn && `nothing new is started; to go on: ${wayOn}`],
     ['Waiting for', wayOn ? undefined : status?.rollout?.waitingFor],
@@ -74,6 +63,12 @@ function facts(policy: CollectorVersionPolicy, { nowMs, wayOn }: ViewOptions): r
     ['Behind', behindOf(policy)],
     ['Age', renderAgeSince(metadata.creationTimestamp, nowMs)],
   ];
+}
+
+function updatedOf(status: CollectorVersionPolicyStatus): string | undefined {
+  const updated = status.summary?.updated;
+  const note = explainUpdated(status);
+  return updated === undefined || note === undefined ? updated : `${updated}; ${note}`;
 }
 
 function targetOf({ spec, status }: CollectorVersionPolicy): string {
@@ -117,14 +112,17 @@ function fleet(status: CollectorVersionPolicyStatus, width: number, paint: Paint
   return [renderBar(counts, Math.min(62, width - 2), paint), `${counts.matched} matched: ${renderCounts(counts)}`];
 }
 
-function versions({ versions: counts = [], targetVersion }: CollectorVersionPolicyStatus): readonly string[] {
+function versions(
+  { versions: counts = [], targetVersion }: CollectorVersionPolicyStatus,
+  options: ViewOptions,
+): readonly string[] {
   if (counts.length === 0) return [];
   const rows = counts.map(({ version, count }) => [
     version || '(none)',
     String(count),
     version === targetVersion ? 'target' : '',
   ]);
-  return renderTable(['version', 'collectors', ''], rows);
+  return shortened(['version', 'collectors', ''], rows, rows.length, options);
 }
 
 function conditions(all: readonly Condition[], { width, nowMs }: ViewOptions): readonly string[] {
@@ -134,39 +132,56 @@ function conditions(all: readonly Condition[], { width, nowMs }: ViewOptions): r
   ]);
 }
 
-function reasons(all: readonly ReasonCount[]): readonly string[] {
-  return all.map(({ reason, count, examples = [] }) => {
-    return printable(`${count} × ${reason}${renderExamples(examples, count)}`);
-  });
+function reasons(all: readonly ReasonCount[], width: number): readonly string[] {
+  return all.flatMap(({ reason, count, examples = [] }) =>
+    wrap(printable(`${count} × ${reason}${renderExamples(examples, count)}`), Math.max(20, width - 6)).map(
+      (line, index) => (index === 0 ? line : `    ${line}`),
+    ),
+  );
 }
 
-function inFlight(tasks: readonly TaskSample[], nowMs: number): readonly string[] {
-  if (tasks.length === 0) return [];
-  const rows = tasks.map((task) => [
+function inFlight({ tasks = [], collectors }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
+  const open = tasks.filter(({ endTime }) => endTime === undefined);
+  if (open.length === 0) return [];
+  const rows = open.map((task) => [
     task.collector,
     task.from ?? '',
     task.to,
     task.state,
-    renderAgeSince(task.startTime, nowMs),
+    renderAgeSince(task.startTime, options.nowMs),
     task.id ?? '',
   ]);
-  return renderTable(['collector', 'from', 'to', 'state', 'for', 'task'], rows);
+  const headings = ['collector', 'from', 'to', 'state', 'for', 'task'];
+  return shortened(headings, rows, Math.max(open.length, collectors?.inProgress ?? 0), options);
 }
 
-function ended(tasks: readonly TaskSample[], nowMs: number): readonly string[] {
-  if (tasks.length === 0) return [];
-  const rows = tasks.map((task) => [
+function ended({ tasks = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
+  const over = tasks.filter(({ endTime }) => endTime !== undefined);
+  if (over.length === 0) return [];
+  const rows = over.map((task) => [
     task.collector,
     task.from ?? '',
     task.to,
     task.state,
-    `${renderAgeSince(task.endTime, nowMs)} ago`,
+    `${renderAgeSince(task.endTime, options.nowMs)} ago`,
     task.message ?? '',
   ]);
-  return renderTable(['collector', 'from', 'to', 'state', 'ended', 'message'], rows);
+  return shortened(['collector', 'from', 'to', 'state', 'ended', 'message'], rows, over.length, options);
 }
 
-function history({ history: records = [] }: CollectorVersionPolicyStatus, nowMs: number): readonly string[] {
+/** A table of the first rows, within the window, and how many of `total` are left out. */
+function shortened(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  total: number,
+  { width }: ViewOptions,
+): readonly string[] {
+  const lines = renderTable(headings, rows.slice(0, maxRows), width - 2).map((line) => clip(line, width - 2));
+  const more = total - Math.min(rows.length, maxRows);
+  return more > 0 ? [...lines, `and ${more} more; -o yaml shows up to 50`] : lines;
+}
+
+function history({ history: records = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
   if (records.length === 0) return [];
   const rows = records.map((record) => [
     record.targetVersion,
@@ -174,7 +189,7 @@ function history({ history: records = [] }: CollectorVersionPolicyStatus, nowMs:
     String(record.updated),
     String(record.failed),
     renderDuration(Math.max(0, Date.parse(record.completionTime) - Date.parse(record.startTime))),
-    `${renderAgeSince(record.completionTime, nowMs)} ago`,
+    `${renderAgeSince(record.completionTime, options.nowMs)} ago`,
   ]);
-  return renderTable(['target', 'outcome', 'updated', 'failed', 'took', 'ended'], rows);
+  return shortened(['target', 'outcome', 'updated', 'failed', 'took', 'ended'], rows, records.length, options);
 }

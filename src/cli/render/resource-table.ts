@@ -10,6 +10,8 @@ export interface TableOptions {
   readonly wide: boolean;
   readonly withNamespace: boolean;
   readonly nowMs: number;
+  /** Of the window, where there is one. */
+  readonly width?: number;
 }
 
 /** One table for each kind among them, with an empty line in between. */
@@ -17,7 +19,7 @@ export function renderResourceTable(resources: readonly AnyResource[], options: 
   const kindsPresent = [...new Set(resources.map(({ kind }) => kind))];
   return kindsPresent.flatMap((kind, index) => {
     const rows = resources.filter((resource) => resource.kind === kind).map((resource) => cellsOf(resource, options));
-    return [...(index === 0 ? [] : ['']), ...renderTable(headingsOf(kind, options), rows)];
+    return [...(index === 0 ? [] : ['']), ...renderTable(headingsOf(kind, options), rows, options.width)];
   });
 }
 

@@ -1,7 +1,10 @@
-/** Tables in the manner of kubectl: headings in capitals, columns as wide as they need to be, three blanks between them. */
-import { clip, printable, widthOf } from './palette.ts';
+/**
+ * Tables in the manner of kubectl: headings in capitals, columns as wide as they need to be, three blanks between them; fewer where
+ * the window is too narrow for three.
+ */
+import { printable, widthOf } from './palette.ts';
 
-const gap = '   ';
+const widestGap = 3;
 
 /** How wide each column is; kept by whoever adds rows later, so that they stand under the others. */
 export type ColumnWidths = readonly number[];
@@ -13,23 +16,25 @@ export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths
   );
 }
 
-export function renderRow(cells: readonly string[], widths: ColumnWidths): string {
+export function renderRow(cells: readonly string[], widths: ColumnWidths, gap = widestGap): string {
   return cells
     .map((cell, column) => {
       const text = printable(cell);
       return text + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(text)));
     })
-    .join(gap)
+    .join(' '.repeat(gap))
     .trimEnd();
 }
 
-/** Lines with the headings first. `width` cuts each line off there; without it they are as long as they are. */
+/** Lines with the headings first. They fit into `width` where that takes no more than moving columns together. */
 export function renderTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
-  width?: number,
+  width = Number.POSITIVE_INFINITY,
 ): readonly string[] {
   const all = [headings.map((heading) => heading.toUpperCase()), ...rows];
   const widths = columnWidths(all);
-  return all.map((row) => renderRow(row, widths)).map((line) => (width === undefined ? line : clip(line, width)));
+  const ink = widths.reduce((sum, column) => sum + column, 0);
+  const gap = Math.floor((width - ink) / Math.max(1, widths.length - 1));
+  return all.map((row) => renderRow(row, widths, Math.max(1, Math.min(widestGap, gap))));
 }

@@ -19,7 +19,7 @@ const view: FleetView = {
 describe('renderFleet', () => {
   it('shows the fleet at one moment', () => {
     expect(renderFleet(view, { width: 72, colour: false })).toEqual([
-      'logging/production → 19.500-1   RollingOut                 180/197   65s',
+      'logging/production → 19.500-1   RollingOut         180/197 updated   65s',
       `[${'█'.repeat(63)}▓▓░░░×○]`,
       '█ updated 180  ▓ in progress 6  ░ pending 9  × failed 2  ○ offline 3',
       '36 upgrades a minute, 3.3 requests a second, done in about 90s',
@@ -64,6 +64,34 @@ describe('renderFleet', () => {
     expect(lines.filter((line) => line.includes('→ 19.500-1  Progressing'))).toHaveLength(5);
     expect(lines).toContain('  and 4 more');
     expect(lines.filter((line) => line.includes('RolloutStarted'))).toHaveLength(5);
+  });
+
+  it('keeps within the lines that there are, by showing less of what is many', () => {
+    const status = {
+      ...rollingStatus,
+      versions: Array.from({ length: 6 }, (_, index) => ({ version: `19.${index}-1`, count: 10 })),
+      tasks: Array.from({ length: 9 }, (_, index) => ({ ...rollingStatus.tasks![0]!, collector: `web-${index}` })),
+    };
+    const long = { ...view, status, events: Array(9).fill(view.events[0]) };
+    const heights = [40, 23, 17, 14, 1].map((height) => renderFleet(long, { width: 80, height, colour: false }).length);
+    expect(heights).toEqual([26, 22, 17, 14, 14]);
+  });
+
+  it('breaks what is long into lines, and an event into two at most', () => {
+    const rollout = { ...rollingStatus.rollout!, waitingFor: 'the back-off after a failed upgrade to end at noon' };
+    const message =
+      'Rollout 1-19.500-1 begins: bringing the selected collectors to 19.500-1, at most 72 of them at once.';
+    const event = { atMs: nowMs, type: 'Normal', reason: 'RolloutStarted', message } as const;
+    const status = { ...rollingStatus, rollout };
+    const lines = renderFleet({ ...view, status, events: [event] }, { width: 50, colour: false });
+    expect(lines).toEqual(
+      expect.arrayContaining(['waiting for the back-off after a failed upgrade to', 'end at noon']),
+    );
+    expect(lines.slice(-3)).toEqual([
+      'Latest',
+      '  12:00:00  RolloutStarted  Rollout 1-19.500-1',
+      '            begins: bringing the selected collect…',
+    ]);
   });
 
   it('counts one as one', () => {

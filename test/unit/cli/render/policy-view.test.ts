@@ -10,7 +10,7 @@ describe('renderPolicy', () => {
       'Name:      logging/production',
       'Target:    19.500-1',
       'State:     RollingOut',
-      'Updated:   180/197',
+      'Updated:   180/197; 3 offline of 200 do not count',
       'Rollout:   r-7, begun 5m ago, done in about 90s',
       'Age:       125m',
       '',
@@ -35,6 +35,7 @@ describe('renderPolicy', () => {
       'In flight',
       '  COLLECTOR   FROM        TO         STATE         FOR   TASK',
       '  web-12      19.253-26   19.500-1   Progressing   80s   900',
+      '  and 5 more; -o yaml shows up to 50',
       '',
       'Ended last',
       '  COLLECTOR   FROM        TO         STATE    ENDED       MESSAGE',
@@ -76,6 +77,37 @@ describe('renderPolicy', () => {
     const failureReasons = [{ reason: 'Not enough disk space on C:.', count: 1, examples: ['web-3'] }];
     expect(renderPolicy(samplePolicy({ status: { ...rollingStatus, failureReasons } }), options)).toContain(
       '  1 × Not enough disk space on C:. (web-3)',
+    );
+  });
+
+  it('shows the first of many, within the window', () => {
+    const [open, over] = rollingStatus.tasks!;
+    const message = 'The installer ended with exit code 1603, and left its log behind.';
+    const tasks = [...Array(12).fill(open!), ...Array(11).fill({ ...over!, message })];
+    const collectors = { ...rollingStatus.collectors!, inProgress: 70 };
+    const lines = renderPolicy(samplePolicy({ status: { ...rollingStatus, tasks, collectors } }), options);
+    expect(lines.filter((line) => line.startsWith('  web-12 '))).toHaveLength(10);
+    expect(lines).toContain('  and 60 more; -o yaml shows up to 50');
+    expect(lines.filter((line) => line.startsWith('  web-3 '))).toHaveLength(10);
+    expect(lines).toContain('  and 1 more; -o yaml shows up to 50');
+    expect(lines.filter((line) => line.length > options.width)).toEqual([]);
+    const whole = renderPolicy(samplePolicy({ status: { ...rollingStatus, tasks } }), { ...options, width: Infinity });
+    expect(whole.join('\n')).toContain(message);
+  });
+
+  it('breaks long reasons at blanks', () => {
+    const failureReasons = [
+      { reason: 'Downloading the installer timed out.', count: 9, examples: ['batch-001', 'batch-002', 'batch-003'] },
+    ];
+    const lines = renderPolicy(samplePolicy({ status: { ...rollingStatus, failureReasons } }), {
+      ...options,
+      width: 72,
+    });
+    expect(lines.slice(lines.indexOf('Failed'))).toEqual(
+      expect.arrayContaining([
+        '  9 × Downloading the installer timed out. (batch-001, batch-002,',
+        '      batch-003, …)',
+      ]),
     );
   });
 

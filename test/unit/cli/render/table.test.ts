@@ -21,8 +21,13 @@ describe('renderTable', () => {
     ]);
   });
 
-  it('cuts lines at a width', () => {
-    expect(renderTable(['Name', 'Message'], [['a', 'disk is full']], 12)).toEqual(['NAME   MESS…', 'a      disk…']);
+  it.each([
+    [19, ['NAME   MESSAGE', 'a      disk is full']],
+    [18, ['NAME  MESSAGE', 'a     disk is full']],
+    [17, ['NAME MESSAGE', 'a    disk is full']],
+    [5, ['NAME MESSAGE', 'a    disk is full']],
+  ])('moves columns together for a window of %i, and cuts nothing off', (width, lines) => {
+    expect(renderTable(['Name', 'Message'], [['a', 'disk is full']], width)).toEqual(lines);
   });
 
   it('has headings alone where there are no rows', () => {

@@ -1,0 +1,53 @@
+/** How a run of directories ended, policy by policy: one line each on stdout, and on stderr where to read more. */
+import { reasons } from '../api/conditions.ts';
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { CommandContext } from './context.ts';
+import type { TargetOptions } from './options.ts';
+import { wrap } from './render/palette.ts';
+import { targetFlags } from './target-flags.ts';
+import { wayOn } from './way-on.ts';
+
+/** `dirOf`: the directory of a policy, as the command line names it. */
+export function showOutcome(
+  policies: readonly CollectorVersionPolicy[],
+  dirOf: (policy: CollectorVersionPolicy) => string | undefined,
+  { stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>,
+): void {
+  const flagsOf = (policy: CollectorVersionPolicy): TargetOptions => {
+    const { namespace, name } = policy.metadata;
+    const dir = dirOf(policy);
+    const isOnlyOne = policies.filter(({ metadata }) => metadata.name === name).length === 1;
+    return { ...(dir === undefined ? {} : { dir }), ...(isOnlyOne ? {} : { namespace }) };
+  };
+  for (const policy of policies) {
+    const line = renderOutcome(policy, flagsOf(policy));
+    // A terminal would break it within a word.
+    stdout.write(`${stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line}\n`);
+  }
+  const unclear = policies.find(hasMoreToTell);
+  if (unclear) {
+    stderr.write(`See logfleet get cvp ${unclear.metadata.name}${targetFlags(flagsOf(unclear))} for which, and why.\n`);
+  }
+}
+
+export function isStalled(policy: CollectorVersionPolicy): boolean {
+  return conditionOf(policy, 'Stalled') !== undefined;
+}
+
+/** Whether its message only points to figures of the status. */
+function hasMoreToTell(policy: CollectorVersionPolicy): boolean {
+  const reason = conditionOf(policy, 'Stalled')?.reason;
+  return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;
+}
+
+function conditionOf({ status }: CollectorVersionPolicy, wanted: string) {
+  return status?.conditions?.find(({ type }) => type === wanted);
+}
+
+function renderOutcome(policy: CollectorVersionPolicy, flags: TargetOptions): string {
+  const { namespace, name } = policy.metadata;
+  const ready = conditionOf(policy, 'Ready');
+  const goOn = wayOn(policy, flags);
+  const said = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'not looked at'}`;
+  return goOn === undefined ? said : `${said} To go on: ${goOn}`;
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { isStalled, showOutcome } from '../../../src/cli/run-outcome.ts';
+import { recordingOutput, type Terminal } from './recording-context.ts';
+import { samplePolicy } from './sample-policy.ts';
+
+const lastTransitionTime = '2026-11-02T12:00:00Z';
+const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: string, message: string) => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime,
+});
+const failed = samplePolicy({
+  status: {
+    conditions: [
+      condition('Ready', 'False', 'CollectorsFailed', '2 collectors failed.'),
+      condition('Stalled', 'True', 'CollectorsFailed', '2 collectors failed.'),
+    ],
+  },
+});
+const paused = samplePolicy({
+  metadata: { annotations: { 'logfleet.dev/paused': 'true' } },
+  status: { conditions: [condition('Ready', 'Unknown', 'Paused', 'Paused by the annotation.')] },
+});
+const elsewhere = samplePolicy({ metadata: { namespace: 'audit' }, status: paused.status });
+
+function shown(policies: Parameters<typeof showOutcome>[0], terminal?: Terminal) {
+  const stdout = recordingOutput(terminal);
+  const stderr = recordingOutput(terminal);
+  showOutcome(policies, () => './it is', { stdout, stderr });
+  return { stdout: stdout.text, stderr: stderr.text };
+}
+
+describe('the outcome of a run', () => {
+  it('says how a paused policy goes on', () => {
+    expect(shown([paused])).toEqual({
+      stdout:
+        "logging/production: Paused: Paused by the annotation. To go on: logfleet resume cvp/production --dir './it is'\n",
+      stderr: '',
+    });
+  });
+
+  it('names the namespace where the name alone leads to two', () => {
+    const { stdout } = shown([paused, elsewhere]);
+    expect(stdout).toContain("logfleet resume cvp/production --dir './it is' -n logging\n");
+  });
+
+  it('says where it stands who failed and why', () => {
+    expect(shown([failed])).toEqual({
+      stdout: 'logging/production: CollectorsFailed: 2 collectors failed.\n',
+      stderr: "See logfleet get cvp production --dir './it is' for which, and why.\n",
+    });
+    expect([failed, paused].map(isStalled)).toEqual([true, false]);
+  });
+
+  it('is broken at blanks on a terminal', () => {
+    expect(shown([failed], { columns: 30 }).stdout).toBe(
+      'logging/production:\nCollectorsFailed: 2 collectors\nfailed.\n',
+    );
+  });
+
+  it('says so of a policy that nobody has looked at', () => {
+    expect(shown([samplePolicy({ status: undefined })]).stdout).toBe('logging/production: Unknown: not looked at\n');
+  });
+});
