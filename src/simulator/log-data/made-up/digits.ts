@@ -1,0 +1,45 @@
+/** Decimal digits of fixed width, written into bytes that are there already: what differs between messages that else look alike. */
+
+const zero = 0x30;
+
+/** The four digits of 0 to 9,999, the first in the lowest byte. */
+const fours = Uint32Array.from({ length: 10_000 }, (_, number) =>
+  [...String(number).padStart(4, '0')].reduce((word, digit, index) => word | (digit.charCodeAt(0) << (8 * index)), 0),
+);
+
+/** Digits of a time in ms since the epoch, of which all that are written have as many. */
+export const timeDigits = 13;
+
+function writeFour(into: DataView, offset: number, number: number): void {
+  into.setUint32(offset, fours[number] as number, true);
+}
+
+/** Eight digits of a whole number below 10^8. */
+function writeEight(into: DataView, offset: number, number: number): void {
+  const high = (number / 10_000) | 0;
+  writeFour(into, offset, high);
+  writeFour(into, offset + 4, number - high * 10_000);
+}
+
+/** Nine digits of a whole number below 10^9. */
+export function writeNine(into: DataView, offset: number, number: number): void {
+  const first = (number / 100_000_000) | 0;
+  into.setUint8(offset, zero + first);
+  writeEight(into, offset + 1, number - first * 100_000_000);
+}
+
+/** Thirteen digits of a time. */
+export function writeTime(into: DataView, offset: number, timeMs: number): void {
+  const high = (timeMs / 100_000_000) | 0;
+  const first = (high / 10_000) | 0;
+  into.setUint8(offset, zero + first);
+  writeFour(into, offset + 1, high - first * 10_000);
+  writeEight(into, offset + 5, timeMs - high * 100_000_000);
+}
+
+/** Sixteen digits of a block's number (`blockIdDigits`). */
+export function writeBlock(into: DataView, offset: number, block: number): void {
+  const high = (block / 100_000_000) | 0;
+  writeEight(into, offset, high);
+  writeEight(into, offset + 8, block - high * 100_000_000);
+}

@@ -1,0 +1,178 @@
+/**
+ * What made-up messages are like: how many, when, how large, and what is in them. Everything that is left open comes from `seed`.
+ * Durations are milliseconds, shares go from 0 to 1.
+ */
+import type { FieldCase } from '../field-case.ts';
+
+export interface MadeUpSettings {
+  readonly seed: number;
+  /** Message times lie in [fromMs, toMs), ms since the epoch, which have thirteen digits. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly amount: Amount;
+  /** Milliseconds with a stated number of messages, and no others. */
+  readonly dense: readonly DensePoint[];
+  /** Messages that share their millisecond with others, wherever that is. */
+  readonly crowds: Crowds;
+  readonly receipt: ReceiptSettings;
+  readonly size: SizeSettings;
+  /** Messages with escapes, quotes, control characters, and characters of two to four bytes in `_raw`. */
+  readonly oddShare: number;
+  /** Messages with half a surrogate pair in `_raw`, which JSON can only write as an escape, and UTF-8 not at all. */
+  readonly loneSurrogateShare: number;
+  /** How many sources there are; each has a collector, a host and a category. */
+  readonly sources: number;
+  /** How many messages differ in more than ids and times. */
+  readonly variety: number;
+  readonly fieldCase: FieldCase;
+}
+
+/** So many messages a second, those of `dense` besides; or so many in all, those of `dense` among them. */
+export type Amount = { readonly perSecond: number } | { readonly messages: number };
+
+export interface DensePoint {
+  readonly atMs: number;
+  readonly count: number;
+}
+
+export interface Crowds {
+  readonly share: number;
+  /** How many share a millisecond. */
+  readonly count: number;
+}
+
+export interface ReceiptSettings {
+  /** How long most messages take from their own time to their receipt, at most. */
+  readonly promptMs: number;
+  /** The others take up to `lateMs`. */
+  readonly lateShare: number;
+  readonly lateMs: number;
+}
+
+/** Bytes of the JSON of one message (2.5). */
+export interface SizeSettings {
+  /** The mean of all that are not large. */
+  readonly typicalBytes: number;
+  readonly largeShare: number;
+  /** What large ones have at most. */
+  readonly largestBytes: number;
+}
+
+/** What can be left out, and the parts of what cannot. */
+export type MadeUpOptions = Pick<MadeUpSettings, 'fromMs' | 'toMs' | 'amount'> &
+  Partial<Pick<MadeUpSettings, 'seed' | 'dense' | 'oddShare' | 'loneSurrogateShare' | 'sources' | 'variety'>> & {
+    readonly crowds?: Partial<Crowds>;
+    readonly receipt?: Partial<ReceiptSettings>;
+    readonly size?: Partial<SizeSettings>;
+    readonly fieldCase?: FieldCase;
+  };
+
+export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
+  return {
+    seed: options.seed ?? 1,
+    fromMs: options.fromMs,
+    toMs: options.toMs,
+    amount: options.amount,
+    dense: options.dense ?? [],
+    crowds: { share: 0, count: 20, ...options.crowds },
+    receipt: { promptMs: 2_000, lateShare: 0.01, lateMs: 10 * 60_000, ...options.receipt },
+    size: { typicalBytes: 900, largeShare: 0, largestBytes: 256 * 1024, ...options.size },
+    oddShare: options.oddShare ?? 0.05,
+    loneSurrogateShare: options.loneSurrogateShare ?? 0,
+    sources: options.sources ?? 40,
+    variety: options.variety ?? 1_000,
+    fieldCase: options.fieldCase ?? 'specified',
+  };
+}
+
+/** Between these all times have thirteen digits: 2001-09-09T01:46:40Z and 2286-11-20T17:46:40Z. */
+export const earliestMs = 1_000_000_000_000;
+export const latestMs = 10_000_000_000_000;
+const dayMs = 24 * 60 * 60_000;
+/** A time among many: what is worked through at once stays small. */
+const mostPerMs = 1_000_000;
+/** Numbers of messages stay whole, and block numbers within their digits. */
+const mostMessages = 1_000_000_000_000;
+const smallestTypicalBytes = 600;
+const mostDensePoints = 10_000;
+
+export interface SettingsProblem {
+  readonly member: keyof MadeUpSettings;
+  /** What is wrong; what to write. */
+  readonly text: string;
+}
+
+/** All reasons why no messages can be made up from `settings`; none where they can. */
+export function settingsProblems(settings: MadeUpSettings): readonly SettingsProblem[] {
+  const problems: SettingsProblem[] = [];
+  const check = (member: keyof MadeUpSettings, holds: boolean, text: string) => {
+    if (!holds) problems.push({ member, text });
+  };
+  const { fromMs, toMs, receipt, size, crowds, dense } = settings;
+  check(
+    'fromMs',
+    isWhole(fromMs, earliestMs, latestMs),
+    'is out of bounds; write a time from 2001-09-10 to 2286-11-19',
+  );
+  check('toMs', isWhole(toMs, earliestMs, latestMs), 'is out of bounds; write a time from 2001-09-10 to 2286-11-19');
+  check('toMs', toMs > fromMs, 'is not later than the beginning; write a later time');
+  if (problems.length > 0) return problems;
+  check('receipt', isWhole(receipt.lateMs, 0, dayMs), 'is too late; write 24h at most');
+  check(
+    'receipt',
+    isWhole(receipt.promptMs, 0, receipt.lateMs),
+    'is late for prompt ones; write less than for late ones',
+  );
+  check('receipt', isShare(receipt.lateShare), 'has no share of late ones; write a number from 0 to 1');
+  check('receipt', toMs + receipt.lateMs < latestMs, 'goes beyond 2286-11-20; write an earlier end');
+  const { typicalBytes, largestBytes } = size;
+  check('size', isWhole(typicalBytes, smallestTypicalBytes, 65_536), 'is unusual; write 600 to 65536 bytes');
+  check('size', isWhole(largestBytes, typicalBytes, 1_048_576), 'is too large; write 1048576 bytes at most');
+  check('size', isShare(size.largeShare), 'has no share of large ones; write a number from 0 to 1');
+  check('crowds', isShare(crowds.share), 'has no share of messages; write a number from 0 to 1');
+  check(
+    'crowds',
+    isWhole(crowds.count, 1, 1_000),
+    'is too many at once; write 1 to 1000, or state a dense millisecond',
+  );
+  check('oddShare', isShare(settings.oddShare), 'is no share; write a number from 0 to 1');
+  check('loneSurrogateShare', isShare(settings.loneSurrogateShare), 'is no share; write a number from 0 to 1');
+  check('sources', isWhole(settings.sources, 1, 10_000), 'is no number of sources; write 1 to 10000');
+  check('variety', isWhole(settings.variety, 1, 20_000), 'is too much; write 1 to 20000');
+  check('dense', dense.length <= mostDensePoints, `are too many; write ${mostDensePoints} at most`);
+  for (const { atMs, count } of dense) {
+    check('dense', isWhole(atMs, fromMs, toMs - 1), `has a time outside the range, ${atMs}; write one within it`);
+    check('dense', isWhole(count, 1, 1_000_000_000), `has ${count} messages; write 1 to 1000000000`);
+  }
+  const times = new Set(dense.map(({ atMs }) => atMs));
+  check('dense', times.size === dense.length, 'has a millisecond twice; write each once');
+  const denseMessages = dense.reduce((sum, { count }) => sum + count, 0);
+  const amount = 'perSecond' in settings.amount ? settings.amount.perSecond : settings.amount.messages;
+  check('amount', amount >= 0 && amount < Number.POSITIVE_INFINITY, 'is no number of messages; write one from 0 on');
+  check(
+    'amount',
+    'perSecond' in settings.amount || Number.isInteger(amount),
+    'is no whole number; write one of messages',
+  );
+  if (problems.some(({ member }) => member === 'amount')) return problems;
+  const others = otherMessages(settings);
+  const freeMs = toMs - fromMs - times.size;
+  check('amount', others >= 0, `is less than the ${denseMessages} of the dense milliseconds; write more`);
+  check('amount', others + denseMessages <= mostMessages, `is too much; write ${mostMessages} messages at most`);
+  check('amount', others <= freeMs * mostPerMs, 'is too much for so short a range; write fewer, or a longer one');
+  return problems;
+}
+
+/** How many messages there are besides those of the dense milliseconds. */
+export function otherMessages({ amount, dense, fromMs, toMs }: MadeUpSettings): number {
+  if ('perSecond' in amount) return Math.round((amount.perSecond * (toMs - fromMs - dense.length)) / 1000);
+  return amount.messages - dense.reduce((sum, { count }) => sum + count, 0);
+}
+
+function isWhole(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most;
+}
+
+function isShare(value: number): boolean {
+  return value >= 0 && value <= 1;
+}

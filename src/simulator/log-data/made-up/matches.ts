@@ -1,0 +1,189 @@
+/**
+ * Which made-up messages a filter matches, by rank. A filter that reads nothing but what a template settles is asked once for each
+ * template, and its matches in whole blocks are looked up by their layout; any other is asked for each message.
+ */
+import type { Filter } from '../../query/row.ts';
+import { layoutCount } from './layouts.ts';
+import type { MadeUpRows } from './made-up-rows.ts';
+import { varyingFields } from './templates.ts';
+
+export interface Matches {
+  /** How many blocks may be counted at a stroke when one of their matches has to be found. */
+  readonly strideBlocks: number;
+  has(rank: number): boolean;
+  /** How many there are in [from, to). */
+  count(from: number, to: number): number;
+  /** The rank of number `index` (from 0) of those in [from, to), which has to be there. */
+  find(from: number, to: number, index: number): number;
+  /** Calls back for those in [from, to), newest first, until `take` is false; whether it never was. */
+  each(from: number, to: number, take: (rank: number) => boolean): boolean;
+  /** Adds to `times`, by template, how many there are in [from, to). */
+  countByTemplate(from: number, to: number, times: Float64Array): void;
+}
+
+export function matchesOf(rows: MadeUpRows, filter: Filter): Matches {
+  return isSettledByTemplate(filter.reads) ? new TemplateMatches(rows, filter) : new RowMatches(rows, filter);
+}
+
+/** Whether rows of one template agree in all of these fields, which are in lower case. */
+export function isSettledByTemplate(reads: ReadonlySet<string>): boolean {
+  return [...varyingFields].every((name) => !reads.has(name));
+}
+
+class TemplateMatches implements Matches {
+  readonly strideBlocks = 64;
+  readonly #rows: MadeUpRows;
+  /** 1 for each template that matches. */
+  readonly #templates: Uint8Array;
+  /** Matches in each layout; -1 where they were not counted yet. */
+  readonly #inLayout = new Int32Array(layoutCount).fill(-1);
+
+  constructor(rows: MadeUpRows, filter: Filter) {
+    this.#rows = rows;
+    this.#templates = Uint8Array.from({ length: rows.templates.count }, (_, template) =>
+      filter.matches(rows.templateRow(template)) ? 1 : 0,
+    );
+  }
+
+  has(rank: number): boolean {
+    return this.#templates[this.#rows.templateOf(rank)] === 1;
+  }
+
+  count(from: number, to: number): number {
+    const { layouts, timeline } = this.#rows;
+    let count = 0;
+    for (const { block, blocks, first, end } of timeline.stretches(from, to)) {
+      if (blocks === 0) count += this.#countIn(layouts.numberOf(block), first, end);
+      for (let next = block; next < block + blocks; next++) count += this.#whole(layouts.numberOf(next));
+    }
+    return count;
+  }
+
+  find(from: number, to: number, index: number): number {
+    const { layouts, timeline } = this.#rows;
+    let left = index;
+    for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {
+      if (blocks === 0) {
+        const count = this.#countIn(layouts.numberOf(block), first, end);
+        if (left < count) return rank + this.#entry(layouts.numberOf(block), first, left) - first;
+        left -= count;
+      }
+      for (let passed = 0; passed < blocks; passed++) {
+        const layout = layouts.numberOf(block + passed);
+        const count = this.#whole(layout);
+        if (left < count) return rank + passed * layouts.rows + this.#entry(layout, 0, left);
+        left -= count;
+      }
+    }
+    return to;
+  }
+
+  each(from: number, to: number, take: (rank: number) => boolean): boolean {
+    const { layouts, timeline } = this.#rows;
+    for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {
+      if (blocks === 0 && !this.#eachIn(layouts.numberOf(block), first, end, rank - first, take)) return false;
+      for (let passed = 0; passed < blocks; passed++) {
+        const layout = layouts.numberOf(block + passed);
+        if (this.#whole(layout) === 0) continue;
+        if (!this.#eachIn(layout, 0, layouts.rows, rank + passed * layouts.rows, take)) return false;
+      }
+    }
+    return true;
+  }
+
+  countByTemplate(from: number, to: number, times: Float64Array): void {
+    const { layouts, timeline } = this.#rows;
+    const blocksOf = new Float64Array(layoutCount);
+    for (const { block, blocks, first, end } of timeline.stretches(from, to)) {
+      if (blocks === 0) this.#addTimes(layouts.numberOf(block), first, end, 1, times);
+      for (let next = block; next < block + blocks; next++) {
+        const layout = layouts.numberOf(next);
+        blocksOf[layout] = (blocksOf[layout] as number) + 1;
+      }
+    }
+    for (const [layout, blocks] of blocksOf.entries()) {
+      if (blocks > 0) this.#addTimes(layout, 0, layouts.rows, blocks, times);
+    }
+  }
+
+  /** Adds `blocks` for each match in a part of a layout. */
+  #addTimes(layout: number, first: number, end: number, blocks: number, times: Float64Array): void {
+    const { templates } = this.#rows.layouts.layout(layout);
+    for (let entry = first; entry < end; entry++) {
+      const template = templates[entry] as number;
+      if (this.#templates[template] === 1) times[template] = (times[template] as number) + blocks;
+    }
+  }
+
+  #whole(layout: number): number {
+    const known = this.#inLayout[layout] as number;
+    if (known >= 0) return known;
+    const count = this.#countIn(layout, 0, this.#rows.layouts.rows);
+    this.#inLayout[layout] = count;
+    return count;
+  }
+
+  #countIn(layout: number, first: number, end: number): number {
+    const { templates } = this.#rows.layouts.layout(layout);
+    let count = 0;
+    for (let entry = first; entry < end; entry++) count += this.#templates[templates[entry] as number] as number;
+    return count;
+  }
+
+  /** The entry of number `index` of the matches from `first` on. */
+  #entry(layout: number, first: number, index: number): number {
+    const { templates } = this.#rows.layouts.layout(layout);
+    let left = index;
+    for (let entry = first; ; entry++) {
+      if (this.#templates[templates[entry] as number] === 1 && left-- === 0) return entry;
+    }
+  }
+
+  #eachIn(layout: number, first: number, end: number, blockRank: number, take: (rank: number) => boolean): boolean {
+    const { templates } = this.#rows.layouts.layout(layout);
+    for (let entry = first; entry < end; entry++) {
+      if (this.#templates[templates[entry] as number] === 1 && !take(blockRank + entry)) return false;
+    }
+    return true;
+  }
+}
+
+class RowMatches implements Matches {
+  readonly strideBlocks = 1;
+  readonly #rows: MadeUpRows;
+  readonly #filter: Filter;
+
+  constructor(rows: MadeUpRows, filter: Filter) {
+    this.#rows = rows;
+    this.#filter = filter;
+  }
+
+  has(rank: number): boolean {
+    return this.#filter.matches(this.#rows.row(rank));
+  }
+
+  count(from: number, to: number): number {
+    let count = 0;
+    for (let rank = from; rank < to; rank++) if (this.has(rank)) count++;
+    return count;
+  }
+
+  find(from: number, to: number, index: number): number {
+    let left = index;
+    for (let rank = from; rank < to; rank++) if (this.has(rank) && left-- === 0) return rank;
+    return to;
+  }
+
+  each(from: number, to: number, take: (rank: number) => boolean): boolean {
+    for (let rank = from; rank < to; rank++) if (this.has(rank) && !take(rank)) return false;
+    return true;
+  }
+
+  countByTemplate(from: number, to: number, times: Float64Array): void {
+    this.each(from, to, (rank) => {
+      const template = this.#rows.templateOf(rank);
+      times[template] = (times[template] as number) + 1;
+      return true;
+    });
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * When made-up messages are: from a rank (0 is the newest) to a block, and from there to a time, and from a time back to a rank.
+ *
+ * The range is cut into spans at the dense milliseconds, each of which is a span of its own. A span is cut into blocks of equally
+ * many messages and equal width; only its last, oldest block may have fewer, and is as much narrower. Widths are
+ * fractions of milliseconds; what a layout says of a block's inside becomes whole ones only for each message.
+ *
+ * Invariant: nothing is stored but the spans, and times never grow with ranks.
+ */
+import type { Layout, Layouts } from './layouts.ts';
+import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
+
+export interface Span {
+  readonly toMs: number;
+  /** Whole, at least 1. */
+  readonly lengthMs: number;
+  readonly firstRank: number;
+  readonly rows: number;
+  readonly firstBlock: number;
+  /** Width of a full block. */
+  readonly blockMs: number;
+}
+
+/** Blocks side by side of which all messages are meant, or a part of one block. */
+export interface Stretch {
+  readonly rank: number;
+  readonly block: number;
+  /** How many whole blocks; 0 for a part of one. */
+  readonly blocks: number;
+  /** The part: messages [first, end) of the block. */
+  readonly first: number;
+  readonly end: number;
+}
+
+/** As many as make a layout a good sample, and its index fit into two bytes. */
+const mostRowsPerBlock = 2_048;
+
+/** How many messages a full block has; spans with fewer have one block that is not full. */
+export function rowsPerBlock(settings: MadeUpSettings): number {
+  const counts = settings.dense.map(({ count }) => count);
+  const largest = counts.reduce((most, count) => Math.max(most, count), otherMessages(settings));
+  return Math.max(1, Math.min(mostRowsPerBlock, largest));
+}
+
+/** One block, whole or as far as its span goes. */
+export class Block {
+  readonly number: number;
+  readonly layout: Layout;
+  /** Its messages have the ranks [firstRank, endRank). */
+  readonly firstRank: number;
+  readonly endRank: number;
+  readonly #span: Span;
+  readonly #inSpan: number;
+  /** What ages are multiplied with: below 1 where the block is not full, and as much narrower. */
+  readonly #narrowing: number;
+
+  constructor(span: Span, inSpan: number, layout: Layout) {
+    const rows = layout.ages.length;
+    this.number = span.firstBlock + inSpan;
+    this.layout = layout;
+    this.firstRank = span.firstRank + inSpan * rows;
+    const rowsLeft = span.rows - inSpan * rows;
+    this.endRank = this.firstRank + Math.min(rows, rowsLeft);
+    this.#span = span;
+    this.#inSpan = inSpan;
+    const firstUnused = layout.ages[rowsLeft] ?? 1;
+    this.#narrowing = rowsLeft >= rows || firstUnused === 0 ? 1 : rowsLeft / rows / firstUnused;
+  }
+
+  timeOf(rank: number): number {
+    const { toMs, lengthMs, blockMs } = this.#span;
+    const age = (this.layout.ages[rank - this.firstRank] as number) * this.#narrowing;
+    const ageMs = Math.floor((this.#inSpan + age) * blockMs);
+    return toMs - 1 - Math.min(ageMs, lengthMs - 1);
+  }
+}
+
+export class Timeline {
+  /** Of all spans together. */
+  readonly rows: number;
+  /** Newest first, those without messages left out. */
+  readonly spans: readonly Span[];
+  readonly #layouts: Layouts;
+  /** The one that was asked for last: whoever goes through ranks asks for it again. */
+  #lastBlock: Block | undefined;
+
+  constructor(settings: MadeUpSettings, layouts: Layouts) {
+    this.#layouts = layouts;
+    this.spans = spansOf(settings, layouts.rows);
+    const oldest = this.spans.at(-1);
+    this.rows = oldest ? oldest.firstRank + oldest.rows : 0;
+  }
+
+  /** The block of a rank. */
+  block(rank: number): Block {
+    const last = this.#lastBlock;
+    if (last && rank >= last.firstRank && rank < last.endRank) return last;
+    const span = this.#spanOf(rank);
+    const inSpan = Math.floor((rank - span.firstRank) / this.#layouts.rows);
+    const block = new Block(span, inSpan, this.#layouts.layout(this.#layouts.numberOf(span.firstBlock + inSpan)));
+    this.#lastBlock = block;
+    return block;
+  }
+
+  timeOf(rank: number): number {
+    return this.block(rank).timeOf(rank);
+  }
+
+  #spanOf(rank: number): Span {
+    let [low, high] = [0, this.spans.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.spans[middle] as Span).firstRank <= rank) low = middle;
+      else high = middle - 1;
+    }
+    return this.spans[low] as Span;
+  }
+
+  /** How many messages are of `timeMs` or later; the rank of the newest one that is older. */
+  rankAt(timeMs: number): number {
+    for (const span of this.spans) {
+      if (timeMs >= span.toMs) return span.firstRank;
+      if (timeMs > span.toMs - span.lengthMs) return span.firstRank + this.#rowsSince(span, timeMs);
+    }
+    return this.rows;
+  }
+
+  /** How many messages of a span are of `timeMs` or later. */
+  #rowsSince(span: Span, timeMs: number): number {
+    const { rows } = this.#layouts;
+    const blocks = Math.ceil(span.rows / rows);
+    let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
+    const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
+    // Rounding may have missed the block by one.
+    while (block > 0 && newestOf(block) < timeMs) block--;
+    while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
+    const found = this.block(span.firstRank + block * rows);
+    let [low, high] = [found.firstRank, found.endRank];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (found.timeOf(middle) >= timeMs) low = middle + 1;
+      else high = middle;
+    }
+    return low - span.firstRank;
+  }
+
+  /** The ranks [from, to) as stretches, newest first. */
+  stretches(from: number, to: number): readonly Stretch[] {
+    const { rows } = this.#layouts;
+    const found: Stretch[] = [];
+    let rank = from;
+    while (rank < to) {
+      const span = this.#spanOf(rank);
+      const end = Math.min(to, span.firstRank + span.rows);
+      const within = rank - span.firstRank;
+      const inSpan = Math.floor(within / rows);
+      const block = span.firstBlock + inSpan;
+      const first = within - inSpan * rows;
+      const blocks = first === 0 ? Math.floor((end - rank) / rows) : 0;
+      const taken = blocks > 0 ? blocks * rows : Math.min(rows - first, end - rank);
+      found.push({ rank, block, blocks, first, end: first + taken });
+      rank += taken;
+    }
+    return found;
+  }
+
+  /** The end of the block `blocks` after the one of `rank`, or of its span. */
+  blockEnd(rank: number, blocks: number): number {
+    const span = this.#spanOf(rank);
+    const block = Math.floor((rank - span.firstRank) / this.#layouts.rows) + blocks;
+    return span.firstRank + Math.min(span.rows, block * this.#layouts.rows);
+  }
+}
+
+function spansOf(settings: MadeUpSettings, rowsOfBlock: number): readonly Span[] {
+  const { fromMs, toMs, dense } = settings;
+  const others = otherMessages(settings);
+  const freeMs = toMs - fromMs - dense.length;
+  const spans: Span[] = [];
+  let firstRank = 0;
+  let firstBlock = 0;
+  const add = (spanToMs: number, lengthMs: number, rows: number) => {
+    if (rows === 0) return;
+    const blockMs = (rowsOfBlock / rows) * lengthMs;
+    spans.push({ toMs: spanToMs, lengthMs, firstRank, rows, firstBlock, blockMs });
+    firstRank += rows;
+    firstBlock += Math.ceil(rows / rowsOfBlock);
+  };
+  let endMs = toMs;
+  let passedMs = 0;
+  let passedRows = 0;
+  const addOthers = (beginMs: number) => {
+    passedMs += endMs - beginMs;
+    const until = freeMs > 0 ? Math.floor(others * (passedMs / freeMs)) : 0;
+    if (endMs > beginMs) add(endMs, endMs - beginMs, until - passedRows);
+    passedRows = until;
+  };
+  for (const { atMs, count } of dense.toSorted((left, right) => right.atMs - left.atMs)) {
+    addOthers(atMs + 1);
+    add(atMs + 1, 1, count);
+    endMs = atMs;
+  }
+  addOthers(fromMs);
+  return spans;
+}

@@ -1,0 +1,249 @@
+/**
+ * What every source of log data has to do (4.3, 2.5), whatever its messages are: run on each of them, and compared with the plainest
+ * way to do it.
+ */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { textOf } from '../../../../src/simulator/body.ts';
+import type { LogData, MessagePage, SearchRange } from '../../../../src/simulator/log-data/log-data.ts';
+import type { Filter, Row } from '../../../../src/simulator/query/row.ts';
+import { everything, messagesOf, PlainSearch } from './plain-search.ts';
+
+export interface Sample {
+  readonly data: LogData;
+  /** All messages are within, by either time. */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+const reading = (reads: string, matches: (value: string) => boolean): Filter => ({
+  reads: new Set([reads]),
+  matches: (row) => matches(row.field(reads) ?? ''),
+});
+
+/** Some are settled by a template of made-up messages, and some differ from message to message. */
+const filters: Readonly<Record<string, Filter>> = {
+  everything,
+  nothing: { reads: new Set(), matches: () => false },
+  text: reading('_raw', (raw) => /e[a-m]/.test(raw)),
+  category: reading('_sourcecategory', (category) => category.startsWith('prod/')),
+  host: reading('_sourcehost', (host) => host.endsWith('7')),
+  'a few': reading('_size', (size) => Number(size) % 37 === 5),
+  time: reading('_messagetime', (time) => Number(time) % 3 === 0),
+  receipt: { reads: new Set(['_receipttime']), matches: ({ receiptTimeMs }) => receiptTimeMs % 5 === 1 },
+  id: reading('_messageid', (id) => id.endsWith('3')),
+};
+
+const infinite = Number.POSITIVE_INFINITY;
+
+export function describeLogData(name: string, { data, fromMs, toMs }: Sample): void {
+  const all = messagesOf(data, fromMs, toMs);
+  const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
+  const ownTimes = fc.constantFrom(...all.map(({ row }) => row.messageTimeMs));
+  /** Any, and those where something happens. */
+  const time = fc.oneof(
+    inside,
+    ownTimes,
+    ownTimes.map((timeMs) => timeMs + 1),
+  );
+  const range: fc.Arbitrary<SearchRange> = fc
+    .record({ fromMs: time, toMs: time, byReceiptTime: fc.boolean() })
+    .map(({ fromMs: one, toMs: other, byReceiptTime }) => ({
+      fromMs: Math.min(one, other),
+      toMs: Math.max(one, other),
+      byReceiptTime,
+    }));
+  const filter = fc.constantFrom(...Object.entries(filters));
+  const steps = fc.array(
+    fc.record({ downToMs: time, mostMatches: fc.oneof(fc.nat(all.length), fc.constant(infinite)) }),
+    {
+      minLength: 1,
+      maxLength: 4,
+    },
+  );
+  const pageOf = fc.record({
+    offset: fc.nat(all.length),
+    limit: fc.nat(200),
+    maxBytes: fc.oneof(fc.nat(100_000), fc.constant(infinite)),
+    withRaw: fc.boolean(),
+  });
+
+  describe(name, () => {
+    test('has messages, newest first, and no id twice', () => {
+      expect(all.length).toBeGreaterThan(0);
+      const times = all.map(({ row }) => row.messageTimeMs);
+      expect(times).toEqual(times.toSorted((left, right) => right - left));
+      expect(new Set(all.map(({ row }) => row.field('_messageid'))).size).toBe(all.length);
+    });
+
+    test('has texts for all values, and a field descriptor for each name (2.4)', () => {
+      const named = new Set(data.fields.map((field) => field.name));
+      expect(named.size).toBe(data.fields.length);
+      for (const { map } of all) {
+        expect(Object.values(map).every((value) => typeof value === 'string')).toBe(true);
+        expect(Object.keys(map).filter((field) => !named.has(field))).toEqual([]);
+      }
+    });
+
+    test('says the size of _raw, and leaves out _raw alone where it is not wanted', () => {
+      for (const { map, withoutRaw } of all) {
+        const { _raw = '', ...rest } = map;
+        expect(map['_size']).toBe(String(Buffer.byteLength(_raw)));
+        expect(JSON.parse(withoutRaw)).toEqual({ map: rest });
+      }
+    });
+
+    test('finds, counts and shows what a plain look at every message does, however it is asked', () => {
+      fc.assert(
+        fc.property(
+          range,
+          filter,
+          steps,
+          pageOf,
+          fc.tuple(time, time),
+          (searched, [, wanted], course, page, counted) => {
+            const search = data.search(searched, wanted);
+            const plain = new PlainSearch(all, searched, wanted);
+            expect(search.found).toBe(0);
+            expect(search.reachedMs).toBe(searched.toMs);
+            for (const { downToMs, mostMatches } of course) {
+              const [foundBefore, reachedBefore] = [search.found, search.reachedMs];
+              const told: string[] = [];
+              search.advance(downToMs, mostMatches, (row) => told.push(keyOf(row)));
+              const fresh = plain.advance(downToMs, mostMatches).map(({ row }) => keyOf(row));
+              expect(search.found).toBe(plain.found.length);
+              expect(searched.byReceiptTime ? told.toSorted() : told).toEqual(
+                searched.byReceiptTime ? fresh.toSorted() : fresh,
+              );
+              expect(search.found).toBeGreaterThanOrEqual(foundBefore);
+              expect(search.reachedMs).toBeLessThanOrEqual(reachedBefore);
+              expect(plain.missed(search)).toEqual([]);
+              if (search.found < mostMatches) {
+                expect(search.reachedMs).toBeLessThanOrEqual(Math.max(downToMs, searched.fromMs));
+              }
+              if (!searched.byReceiptTime) expect(search.scannedBytes).toBe(plain.scannedBytes);
+              expectPage(
+                search.page(page.offset, page.limit, page.maxBytes, page.withRaw),
+                plain.page(page.offset, page.limit, page.maxBytes, page.withRaw),
+              );
+              expect(search.count(counted[0], counted[1])).toBe(plain.count(counted[0], counted[1]));
+              expect(search.count(searched.fromMs, searched.toMs)).toBe(search.found);
+            }
+          },
+        ),
+        { numRuns: 60 },
+      );
+    });
+
+    test('shows each match once in pages that follow each other by the rows that came (10.3)', () => {
+      fc.assert(
+        fc.property(
+          range,
+          filter,
+          fc.integer({ min: 150, max: 5_000 }),
+          fc.integer({ min: 150_000, max: 3_000_000 }),
+          (searched, [, wanted], limit, maxBytes) => {
+            const search = data.search(searched, wanted);
+            search.advance(searched.fromMs, infinite);
+            const pages: string[] = [];
+            for (let offset = 0; offset < search.found; ) {
+              const page = search.page(offset, limit, maxBytes, true);
+              expect(page.rows).toBeGreaterThan(0);
+              pages.push(textOf(page));
+              offset += page.rows;
+            }
+            const plain = new PlainSearch(all, searched, wanted);
+            plain.advance(searched.fromMs, infinite);
+            expect(pages.join(',') === plain.page(0, infinite, infinite, true).text).toBe(true);
+          },
+        ),
+        { numRuns: 12 },
+      );
+    });
+
+    test('is the same for several searches that take turns, and whatever was asked before', () => {
+      fc.assert(
+        fc.property(fc.array(fc.tuple(range, filter, pageOf), { minLength: 2, maxLength: 5 }), (asked) => {
+          const searches = asked.map(([searched, [, wanted]]) => data.search(searched, wanted));
+          for (const share of [0.3, 0.6, 1]) {
+            for (const [index, [searched]] of asked.entries()) {
+              searches[index]?.advance(searched.toMs - Math.ceil((searched.toMs - searched.fromMs) * share), infinite);
+            }
+          }
+          const shown = searches.map((search, index) => {
+            const { offset, limit, maxBytes, withRaw } = (asked[index] as (typeof asked)[number])[2];
+            return search.page(offset, limit, maxBytes, withRaw);
+          });
+          const texts = shown.map(textOf);
+          for (const [index, [searched, [, wanted], { offset, limit, maxBytes, withRaw }]] of asked.entries()) {
+            const plain = new PlainSearch(all, searched, wanted);
+            plain.advance(searched.fromMs, infinite);
+            expect(texts[index]).toBe(plain.page(offset, limit, maxBytes, withRaw).text);
+          }
+          expect(shown.map(textOf)).toEqual(texts);
+        }),
+        { numRuns: 12 },
+      );
+    });
+
+    test('leaves a piece of a page as it was given out', () => {
+      const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
+      search.advance(fromMs, infinite);
+      const page = search.page(0, 10_000, infinite, true);
+      const kept: { readonly piece: Uint8Array; readonly copy: Buffer }[] = [];
+      for (const piece of page.pieces()) kept.push({ piece, copy: Buffer.from(piece) });
+      expect(kept.length).toBeGreaterThan(0);
+      expect(kept.every(({ piece, copy }) => copy.equals(piece))).toBe(true);
+    });
+
+    test('hands out rows with the fields that pages show, in any case of letters', () => {
+      const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
+      const rows: Row[] = [];
+      search.advance(fromMs, 300, (row) => rows.push(row));
+      for (const [index, row] of rows.entries()) {
+        const { map } = all[index] as (typeof all)[number];
+        for (const [field, value] of Object.entries(map)) {
+          expect(row.field(field)).toBe(value);
+          expect(row.field(field.toUpperCase())).toBe(value);
+        }
+        expect(row.field('no such field')).toBeUndefined();
+        expect([String(row.messageTimeMs), String(row.receiptTimeMs)]).toEqual([
+          row.field('_messagetime'),
+          row.field('_receipttime'),
+        ]);
+      }
+    });
+
+    test('adds up the same whether matches come one by one or as many at once', () => {
+      const sums = fc.constantFrom('_sourcecategory', '_raw', '_collector', '_messagetime');
+      fc.assert(
+        fc.property(range, filter, sums, steps, (searched, [, wanted], field, course) => {
+          const search = data.search(searched, wanted);
+          const plain = new PlainSearch(all, searched, wanted);
+          const counted = new Map<string | undefined, number>();
+          const expected = new Map<string | undefined, number>();
+          const add = (sum: typeof counted, row: Row, times: number) =>
+            sum.set(row.field(field), (sum.get(row.field(field)) ?? 0) + times);
+          for (const { downToMs, mostMatches } of course) {
+            search.advance(downToMs, mostMatches, (row, times) => add(counted, row, times), new Set([field]));
+            for (const { row } of plain.advance(downToMs, mostMatches)) add(expected, row, 1);
+          }
+          expect(counted).toEqual(expected);
+        }),
+        { numRuns: 25 },
+      );
+    });
+  });
+}
+
+function keyOf(row: Row): string {
+  return `${row.messageTimeMs} ${row.field('_messageid')}`;
+}
+
+function expectPage(page: MessagePage, expected: { readonly rows: number; readonly text: string }): void {
+  expect(page.rows).toBe(expected.rows);
+  const text = textOf(page);
+  expect(text === expected.text).toBe(true);
+  expect(page.bytes).toBe(Buffer.byteLength(text));
+  expect(JSON.parse(`[${text}]`)).toHaveLength(page.rows);
+}
