@@ -1,274 +1,340 @@
-/**
- * The contract of the collectors' half, line by line as a client can see it; each test is named by its section. It looks at the
- * wire alone, so it holds for the simulator and for a deployment (see `deployment.ts`).
- */
-import { request as plainRequest } from 'node:http';
+/** The contract of the collectors' operations, line by line as a client can see it (`deployment.ts` says where). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Deployment, onSimulator, openDeployment, upgradeCollector } from './deployment.ts';
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import { expectError, testSimulated } from './contract-test.ts';
+import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
 import type { Received } from './https-client.ts';
 
 const upgrades = '/v1/collectors/upgrades';
-const json = { 'content-type': 'application/json' } as const;
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
 
-let deployment: Deployment;
+let service: Deployment;
 beforeAll(async () => {
-  deployment = await openDeployment();
+  service = await openDeployment();
 });
-afterAll(async () => {
-  await deployment.close();
-  if (untried.length > 0)
-    process.stderr.write(`not tried on this deployment:\n${untried.map((name) => `- ${name}\n`).join('')}`);
-});
+afterAll(() => service.close());
 
-/** What could not be tried for want of a certain fleet, or of leave to change one. */
-const untried: string[] = [];
+const get = (where: Deployment, path: string, options = {}) => where.send('GET', `${upgrades}${path}`, options);
+const create = (where: Deployment, body: string, options = {}) => where.send('POST', upgrades, { body, ...options });
 
-function testWhere(possible: boolean, name: string, run: () => Promise<void>): void {
-  if (possible) test(name, run);
-  else untried.push(name);
-}
-
-const get = (path: string, options = {}) => deployment.send('GET', `${upgrades}${path}`, options);
-const create = (body: unknown, options = {}) =>
-  deployment.send('POST', upgrades, { body: typeof body === 'string' ? body : JSON.stringify(body), ...options });
-
-/** Where the identifier of an error stands is not specified: matched by its last parts, wherever it is. */
-function expectError(received: Received, status: number, code: string): void {
-  expect(received.status).toBe(status);
-  const codes = [received.json?.code, ...(received.json?.errors ?? []).map((error: { code: string }) => error.code)];
-  expect(codes.filter((found) => found === code || found?.endsWith(`.${code}`))).toHaveLength(1);
-}
-
-async function latestBuild(): Promise<string> {
-  const { targets } = (await get('/targets')).json;
-  return targets.find(({ latest }: { latest: boolean }) => latest).version;
-}
-
-/** A body with an id that may have 64 bits. */
+/** The body of 4.9 with an id that may have 64 bits. */
 function order(collectorId: string, toVersion?: string): string {
   return `{"collectorId":${collectorId}${toVersion === undefined ? '' : `,"toVersion":${JSON.stringify(toVersion)}`}}`;
 }
 
-/** The id of a collector of the simulator by its name. */
-async function collectorNamed(name: string): Promise<string> {
-  const control = deployment.baseURL.replace(/\/api$/, '/simulator');
-  const { collectors } = (await deployment.send('GET', '/state', { baseURL: control })).json;
-  return collectors.find((collector: { name: string }) => collector.name === name).id;
+async function latestBuild(where: Deployment): Promise<string> {
+  const { targets } = (await get(where, '/targets')).json;
+  return targets.find(({ latest }: { latest: boolean }) => latest).version;
 }
 
-describe('4.6 list upgradable collectors', () => {
-  const types: Readonly<Record<string, string>> = {
-    id: 'number',
-    name: 'string',
-    hostName: 'string',
-    timeZone: 'string',
-    ephemeral: 'boolean',
-    sourceSyncMode: 'string',
-    collectorType: 'string',
-    collectorVersion: 'string',
-    osVersion: 'string',
-    osName: 'string',
-    osArch: 'string',
-    lastSeenAlive: 'number',
-    alive: 'boolean',
-  };
+/** The task of 2.9 that was made for the simulator's collector of this name. */
+async function startTask(where: Deployment, collectorId: string, toVersion = '19.500-1') {
+  const { id } = (await create(where, order(collectorId, toVersion))).json;
+  return async () => (await get(where, `/${id}`)).json.upgrade;
+}
 
-  test('200, JSON, and members of the types of 2.7', async () => {
-    const { status, headers, json: body } = await get('/collectors');
+/** Why a test that needs leave to upgrade is not tried. */
+const unnamed = 'would upgrade a collector: name one in ALLOW_UPGRADES';
+const whole = expect.toSatisfy((value) => Number.isInteger(value) && value >= 0, 'a whole number from 0 on');
+
+describe('4.6 list upgradable collectors', () => {
+  const members: readonly [member: string, type: string][] = [
+    ['id', 'number'],
+    ['name', 'string'],
+    ['hostName', 'string'],
+    ['timeZone', 'string'],
+    ['links', 'object'],
+    ['ephemeral', 'boolean'],
+    ['sourceSyncMode', 'string'],
+    ['collectorType', 'string'],
+    ['collectorVersion', 'string'],
+    ['osVersion', 'string'],
+    ['osName', 'string'],
+    ['osArch', 'string'],
+    ['lastSeenAlive', 'number'],
+    ['alive', 'boolean'],
+  ];
+
+  test('200 with collectors, in JSON', async () => {
+    const { status, headers, json } = await get(service, '/collectors');
     expect(status).toBe(200);
     expect(headers['content-type']).toMatch(/^application\/json/);
-    for (const collector of body.collectors) {
-      for (const [member, type] of Object.entries(types)) {
-        if (member in collector) expect(typeof collector[member]).toBe(type);
-      }
-      for (const link of collector.links ?? [])
-        expect(link).toEqual({ rel: expect.any(String), href: expect.any(String) });
+    for (const collector of json.collectors) {
       expect(collector).toMatchObject({ id: expect.any(Number), name: expect.any(String) });
     }
+    if (onSimulator) expect(json.collectors.length).toBeGreaterThan(0);
   });
 
-  test('50 at most where no limit is given', async () => {
-    const { collectors } = (await get('/collectors')).json;
+  test.each(members)('%s is a %s (2.7)', async (member, type) => {
+    const { collectors } = (await get(service, '/collectors')).json;
+    // Members may be absent (10.4), but not from all collectors of the simulator.
+    const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
+    if (onSimulator) expect(values.length).toBeGreaterThan(0);
+    if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);
+    else for (const link of values) expect(link).toMatchObject({ rel: expect.any(String), href: expect.any(String) });
+  });
+
+  test('lastSeenAlive is in ms since the epoch (2.7)', async () => {
+    const { collectors } = (await get(service, '/collectors')).json;
+    const seen = collectors.filter(({ alive, lastSeenAlive }: Record<string, unknown>) => alive && lastSeenAlive);
+    for (const { lastSeenAlive } of seen) {
+      expect(Math.abs(service.nowMs() - lastSeenAlive)).toBeLessThan(60 * minuteMs);
+    }
+    if (onSimulator) expect(seen.length).toBeGreaterThan(0);
+  });
+
+  test('limit is 50 where none is given (8)', async () => {
+    const { collectors } = (await get(service, '/collectors')).json;
+    const given = (await get(service, '/collectors?limit=50')).json.collectors;
+    expect(collectors.map(({ id }: { id: number }) => id)).toEqual(given.map(({ id }: { id: number }) => id));
     if (onSimulator) expect(collectors).toHaveLength(50);
-    expect(collectors.length).toBeLessThanOrEqual(50);
   });
 
   test('limit is the most that is returned', async () => {
-    expect((await get('/collectors?limit=3')).json.collectors.length).toBeLessThanOrEqual(3);
+    const { collectors } = (await get(service, '/collectors?limit=3')).json;
+    expect(collectors.length).toBeLessThanOrEqual(3);
+    if (onSimulator) expect(collectors).toHaveLength(3);
   });
 
   test('offset moves into the list, and is 0 where none is given', async () => {
-    const [first, second] = (await get('/collectors?limit=2')).json.collectors;
-    expect((await get('/collectors?offset=0&limit=1')).json.collectors).toMatchObject(first ? [{ id: first.id }] : []);
-    expect((await get('/collectors?offset=1&limit=1')).json.collectors).toMatchObject(
-      second ? [{ id: second.id }] : [],
-    );
+    const [first, second] = (await get(service, '/collectors?limit=2')).json.collectors;
+    const one = async (offset: number) => (await get(service, `/collectors?offset=${offset}&limit=1`)).json.collectors;
+    expect(await one(0)).toMatchObject(first ? [{ id: first.id }] : []);
+    expect(await one(1)).toMatchObject(second ? [{ id: second.id }] : []);
   });
 
   test('an offset beyond the end is an empty page', async () => {
-    expect((await get('/collectors?offset=100000000')).json.collectors).toEqual([]);
+    expect((await get(service, '/collectors?offset=100000000')).json.collectors).toEqual([]);
   });
 
-  test('toVersion is the latest build where none is given', async () => {
+  test('toVersion is the latest build where none is given (9.3)', async () => {
     const ids = (received: Received) => received.json.collectors.map(({ id }: { id: number }) => id);
-    const given = await get(`/collectors?limit=5&toVersion=${await latestBuild()}`);
+    const given = await get(service, `/collectors?limit=5&toVersion=${await latestBuild(service)}`);
     expect(given.status).toBe(200);
-    expect(ids(await get('/collectors?limit=5'))).toEqual(ids(given));
+    expect(ids(await get(service, '/collectors?limit=5'))).toEqual(ids(given));
   });
+
+  testSimulated(
+    'those that can be moved to toVersion are listed, up and down',
+    { why: 'would upgrade something' },
+    async (simulator) => {
+      const collectorId = await simulator.collectorNamed('web-0002');
+      await startTask(simulator, collectorId);
+      await simulator.pass(30 * minuteMs);
+      const listed = async (toVersion: string) =>
+        (await get(simulator, `/collectors?limit=200&toVersion=${toVersion}`)).json.collectors;
+      const found = { id: Number(collectorId), collectorVersion: '19.500-1' };
+      expect(await listed('19.300-7')).toContainEqual(expect.objectContaining(found));
+      expect(await listed('19.500-1')).not.toContainEqual(expect.objectContaining({ id: found.id }));
+    },
+  );
 
   test.each(['offset=-1', 'offset=x', 'limit=-1', 'limit=x', 'toVersion=0.0-0'])('400 for %s', async (query) => {
-    expect((await get(`/collectors?${query}`)).status).toBe(400);
+    expect((await get(service, `/collectors?${query}`)).status).toBe(400);
   });
 });
 
 describe('4.7 list builds', () => {
-  test('200 with version and latest (2.8), one of them the default (9.3)', async () => {
-    const { status, json: body } = await get('/targets');
+  test('200 with version and latest (2.8), one of them the default target (9.3)', async () => {
+    const { status, headers, json } = await get(service, '/targets');
     expect(status).toBe(200);
-    for (const build of body.targets)
-      expect(build).toMatchObject({ version: expect.any(String), latest: expect.any(Boolean) });
-    expect(body.targets.filter(({ latest }: { latest: boolean }) => latest)).toHaveLength(1);
+    expect(headers['content-type']).toMatch(/^application\/json/);
+    for (const build of json.targets) {
+      expect(build).toMatchObject({ version: expect.stringMatching(/./), latest: expect.any(Boolean) });
+    }
+    expect(json.targets.filter(({ latest }: { latest: boolean }) => latest)).toHaveLength(1);
+    if (onSimulator) expect(json.targets).toHaveLength(3);
   });
 });
 
 describe('4.8 status of a task', () => {
-  test('404 for an unknown one', async () => {
-    expect((await get('/1')).status).toBe(404);
+  test('404 for an unknown one (7.1)', async () => {
+    expectError(await get(service, '/1'), 404, 'notfound');
+  });
+
+  testSimulated('200 with the members of 2.9', { why: 'would upgrade something' }, async (simulator) => {
+    const collectorId = await simulator.collectorNamed('web-0001');
+    const created = await create(simulator, order(collectorId, '19.500-1'));
+    const { status, headers, json } = await get(simulator, `/${created.json.id}`);
+    expect(status).toBe(200);
+    expect(headers['content-type']).toMatch(/^application\/json/);
+    expect(json).toEqual({
+      upgrade: {
+        id: Number(created.json.id),
+        collectorId: Number(collectorId),
+        toVersion: '19.500-1',
+        requestTime: simulator.nowMs(),
+        status: 0,
+        message: '',
+      },
+    });
   });
 });
 
-describe('4.9 create a task', () => {
-  test('400 collector.invalid without a collector (7.5)', async () => {
-    expectError(await create({ toVersion: await latestBuild() }), 400, 'collector.invalid');
+// Before anything is upgraded, since an upgrade that goes on may be what is refused first.
+describe('7.5 refusals of a task', () => {
+  test('400 collector.invalid without a collector', async () => {
+    const body = JSON.stringify({ toVersion: await latestBuild(service) });
+    expectError(await create(service, body), 400, 'collector.invalid');
   });
 
-  test('400 collector.invalid for a collector that does not exist (7.5)', async () => {
-    expectError(await create({ collectorId: 1, toVersion: await latestBuild() }), 400, 'collector.invalid');
+  test('400 collector.invalid for a collector that does not exist', async () => {
+    expectError(await create(service, order('1', await latestBuild(service))), 400, 'collector.invalid');
   });
 
-  test('400 for a body that is no JSON', async () => {
-    expect((await create('{')).status).toBe(400);
-  });
-
-  testWhere(onSimulator, '400 collector.type.invalid for a hosted collector (7.5)', async () => {
-    expectError(await create(order(await collectorNamed('cloud-0001'))), 400, 'collector.type.invalid');
-  });
-
-  testWhere(onSimulator, '400 collector.not.alive for one that does not run (7.5)', async () => {
-    expectError(await create(order(await collectorNamed('away-0001'))), 400, 'collector.not.alive');
-  });
-
-  testWhere(onSimulator, '400 collector.version.invalid for an unknown version (7.5)', async () => {
-    const collectorId = await collectorNamed('web-0001');
-    expectError(await create(order(collectorId, '0.0-0')), 400, 'collector.version.invalid');
-  });
-
-  testWhere(
-    onSimulator || upgradeCollector !== undefined,
-    '202 with a string id and a link (2.10), in.upgrading meanwhile (7.5), and the task as in 2.9 and 3.2',
-    async () => {
-      const collectorId = upgradeCollector ?? (await collectorNamed('web-0002'));
-      const toVersion = await latestBuild();
-      const created = await create(order(collectorId, toVersion));
-      expect(created.status).toBe(202);
-      const { id, link } = created.json;
-      expect(id).toEqual(expect.any(String));
-      expect(link).toEqual({ rel: 'self', href: `${upgrades}/${id}` });
-      expectError(await create(order(collectorId, toVersion)), 400, 'collector.in.upgrading');
-      const { upgrade } = (await get(`/${id}`)).json;
-      expect(upgrade).toMatchObject({ id: Number(id), collectorId: Number(collectorId), toVersion });
-      expect([0, 1, 6]).toContain(upgrade.status);
+  testSimulated(
+    '400 collector.invalid for a collector that the user may not touch',
+    {
+      why: 'needs a user who may not touch every collector',
+      scenario: {
+        groups: { web: { count: 1, version: '19.400-1' }, other: { count: 1, version: '19.400-1' } },
+        users: { guest: { keys: { id: 'key' }, groups: ['web'] } },
+      },
+    },
+    async (simulator) => {
+      const refused = await create(simulator, order(await simulator.collectorNamed('other-0001'), '19.500-1'));
+      expectError(refused, 400, 'collector.invalid');
+      expect((await create(simulator, order(await simulator.collectorNamed('web-0001')))).status).toBe(202);
     },
   );
 
-  testWhere(onSimulator, 'the latest build where toVersion is left out', async () => {
-    const { id } = (await create(order(await collectorNamed('instant-0001')))).json;
-    expect((await get(`/${id}`)).json.upgrade.toVersion).toBe(await latestBuild());
+  test('400 for a body that is no JSON', async () => {
+    expect((await create(service, '{')).status).toBe(400);
   });
 
-  testWhere(onSimulator, 'an upgrade that succeeds: status 2, and the collector leaves the list (3.2)', async () => {
-    const collectorId = await collectorNamed('instant-0002');
-    const { id } = (await create(order(collectorId, '19.500-1'))).json;
-    expect((await get(`/${id}`)).json.upgrade).toMatchObject({ status: 2 });
-    const { collectors } = (await get('/collectors?limit=200')).json;
-    expect(collectors.map((collector: { id: number }) => collector.id)).not.toContain(Number(collectorId));
-    const downwards = (await get('/collectors?limit=200&toVersion=19.300-7')).json.collectors;
-    expect(downwards).toContainEqual(
-      expect.objectContaining({ id: Number(collectorId), collectorVersion: '19.500-1' }),
+  testSimulated(
+    '400 collector.type.invalid for a hosted collector',
+    { why: 'needs a hosted collector, and would upgrade it if it were not refused' },
+    async (simulator) => {
+      const collectorId = await simulator.collectorNamed('cloud-0001');
+      expectError(await create(simulator, order(collectorId, '19.500-1')), 400, 'collector.type.invalid');
+    },
+  );
+
+  testSimulated(
+    '400 collector.not.alive for one that does not run',
+    { why: 'needs a collector that does not run, and would upgrade it if it were not refused' },
+    async (simulator) => {
+      const collectorId = await simulator.collectorNamed('away-0001');
+      expectError(await create(simulator, order(collectorId, '19.500-1')), 400, 'collector.not.alive');
+    },
+  );
+
+  testSimulated(
+    '400 collector.in.upgrading for as long as an upgrade goes on',
+    { why: 'would upgrade something' },
+    async (simulator) => {
+      const collectorId = await simulator.collectorNamed('web-0001');
+      const task = await startTask(simulator, collectorId);
+      for (let passedMs = 0; (await task()).status !== 2 && passedMs < 30 * minuteMs; passedMs += secondMs) {
+        expectError(await create(simulator, order(collectorId, '19.300-7')), 400, 'collector.in.upgrading');
+        await simulator.pass(secondMs);
+      }
+      expect((await create(simulator, order(collectorId, '19.300-7'))).status).toBe(202);
+    },
+  );
+
+  test.for(['0.0-0', ''])('400 collector.version.invalid for the version "%s"', async (toVersion, { skip }) => {
+    const collectorId = service.upgradableCollector;
+    if (collectorId === undefined) return skip(unnamed);
+    expectError(await create(service, order(collectorId, toVersion)), 400, 'collector.version.invalid');
+  });
+
+  testSimulated(
+    '400 collector.version.invalid without a version, where there is no default',
+    { why: 'would upgrade something, or be refused', scenario: { upgrade: { withoutVersion: 'refuse' } } },
+    async (simulator) => {
+      const refused = await create(simulator, order(await simulator.collectorNamed('web-0001')));
+      expectError(refused, 400, 'collector.version.invalid');
+    },
+  );
+});
+
+describe('4.9 create a task', () => {
+  test('202 with a string id and a link (2.10), and the task as in 2.9', async ({ skip }) => {
+    const collectorId = service.upgradableCollector;
+    if (collectorId === undefined) return skip(unnamed);
+    const toVersion = await latestBuild(service);
+    const created = await create(service, order(collectorId, toVersion));
+    expect(created.status).toBe(202);
+    const { id, link } = created.json;
+    expect(id).toEqual(expect.any(String));
+    expect(link).toEqual({ rel: 'self', href: `${upgrades}/${id}` });
+    const { upgrade } = (await get(service, `/${id}`)).json;
+    expect(upgrade).toMatchObject({ id: Number(id), collectorId: Number(collectorId), toVersion });
+    expect(upgrade.status).toBeOneOf([0, 1, 2, 3, 6]);
+    // A UNIX timestamp of unspecified unit, and of two names.
+    const requestTime = upgrade.requestTime ?? upgrade.requestedTime;
+    expect(requestTime).toEqual(whole);
+    const requestedMs = requestTime < 1e11 ? requestTime * secondMs : requestTime;
+    expect(Math.abs(service.nowMs() - requestedMs)).toBeLessThan(60 * minuteMs);
+  });
+
+  const changes = { why: 'would upgrade something' };
+
+  testSimulated('the latest build where toVersion is left out (9.3)', changes, async (simulator) => {
+    const { status, json } = await create(simulator, order(await simulator.collectorNamed('web-0001')));
+    expect(status).toBe(202);
+    expect((await get(simulator, `/${json.id}`)).json.upgrade.toVersion).toBe('19.500-1');
+  });
+
+  testSimulated('a downgrade is a task, too', changes, async (simulator) => {
+    const task = await startTask(simulator, await simulator.collectorNamed('web-0001'), '19.300-7');
+    await simulator.pass(30 * minuteMs);
+    expect(await task()).toMatchObject({ status: 2, toVersion: '19.300-7' });
+  });
+});
+
+describe('3.2 states of a task', () => {
+  const changes = { why: 'would upgrade something' };
+  const failing: Scenario = { upgrade: { outcomes: [{ end: 'fail', message: 'Not enough disk space.' }] } };
+
+  testSimulated('0 not started, 1 pending, 6 progressing, 2 succeeded', changes, async (simulator) => {
+    const task = await startTask(simulator, await simulator.collectorNamed('web-0001'));
+    const seen = new Set<number>();
+    for (let passedMs = 0; passedMs < 10 * minuteMs; passedMs += secondMs) {
+      seen.add((await task()).status);
+      await simulator.pass(secondMs);
+    }
+    expect([...seen]).toEqual([0, 1, 6, 2]);
+  });
+
+  testSimulated('3 failed, with the reason in message (2.9)', { ...changes, scenario: failing }, async (simulator) => {
+    const task = await startTask(simulator, await simulator.collectorNamed('web-0001'));
+    await simulator.pass(10 * minuteMs);
+    expect(await task()).toMatchObject({ status: 3, message: 'Not enough disk space.' });
+  });
+
+  /** Where an unfinished task stands when its time is over. */
+  const unfinished: readonly [status: number, upgrade: Scenario['upgrade']][] = [
+    [0, { duration: '10h', notStartedFor: '1h' }],
+    [1, { duration: '10h', pendingFor: '1h' }],
+    [6, { duration: '10h' }],
+  ];
+  for (const [status, upgrade] of unfinished) {
+    testSimulated(
+      `whatever has not succeeded after 30 minutes is failed by itself, from ${status}`,
+      { ...changes, scenario: { upgrade: { ...upgrade } } },
+      async (simulator) => {
+        const task = await startTask(simulator, await simulator.collectorNamed('web-0001'));
+        await simulator.pass(30 * minuteMs - 1);
+        expect((await task()).status).toBe(status);
+        await simulator.pass(1);
+        expect(await task()).toMatchObject({ status: 3, message: expect.stringMatching(/./) });
+      },
     );
-  });
+  }
 
-  testWhere(onSimulator, 'an upgrade that fails: status 3 with its reason (2.9, 3.2)', async () => {
-    const { id } = (await create(order(await collectorNamed('failing-0001'), '19.500-1'))).json;
-    expect((await get(`/${id}`)).json.upgrade).toMatchObject({ status: 3, message: 'Not enough disk space.' });
-  });
-
-  testWhere(onSimulator, 'a downgrade is a task, too', async () => {
-    const collectorId = await collectorNamed('instant-0003');
-    const { id } = (await create(order(collectorId, '19.300-7'))).json;
-    expect((await get(`/${id}`)).json.upgrade).toMatchObject({ status: 2, toVersion: '19.300-7' });
-  });
-});
-
-describe('5 authentication', () => {
-  test.each([
-    ['no credentials', null],
-    ['unknown credentials', 'nobody:nothing'],
-  ])('401 for %s (5.1, 5.4)', async (_, credentials) => {
-    expect((await get('/targets', { credentials })).status).toBe(401);
-  });
-
-  test('only HTTPS is accepted (5.2)', async () => {
-    const answered = await new Promise<number | undefined>((resolve) => {
-      plainRequest(deployment.baseURL.replace('https:', 'http:'), (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      })
-        .on('error', () => resolve(undefined))
-        .end();
-    });
-    if (answered !== undefined) expect(answered).toBeGreaterThanOrEqual(300);
-  });
-});
-
-describe('7.1 generic errors', () => {
-  test('404 for an unknown path', async () => {
-    expect((await deployment.send('GET', '/v1/no/such/thing')).status).toBe(404);
-  });
-
-  test.each(['/collectors', '/targets'])('405 for deleting %s', async (path) => {
-    expect((await deployment.send('DELETE', upgrades + path)).status).toBe(405);
-  });
-
-  test.each(['text/plain', 'application/xml'])('415 for a body of type %s', async (type) => {
-    const received = await create({ collectorId: 1 }, { headers: { ...json, 'content-type': type } });
-    expectError(received, 415, 'contenttype.invalid');
-  });
-
-  test('errors are JSON with an identifier', async () => {
-    expectError(await get('/1'), 404, 'notfound');
-  });
-});
-
-describe('8 limits', () => {
-  test('four requests are within the rate', async () => {
-    const sent = await Promise.all(Array.from({ length: 4 }, () => get('/targets', { user: 'patient' })));
-    expect(sent.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-  });
-
-  testWhere(onSimulator, '429 rate.limit.exceeded for the fifth request of a user in a second', async () => {
-    const eight = Array.from({ length: 8 });
-    // Connections stand before it counts.
-    await Promise.all(eight.map(() => get('/targets')));
-    const sent = await Promise.all(eight.map(() => get('/targets', { user: 'hasty' })));
-    expect(sent.filter(({ status }) => status === 200)).toHaveLength(4);
-    for (const received of sent.filter(({ status }) => status !== 200))
-      expectError(received, 429, 'rate.limit.exceeded');
-  });
-});
-
-describe('9 versioning', () => {
-  test('the version is part of the path: 404 for another (9.1)', async () => {
-    expect((await deployment.send('GET', `${upgrades.replace('/v1/', '/v9/')}/targets`)).status).toBe(404);
-  });
+  testSimulated(
+    'increments lengthen an upgrade',
+    { ...changes, scenario: { upgrade: { duration: '2m', increments: 3 } } },
+    async (simulator) => {
+      const task = await startTask(simulator, await simulator.collectorNamed('web-0001'));
+      await simulator.pass(5 * minuteMs);
+      expect((await task()).status).toBe(6);
+      await simulator.pass(minuteMs);
+      expect((await task()).status).toBe(2);
+    },
+  );
 });

@@ -1,78 +1,57 @@
 /**
- * Where the contract is tried: the simulator, started here, or a deployment that the environment names:
+ * Where the contract is tried: the simulator, started by each test or file that wants one, or a deployment that the environment
+ * names (`make contract` sets these):
  *
  *     LOGFLEET_CONTRACT_BASE_URL=https://host/api  LOGFLEET_CONTRACT_ACCESS_ID=…  LOGFLEET_CONTRACT_ACCESS_KEY=…
  *     LOGFLEET_CONTRACT_CA_FILE=…                  where its certificate needs an authority of its own
- *     LOGFLEET_CONTRACT_UPGRADE_COLLECTOR=ID       a collector that may be upgraded to the latest build, for 4.9
+ *     LOGFLEET_CONTRACT_QUERY=…                    what to search for there, without an aggregation; `*` where absent
+ *     LOGFLEET_CONTRACT_ALLOW_UPGRADES=ID          a collector that may be upgraded to the latest build; none where absent
  *
- * On a deployment requests keep to its rate, and what would need a certain fleet is not tried; `untried` names it.
+ * Invariant: on a deployment requests keep to its rate, and nothing changes but search jobs, which are deleted again, and the
+ * collector that was named.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { sleep, systemClock } from '../../src/base/clock.ts';
-import { certificatesIn } from '../../src/simulator/certificates.ts';
-import { ServiceModel } from '../../src/simulator/model.ts';
-import type { Scenario } from '../../src/simulator/scenario.ts';
-import { startServer } from '../../src/simulator/server.ts';
 import { HttpsClient, type Received, type SendOptions } from './https-client.ts';
+import { openSimulator } from './simulated-deployment.ts';
 
 const env = (name: string) => process.env[`LOGFLEET_CONTRACT_${name}`] || undefined;
 
-/** Whether the suite runs on the simulator, which has any fleet that a test asks for. */
+/** Whether the suite runs on the simulator, which can be made to do everything that the contract speaks of. */
 export const onSimulator = env('BASE_URL') === undefined;
 
-/** A collector that may be upgraded here; tests for each have their own on the simulator. */
-export const upgradeCollector = env('UPGRADE_COLLECTOR');
-
 export interface Deployment {
-  /** A request by a user of its own on the simulator, so that tests do not share a rate; paced on a deployment. */
-  send(method: string, path: string, options?: SendOptions & { readonly user?: string }): Promise<Received>;
   readonly baseURL: string;
+  /** What searches of the suite look for: more than one page of a few messages, on the simulator. */
+  readonly logs: LogSample;
+  /** A collector that may be upgraded to the latest build; undefined where there is none. */
+  readonly upgradableCollector: string | undefined;
+  send(method: string, path: string, options?: SendOptions): Promise<Received>;
+  /** Wall time there, ms since the epoch. */
+  nowMs(): number;
+  /** Lets time pass: the simulator's clock is moved on, elsewhere it is waited for. */
+  pass(durationMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the simulator answers with: more than a page of old ones, and one of every kind that 7.5 refuses. */
-export const groups = {
-  web: { count: 120, version: '19.400-1' },
-  instant: { count: 5, version: '19.400-1', upgrade: { duration: '0s' } },
-  failing: {
-    count: 1,
-    version: '19.400-1',
-    upgrade: { duration: '0s', outcomes: [{ end: 'fail', message: 'Not enough disk space.' }] },
-  },
-  cloud: { count: 1, collectorType: 'Hosted' },
-  away: { count: 1, version: '19.400-1', running: false },
-} as const satisfies Scenario['groups'];
+export interface LogSample {
+  /** Without an aggregation. */
+  readonly query: string;
+  /** Whole seconds in ms since the epoch, [fromMs, toMs), so long ago that what was late has come. */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
 
 export function openDeployment(): Promise<Deployment> {
   return onSimulator ? openSimulator() : openRealDeployment();
 }
 
-async function openSimulator(): Promise<Deployment> {
-  const dir = await mkdtemp(path.join(tmpdir(), 'logfleet-contract-'));
-  const { caFile, cert, key } = await certificatesIn(dir, systemClock.now());
-  const names = Array.from({ length: 100 }, (_, index) => `user-${index}`);
-  const users = Object.fromEntries([...names, 'patient', 'hasty'].map((name) => [name, { keys: { [name]: 'key' } }]));
-  const scenario: Scenario = { builds: ['19.300-7', '19.400-1', '19.500-1'], users, groups };
-  const model = new ServiceModel(scenario, { startMs: systemClock.now() });
-  const server = await startServer({ model, clock: systemClock, host: '127.0.0.1', port: 0, cert, key });
-  const client = new HttpsClient({ baseURL: server.baseURL, ca: await readFile(caFile, 'utf8'), credentials: '' });
-  let next = 0;
-  return {
-    baseURL: server.baseURL,
-    send: (method, under, { user = names[next++ % names.length], ...options } = {}) =>
-      client.send(method, under, { credentials: `${user}:key`, ...options }),
-    async close() {
-      client.close();
-      await server.close();
-      await rm(dir, { recursive: true });
-    },
-  };
-}
-
-/** A margin above the quarter of a second that four a second leave. */
-const paceMs = 280;
+/**
+ * From an answer to the next request: a margin above the quarter of a second that four a second leave. Whatever the way takes, the
+ * server sees them no closer together.
+ */
+const paceMs = 260;
+const minuteMs = 60_000;
 
 async function openRealDeployment(): Promise<Deployment> {
   const caFile = env('CA_FILE');
@@ -82,14 +61,19 @@ async function openRealDeployment(): Promise<Deployment> {
     ca: caFile === undefined ? undefined : await readFile(caFile, 'utf8'),
     credentials: `${env('ACCESS_ID')}:${env('ACCESS_KEY')}`,
   });
-  let turn = Promise.resolve();
+  const toMs = Math.floor(systemClock.now() / minuteMs) * minuteMs - 60 * minuteMs;
+  let turn: Promise<unknown> = Promise.resolve();
   return {
     baseURL,
-    send(method, under, options) {
-      const mine = turn;
-      turn = turn.then(() => sleep(systemClock, paceMs));
-      return mine.then(() => client.send(method, under, options));
+    logs: { query: env('QUERY') ?? '*', fromMs: toMs - 15 * minuteMs, toMs },
+    upgradableCollector: env('ALLOW_UPGRADES'),
+    send(method, path, options) {
+      const received = turn.then(() => client.send(method, path, options));
+      turn = Promise.allSettled([received]).then(() => sleep(systemClock, paceMs));
+      return received;
     },
+    nowMs: () => systemClock.now(),
+    pass: (durationMs) => sleep(systemClock, durationMs),
     close: async () => client.close(),
   };
 }

@@ -24,6 +24,8 @@ export interface SendOptions {
 export interface Received {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Values of `Set-Cookie`. */
+  readonly cookies: readonly string[];
   readonly text: string;
   /** The body parsed, or undefined where it is no JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
@@ -70,6 +72,7 @@ export class HttpsClient {
           resolve({
             status,
             headers: response.headers as Received['headers'],
+            cookies: response.headers['set-cookie'] ?? [],
             text,
             json: parsed(text),
             broken,

@@ -1,0 +1,42 @@
+/**
+ * How lines of the contract are tried. A test that only the simulator can be put to says why; on a deployment it is skipped with
+ * that as its note, and `make contract` ends with the list of them. On the simulator nothing is skipped.
+ */
+import { expect, test } from 'vitest';
+import type { LogData } from '../../src/simulator/log-data/log-data.ts';
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import { onSimulator } from './deployment.ts';
+import type { Received } from './https-client.ts';
+import { openSimulator, type SimulatedDeployment } from './simulated-deployment.ts';
+
+export interface Simulation {
+  /** Why it cannot be tried on a deployment, as the end of `not tried, since it …`. */
+  readonly why: string;
+  /** In place of what is usual (`openSimulator`). */
+  readonly scenario?: Scenario;
+  readonly logData?: LogData;
+}
+
+/** A test with a simulator of its own. */
+export function testSimulated(
+  name: string,
+  { why, scenario, logData }: Simulation,
+  run: (service: SimulatedDeployment) => Promise<void>,
+): void {
+  test(name, async ({ skip }) => {
+    skip(!onSimulator, why);
+    const service = await openSimulator(scenario, logData);
+    try {
+      await run(service);
+    } finally {
+      await service.close();
+    }
+  });
+}
+
+/** Where the identifier of an error stands is not specified: matched by its last parts, in each shape of 10.1 that has one. */
+export function expectError({ status, json }: Received, expectedStatus: number, code: string): void {
+  const codes = [json?.code, ...(json?.errors ?? []).map((error: { code: string }) => error.code)];
+  const ending = expect.stringMatching(new RegExp(`(?:^|\\.)${code.replaceAll('.', '\\.')}$`));
+  expect({ status, codes }).toEqual({ status: expectedStatus, codes: expect.arrayContaining([ending]) });
+}

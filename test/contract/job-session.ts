@@ -1,0 +1,124 @@
+/** A search job as a client of the contract holds it: its id, and the cookies that came with it (5.3). */
+import { onTestFinished } from 'vitest';
+import { type Deployment, onSimulator } from './deployment.ts';
+import type { Received, SendOptions } from './https-client.ts';
+
+export const jobsPath = '/v1/search/jobs';
+
+/** Members of the body of 4.1; undefined leaves one out. */
+export type JobOrder = Readonly<Record<string, unknown>>;
+
+/** The body of 4.1 for the sample of this deployment, with `changes`. */
+export function orderFor({ logs }: Deployment, changes: JobOrder = {}): JobOrder {
+  return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
+}
+
+/** Asks for a job, whatever comes of it. */
+export function requestJob(service: Deployment, changes: JobOrder = {}, options: SendOptions = {}): Promise<Received> {
+  return service.send('POST', jobsPath, { body: JSON.stringify(orderFor(service, changes)), ...options });
+}
+
+/** A job that is there, and somebody else's to delete. */
+export async function keptJob(service: Deployment, changes: JobOrder = {}): Promise<JobSession> {
+  return new JobSession(service, await requestJob(service, changes));
+}
+
+/** A job that is there. A real one is deleted when the test is over. */
+export async function startJob(service: Deployment, changes: JobOrder = {}): Promise<JobSession> {
+  const session = await keptJob(service, changes);
+  if (!onSimulator) onTestFinished(async () => void (await session.delete()));
+  return session;
+}
+
+/** The status document of 2.3. */
+export interface JobStatus {
+  readonly state: string;
+  readonly messageCount: number;
+  readonly recordCount: number;
+  readonly histogramBuckets: readonly {
+    readonly startTimestamp: number;
+    readonly length: number;
+    readonly count: number;
+  }[];
+  readonly pendingErrors: readonly string[];
+  readonly pendingWarnings: readonly string[];
+}
+
+/** What a search without aggregation, and one with, come to rest in. */
+const endStates = ['DONE GATHERING RESULTS', 'FORCE PAUSED', 'CANCELLED'];
+const pollMs = 1_000;
+/** As many as go into ten minutes. */
+const mostPolls = 600;
+
+export class JobSession {
+  readonly created: Received;
+  readonly #service: Deployment;
+  readonly #cookies = new Map<string, string>();
+
+  constructor(service: Deployment, created: Received) {
+    if (created.status !== 202) throw new Error(`no job was created: ${created.status} ${created.text}`);
+    this.#service = service;
+    this.created = created;
+    this.#keep(created);
+  }
+
+  get id(): string {
+    return this.created.json.id;
+  }
+
+  /** What goes back to the service in the header `Cookie`. */
+  get cookie(): string {
+    return [...this.#cookies].map((pair) => pair.join('=')).join('; ');
+  }
+
+  /** Below the job's own path. */
+  async send(method: string, under = '', { headers = {}, ...options }: SendOptions = {}): Promise<Received> {
+    const cookie = this.#cookies.size > 0 ? { cookie: this.cookie } : {};
+    const path = `${jobsPath}/${this.id}${under}`;
+    const received = await this.#service.send(method, path, { ...options, headers: { ...cookie, ...headers } });
+    this.#keep(received);
+    return received;
+  }
+
+  status(): Promise<Received> {
+    return this.send('GET');
+  }
+
+  messages(offset = 0, limit = 100): Promise<Received> {
+    return this.send('GET', `/messages?offset=${offset}&limit=${limit}`);
+  }
+
+  records(offset = 0, limit = 100): Promise<Received> {
+    return this.send('GET', `/records?offset=${offset}&limit=${limit}`);
+  }
+
+  delete(): Promise<Received> {
+    return this.send('DELETE');
+  }
+
+  /** Each status until the job goes on no further, polled once a second (4.10). */
+  async pollUntilDone(): Promise<readonly JobStatus[]> {
+    const seen: JobStatus[] = [];
+    for (let poll = 0; poll < mostPolls; poll++) {
+      const { status, json, text } = await this.status();
+      if (status !== 200) throw new Error(`the status of the job is not to be had: ${status} ${text}`);
+      seen.push(json);
+      if (endStates.includes(json.state)) return seen;
+      await this.#service.pass(pollMs);
+    }
+    throw new Error(`the job is still ${seen.at(-1)?.state} after ${mostPolls} polls`);
+  }
+
+  #keep({ cookies }: Received): void {
+    for (const cookie of cookies) {
+      const [, name = '', value = ''] = /^([^=;]+)=([^;]*)/.exec(cookie) ?? [];
+      this.#cookies.set(name.trim(), value);
+    }
+  }
+}
+
+/** The last status of a job that is polled to its end. */
+export async function finishedJob(service: Deployment, changes: JobOrder = {}): Promise<[JobSession, JobStatus]> {
+  const job = await startJob(service, changes);
+  return [job, (await job.pollUntilDone()).at(-1) as JobStatus];
+}

@@ -1,0 +1,198 @@
+/** The contract of limits (chapter 8) but those of pages. Most can only be exceeded on the simulator (`deployment.ts`). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import { expectError, testSimulated } from './contract-test.ts';
+import { type Deployment, openDeployment } from './deployment.ts';
+import { finishedJob, jobsPath, requestJob, startJob } from './job-session.ts';
+import { logDay, messagesPerHour, type SimulatedDeployment } from './simulated-deployment.ts';
+
+let service: Deployment;
+beforeAll(async () => {
+  service = await openDeployment();
+});
+afterAll(() => service.close());
+
+const upgrades = '/v1/collectors/upgrades';
+const hourMs = 3_600_000;
+
+/** The specified limits. */
+const limits = {};
+const users = { ann: { keys: { a1: 'key', a2: 'key' } }, bob: { keys: { b1: 'key' } } } as const;
+
+const builds = (where: Deployment, credentials?: string) =>
+  where.send('GET', `${upgrades}/targets`, credentials === undefined ? {} : { credentials });
+const statusesOf = async (sent: Promise<{ readonly status: number }>[]) =>
+  (await Promise.all(sent)).map(({ status }) => status).sort();
+const times = <T>(count: number, make: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+describe('8 limits of requests', () => {
+  const rate = { why: 'would exceed the rate', scenario: { limits, users } satisfies Scenario };
+
+  test('request rate: four in a second are within it', async () => {
+    expect(await statusesOf(times(4, () => builds(service)))).toEqual([200, 200, 200, 200]);
+  });
+
+  testSimulated('request rate: the fifth in a second is 429 rate.limit.exceeded (7.1)', rate, async (simulator) => {
+    expect(await statusesOf(times(4, () => builds(simulator)))).toEqual([200, 200, 200, 200]);
+    expectError(await builds(simulator), 429, 'rate.limit.exceeded');
+    await simulator.pass(1_000);
+    expect((await builds(simulator)).status).toBe(200);
+  });
+
+  testSimulated('request rate: 240 a minute are within it, evenly', rate, async (simulator) => {
+    for (let request = 0; request < 240; request++) {
+      expect((await builds(simulator)).status).toBe(200);
+      await simulator.pass(250);
+    }
+  });
+
+  testSimulated('request rate: all calls of a user count together, of every operation', rate, async (simulator) => {
+    const calls = [
+      builds(simulator),
+      simulator.send('GET', `${upgrades}/1`, { credentials: 'a2:key' }),
+      simulator.send('POST', jobsPath, { body: '{}' }),
+      simulator.send('GET', `${jobsPath}/0000000000000000`),
+    ];
+    expect(await statusesOf(calls)).not.toContain(429);
+    expect((await builds(simulator)).status).toBe(429);
+    expect((await builds(simulator, 'a2:key')).status).toBe(429);
+    expect((await builds(simulator, 'b1:key')).status).toBe(200);
+  });
+
+  testSimulated(
+    'concurrent requests: ten of an access key, whatever they are; the eleventh is 429 (7.1)',
+    {
+      why: 'would exceed the concurrency',
+      scenario: {
+        users,
+        limits: { requestsPerSecond: 0 },
+        faults: { slow: { kind: 'delay', delay: '1s', operations: ['listBuilds'] } },
+      },
+    },
+    async (simulator) => {
+      const slow = times(10, () => builds(simulator));
+      const arrived = async () => (await simulator.state()).counters.requests;
+      await expect.poll(arrived, { interval: 1, timeout: 30_000 }).toBe(10);
+      const another = (credentials: string) => simulator.send('GET', `${upgrades}/collectors`, { credentials });
+      expectError(await another('a1:key'), 429, 'rate.limit.exceeded');
+      expect((await another('a2:key')).status).toBe(200);
+      await simulator.pass(1_000);
+      expect(await statusesOf(slow)).toEqual(times(10, () => 200));
+      expect((await another('a1:key')).status).toBe(200);
+    },
+  );
+});
+
+describe('8 limits of search jobs', () => {
+  /** Fills up to the limit, and shows that one more is refused until one is gone. */
+  async function expectMostJobs(simulator: SimulatedDeployment, most: number): Promise<void> {
+    for (let job = 1; job < most; job++) expect((await requestJob(simulator)).status).toBe(202);
+    const last = await startJob(simulator);
+    expectError(await requestJob(simulator), 429, 'rate.limit.exceeded');
+    await last.delete();
+    expect((await requestJob(simulator)).status).toBe(202);
+    expect((await requestJob(simulator)).status).toBe(429);
+  }
+
+  const why = 'would exceed the number of jobs of the organisation';
+
+  testSimulated('active search jobs: 200, and one less by deletion (4.5, 7.1)', { why }, (simulator) =>
+    expectMostJobs(simulator, 200),
+  );
+
+  testSimulated(
+    'active search jobs: those of an organisation count together',
+    { why, scenario: { users } },
+    async (simulator) => {
+      for (let job = 0; job < 200; job++) {
+        const credentials = job % 2 === 0 ? 'a1:key' : 'b1:key';
+        expect((await requestJob(simulator, {}, { credentials })).status).toBe(202);
+      }
+      for (const credentials of ['a1:key', 'a2:key', 'b1:key']) {
+        expectError(await requestJob(simulator, {}, { credentials }), 429, 'rate.limit.exceeded');
+      }
+    },
+  );
+
+  testSimulated(
+    'concurrent jobs, frequent tier: 20',
+    {
+      why,
+      scenario: {
+        users: { ann: { keys: { a1: 'key' }, organisation: 'frequent' } },
+        organisations: { frequent: { activeJobs: 20 } },
+      },
+    },
+    (simulator) => expectMostJobs(simulator, 20),
+  );
+
+  testSimulated(
+    'concurrent jobs, flex data: 200',
+    { why, scenario: { users: { ann: { keys: { a1: 'key' }, organisation: 'flex' } }, organisations: { flex: {} } } },
+    (simulator) => expectMostJobs(simulator, 200),
+  );
+
+  test('keep-alive: a status or a result request every 20 s is enough, 30 s of silence are too much (3.1)', async () => {
+    const [kept, left] = [await startJob(service), await startJob(service)];
+    await service.pass(15_000);
+    expect((await kept.messages()).status).toBe(200);
+    await service.pass(16_000);
+    expect((await kept.status()).status).toBe(200);
+    expect((await left.status()).status).toBe(404);
+  });
+
+  testSimulated(
+    'query time-out: 8 hours (3.1)',
+    { why: 'would have to watch a job for eight hours', scenario: { search: { keepAlive: '9h' } } },
+    async (simulator) => {
+      const job = await startJob(simulator);
+      await simulator.pass(8 * hourMs - 1);
+      expect((await job.status()).status).toBe(200);
+      await simulator.pass(1);
+      expect((await job.status()).status).toBe(404);
+    },
+  );
+
+  testSimulated(
+    'messages of a search: 100K without an aggregation, then FORCE PAUSED; all in several smaller ranges (3.1)',
+    { why: 'needs more than 100,000 messages' },
+    async (simulator) => {
+      const hours = (from: number, to: number) => ({
+        from: String(logDay.fromMs + from * hourMs),
+        to: String(logDay.fromMs + to * hourMs),
+      });
+      const [, paused] = await finishedJob(simulator, hours(0, 12));
+      expect(paused).toMatchObject({ state: 'FORCE PAUSED', messageCount: 100_000 });
+      const [, aggregated] = await finishedJob(simulator, { ...hours(0, 12), query: '* | count' });
+      expect(aggregated.state).toBe('DONE GATHERING RESULTS');
+      const [, early] = await finishedJob(simulator, hours(0, 6));
+      const [, late] = await finishedJob(simulator, hours(6, 12));
+      expect([early.state, late.state]).toEqual(['DONE GATHERING RESULTS', 'DONE GATHERING RESULTS']);
+      expect(early.messageCount + late.messageCount).toBe(aggregated.messageCount);
+      expect(aggregated.messageCount).toBeGreaterThan(10 * messagesPerHour);
+    },
+  );
+});
+
+describe('8 limits of upgrades', () => {
+  test('page of collectors: 50 unless asked otherwise (4.6)', async () => {
+    const { collectors } = (await service.send('GET', `${upgrades}/collectors`)).json;
+    expect(collectors.length).toBeLessThanOrEqual(50);
+  });
+
+  testSimulated(
+    'upgrade time-out: what has not succeeded after 30 minutes is failed (3.2)',
+    { why: 'would upgrade something, and wait', scenario: { upgrade: { outcomes: [{ end: 'hang' }] } } },
+    async (simulator) => {
+      const collectorId = Number(await simulator.collectorNamed('web-0001'));
+      const body = JSON.stringify({ collectorId, toVersion: '19.500-1' });
+      const { id } = (await simulator.send('POST', upgrades, { body })).json;
+      const statusOf = async () => (await simulator.send('GET', `${upgrades}/${id}`)).json.upgrade.status;
+      await simulator.pass(30 * 60_000 - 1);
+      expect(await statusOf()).toBe(6);
+      await simulator.pass(1);
+      expect(await statusOf()).toBe(3);
+    },
+  );
+});

@@ -1,0 +1,30 @@
+/** What pages of messages have by the contract (2.4, 2.5), as tests of it look at them. */
+
+export interface FieldDescriptor {
+  readonly name: string;
+  readonly fieldType: string;
+  readonly keyField: boolean;
+}
+
+export interface PageMessage {
+  readonly map: Readonly<Record<string, string>>;
+}
+
+/** Every field of 2.5 with its type. */
+export const messageFields: readonly Pick<FieldDescriptor, 'name' | 'fieldType'>[] = [
+  { name: '_messageid', fieldType: 'long' },
+  { name: '_sourceid', fieldType: 'long' },
+  { name: '_sourceName', fieldType: 'string' },
+  { name: '_sourceHost', fieldType: 'string' },
+  { name: '_sourceCategory', fieldType: 'string' },
+  { name: '_format', fieldType: 'string' },
+  { name: '_size', fieldType: 'long' },
+  { name: '_messagetime', fieldType: 'long' },
+  { name: '_receipttime', fieldType: 'long' },
+  { name: '_messagecount', fieldType: 'int' },
+  { name: '_raw', fieldType: 'string' },
+  { name: '_source', fieldType: 'string' },
+  { name: '_collectorId', fieldType: 'long' },
+  { name: '_collector', fieldType: 'string' },
+  { name: '_blockid', fieldType: 'long' },
+];

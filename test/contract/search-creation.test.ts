@@ -1,0 +1,217 @@
+/** The contract of the creation of search jobs, line by line as a client can see it (`deployment.ts` says where). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectError, testSimulated } from './contract-test.ts';
+import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
+import { finishedJob, type JobOrder, jobsPath, orderFor, requestJob, startJob } from './job-session.ts';
+import { messageFields, type PageMessage } from './page-fields.ts';
+
+let service: Deployment;
+beforeAll(async () => {
+  service = await openDeployment();
+});
+afterAll(() => service.close());
+
+/** A real service may search in another pace than it parses; two jobs over the same range find the same. */
+async function countOf(changes: JobOrder): Promise<number> {
+  const [, { messageCount }] = await finishedJob(service, changes);
+  return messageCount;
+}
+
+async function messagesOf(changes: JobOrder): Promise<readonly PageMessage[]> {
+  const [job] = await finishedJob(service, changes);
+  return (await job.messages()).json.messages;
+}
+
+describe('4.1 create a search job', () => {
+  test('202 with id, link and warning (2.1, 2.2), and the address in the header Location', async () => {
+    const { id, created } = await startJob(service);
+    expect(created.status).toBe(202);
+    expect(created.headers['content-type']).toMatch(/^application\/json/);
+    expect(created.json).toMatchObject({
+      id: expect.stringMatching(/./),
+      link: { rel: 'self', href: expect.stringMatching(new RegExp(`${jobsPath}/${id}$`)) },
+      warning: expect.any(String),
+    });
+    expect(created.headers['location']).toBe(`${service.baseURL}${jobsPath}/${id}`);
+  });
+
+  test('the warning speaks of cookies (2.2)', async () => {
+    const { created } = await startJob(service);
+    expect(created.json.warning).toMatch(/cookie/i);
+  });
+
+  test.each(['query', 'from', 'to', 'timeZone'])('400 without %s, which is required', async (member) => {
+    expect((await requestJob(service, { [member]: undefined })).status).toBe(400);
+  });
+
+  describe('from, to and timeZone', () => {
+    const zones = [
+      ['UTC', 0],
+      ['Asia/Tokyo', 9],
+      ['America/Phoenix', -7],
+    ] as const;
+
+    test.each(zones)('local date-times of %s mean what ms since the epoch mean', async (timeZone, hoursAhead) => {
+      const { fromMs, toMs } = service.logs;
+      const local = (atMs: number) => new Date(atMs + hoursAhead * 3_600_000).toISOString().slice(0, 19);
+      const found = await countOf({ from: local(fromMs), to: local(toMs), timeZone });
+      expect(found).toBe(await countOf({}));
+      if (onSimulator) expect(found).toBeGreaterThan(0);
+    });
+
+    test('the time zone is of no account where both are in ms', async () => {
+      expect(await countOf({ timeZone: 'Asia/Tokyo' })).toBe(await countOf({}));
+    });
+
+    test('timezone is another spelling of timeZone', async () => {
+      const { fromMs, toMs } = service.logs;
+      const local = (atMs: number) => new Date(atMs + 9 * 3_600_000).toISOString().slice(0, 19);
+      const times = { from: local(fromMs), to: local(toMs), timeZone: undefined, timezone: 'Asia/Tokyo' };
+      expect(await countOf(times)).toBe(await countOf({}));
+    });
+
+    test('messages of the range alone are found, by their own time', async () => {
+      const { fromMs, toMs } = service.logs;
+      for (const { map } of await messagesOf({ from: String(fromMs + 60_000) })) {
+        expect(Number(map['_messagetime'])).toBeGreaterThanOrEqual(fromMs + 60_000);
+        expect(Number(map['_messagetime'])).toBeLessThanOrEqual(toMs);
+      }
+    });
+  });
+
+  describe('byReceiptTime', () => {
+    test('true searches by receipt time', async () => {
+      const { fromMs, toMs } = service.logs;
+      for (const { map } of await messagesOf({ byReceiptTime: true })) {
+        expect(Number(map['_receipttime'])).toBeGreaterThanOrEqual(fromMs);
+        expect(Number(map['_receipttime'])).toBeLessThanOrEqual(toMs);
+      }
+    });
+
+    test('false is what is meant where it is left out', async () => {
+      const found = await countOf({});
+      expect(await countOf({ byReceiptTime: false })).toBe(found);
+      // Some messages of the simulator take minutes to their receipt, so that the two ranges differ.
+      if (onSimulator) expect(await countOf({ byReceiptTime: true })).not.toBe(found);
+    });
+  });
+
+  describe('autoParsingMode', () => {
+    const modes = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
+    const known = new Set(messageFields.map(({ name }) => name));
+    const parsedNames = ({ map }: PageMessage) => Object.keys(map).filter((name) => !known.has(name));
+    const isJson = ({ map }: PageMessage) => map['_raw']?.startsWith('{') === true;
+
+    test.each(modes)('%s is taken (9.2)', async (autoParsingMode) => {
+      expect((await startJob(service, { autoParsingMode })).created.status).toBe(202);
+    });
+
+    test('Manual takes no fields out of JSON messages, and is what is meant where it is left out', async ({ skip }) => {
+      const messages = [...(await messagesOf({ autoParsingMode: 'Manual' })), ...(await messagesOf({}))];
+      skip(!onSimulator && !messages.some(isJson), 'needs messages in JSON');
+      expect(messages.some(isJson)).toBe(true);
+      expect(messages.flatMap(parsedNames)).toEqual([]);
+    });
+
+    test('AutoParse takes the fields out of JSON messages', async ({ skip }) => {
+      const messages = (await messagesOf({ autoParsingMode: 'AutoParse' })).filter(isJson);
+      skip(!onSimulator && messages.length === 0, 'needs messages in JSON');
+      expect(messages.length).toBeGreaterThan(0);
+      for (const message of messages) {
+        const members = Object.entries(JSON.parse(message.map['_raw'] as string));
+        const plain = members.filter(([, value]) => typeof value === 'string' || typeof value === 'number');
+        for (const [name, value] of plain) expect(message.map[name]).toBe(String(value));
+      }
+    });
+  });
+
+  describe('requiresRawMessages', () => {
+    const aggregation = () => ({ query: `${service.logs.query} | count by _sourceHost` });
+
+    test('true: messages of an aggregation have _raw', async () => {
+      const messages = await messagesOf({ ...aggregation(), requiresRawMessages: true });
+      if (onSimulator) expect(messages.length).toBeGreaterThan(0);
+      for (const { map } of messages) expect(map['_raw']).toEqual(expect.any(String));
+    });
+
+    test.each([false, undefined])('%s: no raw messages are made for an aggregation', async (requiresRawMessages) => {
+      const [job] = await finishedJob(service, { ...aggregation(), requiresRawMessages });
+      const page = await job.messages();
+      // Whether there are no messages at all, or messages without `_raw`, is not specified (10.5).
+      if (page.status === 200) for (const { map } of page.json.messages) expect(map).not.toHaveProperty('_raw');
+      else expectError(page, 400, 'raw.messages.not.available');
+    });
+  });
+
+  describe('the body is UTF-8 JSON, the query escaped as JSON has it', () => {
+    const phrase = 'café naïve Łódź';
+    const query = `"${phrase}"`;
+
+    test('characters beyond ASCII, and the same as escapes, mean the same', async () => {
+      const plain = JSON.stringify(orderFor(service, { query }));
+      const escaped = plain.replaceAll(
+        /[\u0080-\uffff]/g,
+        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      );
+      expect(escaped).not.toBe(plain);
+      const [first, second] = [
+        await requestJob(service, {}, { body: plain }),
+        await requestJob(service, {}, { body: escaped }),
+      ];
+      expect([first.status, second.status]).toEqual([202, 202]);
+    });
+
+    test('the query is found in the messages as it was meant', async ({ skip }) => {
+      const messages = await messagesOf({ query });
+      skip(!onSimulator && messages.length === 0, 'needs messages with characters beyond ASCII');
+      expect(messages.length).toBeGreaterThan(0);
+      for (const { map } of messages) expect(map['_raw']).toContain(phrase);
+    });
+
+    test('quotes and backslashes', async () => {
+      expect((await requestJob(service, { query: '"said \\"no\\"" OR "C:\\\\temp"' })).status).toBe(202);
+    });
+  });
+
+  test.each(['text/plain', 'application/xml', undefined])('415 for the content type %s (7.1)', async (type) => {
+    expectError(await requestJob(service, {}, { headers: { 'content-type': type } }), 415, 'contenttype.invalid');
+  });
+});
+
+describe('7.2 refusals of a search job', () => {
+  test.each([
+    ['invalid.timestamp.from', { from: 'yesterday' }],
+    ['invalid.timestamp.to', { to: '2026-13-01T00:00:00' }],
+    ['unknown.timezone', { timeZone: 'Nowhere/City' }],
+    ['empty.timezone', { timeZone: '' }],
+    ['empty.timezone', { timeZone: '  ' }],
+    ['no.query', { query: '' }],
+    ['no.query', { query: undefined }],
+    ['parse.error', { query: '* | | count' }],
+  ])('400 %s for %o', async (code, changes) => {
+    expectError(await requestJob(service, changes), 400, code);
+  });
+
+  test('400 to.smaller.than.from where from is later than to', async () => {
+    const { fromMs, toMs } = service.logs;
+    expectError(await requestJob(service, { from: String(toMs), to: String(fromMs) }), 400, 'to.smaller.than.from');
+  });
+
+  testSimulated(
+    '400 unknown.time.type for a time that is neither text nor number',
+    { why: 'would have to know what a time of the wrong type is' },
+    async (simulator) => {
+      expectError(await requestJob(simulator, { from: true }), 400, 'unknown.time.type');
+      expectError(await requestJob(simulator, { to: ['2026-11-01T00:00:00'] }), 400, 'unknown.time.type');
+    },
+  );
+
+  testSimulated(
+    '400 generic for what has no code of its own, as a body that is no JSON',
+    { why: 'would have to know what has no code of its own' },
+    async (simulator) => {
+      expectError(await requestJob(simulator, {}, { body: '{' }), 400, 'generic');
+      expectError(await requestJob(simulator, { byReceiptTime: 'perhaps' }), 400, 'generic');
+    },
+  );
+});

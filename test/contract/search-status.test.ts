@@ -1,0 +1,310 @@
+/** The contract of the life of a search job: its status, its states and its end (`deployment.ts` says where). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import { expectError, testSimulated } from './contract-test.ts';
+import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
+import { finishedJob, type JobSession, type JobStatus, jobsPath, startJob } from './job-session.ts';
+import type { SimulatedDeployment } from './simulated-deployment.ts';
+
+let service: Deployment;
+beforeAll(async () => {
+  service = await openDeployment();
+});
+afterAll(() => service.close());
+
+const states = [
+  'NOT STARTED',
+  'GATHERING RESULTS',
+  'GATHERING RESULTS FROM SUBQUERIES',
+  'FORCE PAUSED',
+  'DONE GATHERING RESULTS',
+  'DONE GATHERING HISTOGRAM',
+  'CANCELLED',
+];
+
+const aggregation = () => ({ query: `${service.logs.query} | count by _sourceHost` });
+const whole = expect.toSatisfy((value) => Number.isInteger(value) && value >= 0, 'a whole number from 0 on');
+const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+
+/** Passes without a question to any job. */
+async function stateOf(job: JobSession): Promise<string> {
+  return (await job.status()).json.state;
+}
+
+describe('4.2 status of a search job', () => {
+  test('200 with the members of 2.3', async () => {
+    const { status, headers, json } = await (await startJob(service)).status();
+    expect(status).toBe(200);
+    expect(headers['content-type']).toMatch(/^application\/json/);
+    expect(json).toMatchObject({
+      warning: expect.any(String),
+      state: expect.toBeOneOf(states),
+      messageCount: whole,
+      recordCount: whole,
+      histogramBuckets: expect.any(Array),
+      pendingErrors: expect.any(Array),
+      pendingWarnings: expect.any(Array),
+      usageDetails: { dataScannedInBytes: whole },
+    });
+  });
+
+  test('counts of messages and bytes only grow while it runs, and buckets have what 2.3 says', async () => {
+    const statuses = await (await startJob(service)).pollUntilDone();
+    const counts = statuses.map(({ messageCount }) => messageCount);
+    expect(counts).toEqual([...counts].sort((left, right) => left - right));
+    for (const { histogramBuckets, pendingErrors, pendingWarnings, state } of statuses) {
+      expect(states).toContain(state);
+      for (const bucket of histogramBuckets) {
+        expect(bucket).toMatchObject({ startTimestamp: whole, length: whole, count: whole });
+        expect(bucket.length).toBeGreaterThan(0);
+      }
+      for (const text of [...pendingErrors, ...pendingWarnings]) expect(text).toEqual(expect.any(String));
+    }
+  });
+
+  test('buckets are told once, newest first, and count every message (2.3)', async () => {
+    const statuses = await (await startJob(service)).pollUntilDone();
+    const buckets = statuses.flatMap(({ histogramBuckets }) => histogramBuckets);
+    const starts = buckets.map(({ startTimestamp }) => startTimestamp);
+    expect(new Set(starts).size).toBe(starts.length);
+    expect(starts).toEqual([...starts].sort((left, right) => right - left));
+    expect(sum(buckets.map(({ count }) => count))).toBe(statuses.at(-1)?.messageCount);
+    const { fromMs, toMs } = service.logs;
+    for (const { startTimestamp, length } of buckets) {
+      expect(startTimestamp).toBeLessThan(toMs);
+      expect(startTimestamp + length).toBeGreaterThan(fromMs);
+    }
+    if (onSimulator) expect(buckets.length).toBeGreaterThan(1);
+  });
+
+  test('without an aggregation messages alone are reported (2.3)', async () => {
+    const [, { messageCount, recordCount }] = await finishedJob(service);
+    expect(recordCount).toBe(0);
+    if (onSimulator) expect(messageCount).toBeGreaterThan(0);
+  });
+
+  test('with an aggregation records are reported, too (2.3)', async () => {
+    const [, status] = await finishedJob(service, aggregation());
+    if (status.messageCount > 0) expect(status.recordCount).toBeGreaterThan(0);
+    if (onSimulator) expect(status.messageCount).toBeGreaterThan(0);
+  });
+
+  test('bytes scanned (2.3) are there once something was found', async () => {
+    const [job, { messageCount }] = await finishedJob(service);
+    const { usageDetails } = (await job.status()).json;
+    if (onSimulator || messageCount > 0) expect(usageDetails.dataScannedInBytes).toBeGreaterThan(0);
+  });
+
+  test('404 jobid.invalid for an unknown job (7.3)', async () => {
+    expectError(await service.send('GET', `${jobsPath}/0000000000000000`), 404, 'jobid.invalid');
+  });
+
+  const notices = [
+    ['pendingErrors', 'pendingError'],
+    ['pendingWarnings', 'pendingWarning'],
+  ] as const;
+  for (const [member, kind] of notices) {
+    testSimulated(
+      `${member} are those since the last status call (2.3)`,
+      {
+        why: 'needs searches that go wrong',
+        scenario: { faults: { trouble: { kind, message: 'Trouble.', operations: ['getJob'], nth: [2, 3] } } },
+      },
+      async (simulator) => {
+        const job = await startJob(simulator);
+        const told = [];
+        for (let poll = 0; poll < 4; poll++) told.push((await job.status()).json[member]);
+        expect(told).toEqual([[], ['Trouble.'], ['Trouble.'], []]);
+      },
+    );
+  }
+
+  testSimulated(
+    'works from the end of the range towards its beginning: buckets and messages (2.3)',
+    { why: 'needs a search of known pace', scenario: { search: { duration: '10s', notStartedFor: '0s' } } },
+    async (simulator) => {
+      const job = await startJob(simulator);
+      const { fromMs, toMs } = simulator.logs;
+      const atMs = (part: number) => toMs - part * (toMs - fromMs);
+      await simulator.pass(5 * secondMs);
+      const half: JobStatus = (await job.status()).json;
+      expect(half.histogramBuckets.length).toBeGreaterThan(0);
+      for (const { startTimestamp } of half.histogramBuckets) expect(startTimestamp).toBeGreaterThanOrEqual(atMs(0.5));
+      const { messages } = (await job.messages(0, 10_000)).json;
+      expect(messages).toHaveLength(half.messageCount);
+      const times = messages.map(({ map }: { map: Record<string, string> }) => Number(map['_messagetime']));
+      expect(Math.min(...times)).toBeGreaterThanOrEqual(atMs(0.5));
+      await simulator.pass(5 * secondMs);
+      const done: JobStatus = (await job.status()).json;
+      expect(done.messageCount).toBeGreaterThan(half.messageCount);
+      for (const { startTimestamp } of done.histogramBuckets) expect(startTimestamp).toBeLessThan(atMs(0.5));
+    },
+  );
+});
+
+describe('3.1 states of a search job', () => {
+  test('it gathers, and is done when the whole range is covered', async () => {
+    const statuses = await (await startJob(service)).pollUntilDone();
+    expect(statuses.at(-1)?.state).toBeOneOf(['DONE GATHERING RESULTS', 'FORCE PAUSED']);
+  });
+
+  /** What the scenario says about searches, and after how long the state shows. */
+  const reached: readonly [state: string, search: Scenario['search'], afterMs: number][] = [
+    ['NOT STARTED', {}, 0],
+    ['GATHERING RESULTS', {}, secondMs],
+    ['GATHERING RESULTS FROM SUBQUERIES', { subqueriesFor: '10s' }, secondMs],
+    ['FORCE PAUSED', { messageLimit: 1_000 }, minuteMs / 4],
+    ['DONE GATHERING RESULTS', {}, minuteMs / 4],
+    ['DONE GATHERING HISTOGRAM', { histogramFirst: true, duration: '10s' }, 6 * secondMs],
+  ];
+  for (const [state, search, afterMs] of reached) {
+    testSimulated(
+      `${state} is reached`,
+      { why: 'needs searches of known pace', scenario: { search: { ...search } } },
+      async (simulator) => {
+        const job = await startJob(simulator);
+        await simulator.pass(afterMs);
+        expect(await stateOf(job)).toBe(state);
+      },
+    );
+  }
+
+  testSimulated(
+    'CANCELLED is reached by deletion, spelled with two L',
+    { why: 'needs a job that is seen after its end', scenario: { search: { cancelledFor: '1m' } } },
+    async (simulator) => {
+      const job = await startJob(simulator);
+      await job.delete();
+      expect(await stateOf(job)).toBe('CANCELLED');
+    },
+  );
+
+  testSimulated(
+    'results may be there already while it gathers, and are all there when it is done',
+    { why: 'needs searches of known pace' },
+    async (simulator) => {
+      const job = await startJob(simulator);
+      await simulator.pass(secondMs);
+      const early = await job.messages();
+      expect(early.json.messages.length).toBeGreaterThan(0);
+      expect(await stateOf(job)).toBe('GATHERING RESULTS');
+    },
+  );
+
+  testSimulated(
+    'the histogram is done before the results are, with all its buckets (2.3)',
+    { why: 'needs searches of known pace', scenario: { search: { histogramFirst: true, duration: '10s' } } },
+    async (simulator) => {
+      const job = await startJob(simulator);
+      await simulator.pass(6 * secondMs);
+      const { state, histogramBuckets, messageCount }: JobStatus = (await job.status()).json;
+      expect(state).toBe('DONE GATHERING HISTOGRAM');
+      const statuses = await job.pollUntilDone();
+      expect(sum(histogramBuckets.map(({ count }) => count))).toBe(statuses.at(-1)?.messageCount);
+      expect(messageCount).toBeLessThan(statuses.at(-1)?.messageCount as number);
+    },
+  );
+
+  testSimulated(
+    'FORCE PAUSED is for queries without aggregation alone',
+    { why: 'needs to exceed the message limit', scenario: { search: { messageLimit: 1_000 } } },
+    async (simulator) => {
+      const [, plain] = await finishedJob(simulator);
+      expect(plain).toMatchObject({ state: 'FORCE PAUSED', messageCount: 1_000 });
+      const [, aggregated] = await finishedJob(simulator, aggregation());
+      expect(aggregated.state).toBe('DONE GATHERING RESULTS');
+      expect(aggregated.messageCount).toBeGreaterThan(1_000);
+    },
+  );
+});
+
+describe('3.1 the end of a search job', () => {
+  const asked: readonly [what: string, ask: (job: JobSession) => Promise<unknown>][] = [
+    ['its status', (job) => job.status()],
+    ['its messages', (job) => job.messages()],
+    ['its records', (job) => job.records()],
+  ];
+  test.each(asked)('whoever asks for %s within 20 s keeps it alive (4.2)', async (_, ask) => {
+    const job = await startJob(service, { ...aggregation(), requiresRawMessages: true });
+    for (let time = 0; time < (onSimulator ? 10 : 2); time++) {
+      await service.pass(19 * secondMs);
+      await ask(job);
+    }
+    expect((await job.status()).status).toBe(200);
+  });
+
+  test('half a minute of silence cancels it, and what is asked for later is 404 (7.3)', async () => {
+    const jobs = [await startJob(service, aggregation()), await startJob(service, aggregation())] as const;
+    await service.pass(31 * secondMs);
+    for (const job of jobs) {
+      expectError(await job.status(), 404, 'jobid.invalid');
+      expect((await job.messages()).status).toBe(404);
+      expect((await job.records()).status).toBe(404);
+    }
+  });
+
+  testSimulated(
+    'eight hours end it, however often it is asked for (7.3)',
+    { why: 'would have to watch a job for eight hours', scenario: { search: { keepAlive: '20m' } } },
+    async (simulator) => {
+      const job = await startJob(simulator);
+      const quarterMs = 15 * minuteMs;
+      for (let passedMs = quarterMs; passedMs < 8 * hourMs; passedMs += quarterMs) {
+        await simulator.pass(quarterMs);
+        expect((await job.status()).status).toBe(200);
+      }
+      await simulator.pass(quarterMs);
+      expectError(await job.status(), 404, 'jobid.invalid');
+    },
+  );
+});
+
+describe('4.5 delete a search job', () => {
+  test('succeeds, and cancels the job: 404 from then on (3.1, 7.3)', async () => {
+    const job = await startJob(service);
+    const deleted = await job.delete();
+    expect(deleted.status).toBeGreaterThanOrEqual(200);
+    expect(deleted.status).toBeLessThan(300);
+    expectError(await job.status(), 404, 'jobid.invalid');
+  });
+
+  test('the reply has the id, as a sample reads it', async ({ skip }) => {
+    const job = await startJob(service);
+    const { json } = await job.delete();
+    skip(!onSimulator && json?.id === undefined, 'has a reply without an id, which is not specified');
+    expect(json.id).toBe(job.id);
+  });
+
+  test('there is nothing to delete where there is no job (7.1)', async () => {
+    expect((await service.send('DELETE', `${jobsPath}/0000000000000000`)).status).toBe(404);
+  });
+
+  testSimulated('lowers the number of active jobs', { why: 'needs to know that number' }, async (simulator) => {
+    const activeJobs = async ({ state }: SimulatedDeployment) => (await state()).counters.jobsActive;
+    const job = await startJob(simulator);
+    expect(await activeJobs(simulator)).toBe(1);
+    await job.delete();
+    expect(await activeJobs(simulator)).toBe(0);
+  });
+});
+
+describe('4.10 how a search goes', () => {
+  test('created, polled until it is done, read to the last row, deleted', async () => {
+    const job = await startJob(service);
+    const statuses = await job.pollUntilDone();
+    const { messageCount } = statuses.at(-1) as JobStatus;
+    const ids: string[] = [];
+    const wanted = Math.min(messageCount, 5_000);
+    while (ids.length < wanted) {
+      const { messages } = (await job.messages(ids.length, 1_000)).json;
+      if (messages.length === 0) break;
+      ids.push(...messages.map(({ map }: { map: Record<string, string> }) => map['_messageid']));
+    }
+    expect(ids.length).toBeGreaterThanOrEqual(wanted);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect((await job.delete()).status).toBe(200);
+  });
+});

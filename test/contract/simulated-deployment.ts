@@ -1,0 +1,105 @@
+/**
+ * The simulator as a deployment: a server with TLS on a port of this machine, and a clock that stands still until a test lets time
+ * pass. Half a minute of silence and eight hours of searching cost nothing, and what a test sees depends on no machine's speed.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
+import { certificatesIn } from '../../src/simulator/certificates.ts';
+import type { LogData } from '../../src/simulator/log-data/log-data.ts';
+import { madeUpData } from '../../src/simulator/log-data/made-up/made-up-data.ts';
+import { type MadeUpOptions, madeUpSettings } from '../../src/simulator/log-data/made-up/made-up-settings.ts';
+import { ServiceModel } from '../../src/simulator/model.ts';
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import { startServer } from '../../src/simulator/server.ts';
+import type { SimulatorState } from '../../src/simulator/snapshot.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import type { Deployment } from './deployment.ts';
+import { HttpsClient } from './https-client.ts';
+
+export interface SimulatedDeployment extends Deployment {
+  /** What is true there, from the control address. */
+  state(): Promise<SimulatorState>;
+  /** The id of the collector of this name. */
+  collectorNamed(name: string): Promise<string>;
+}
+
+const hourMs = 3_600_000;
+const startMs = Date.UTC(2026, 10, 1, 12);
+/** The day before the one on which the tests run. */
+export const logDay = { fromMs: Date.UTC(2026, 9, 31), toMs: Date.UTC(2026, 10, 1) };
+export const messagesPerHour = 10_000;
+
+/** A day of messages, as a scenario without more to say has them. */
+const madeUpDay = logDataOf({ amount: { messages: 24 * messagesPerHour } });
+
+export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogData {
+  return madeUpData(madeUpSettings({ ...logDay, ...options }));
+}
+
+/** More collectors than a page has where no limit is given, and one of every kind that 7.5 refuses. */
+const groups = {
+  web: { count: 120, version: '19.400-1' },
+  cloud: { count: 1, collectorType: 'Hosted' },
+  away: { count: 1, version: '19.400-1', running: false },
+} as const satisfies Scenario['groups'];
+const builds = ['19.300-7', '19.400-1', '19.500-1'];
+
+/** Without limits of the rate where the scenario does not have its own: tests of everything else send as they like. */
+const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
+
+/** Members of `scenario` take the place of those that are usual here. */
+export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay): Promise<SimulatedDeployment> {
+  const { ca, cert, key } = await certificates();
+  const clock = new VirtualClock(startMs);
+  const model = new ServiceModel({ builds, groups, limits: lifted, ...scenario }, { startMs, logData });
+  const server = await startServer({ model, clock, host: '127.0.0.1', port: 0, cert, key });
+  const [{ keys = { simulator: 'simulator-key' } } = {}] = Object.values(scenario.users ?? {});
+  const [credentials = ''] = Object.entries(keys).map((pair) => pair.join(':'));
+  const client = new HttpsClient({ baseURL: server.baseURL, ca, credentials });
+  const state = async () => (await client.send('GET', '/state', { baseURL: server.controlURL })).json;
+  return {
+    baseURL: server.baseURL,
+    logs: { query: '*', fromMs: logDay.fromMs + 6 * hourMs, toMs: logDay.fromMs + 6.25 * hourMs },
+    upgradableCollector: '100000001',
+    send: (method, under, options) => client.send(method, under, options),
+    nowMs: () => clock.now(),
+    pass: (durationMs) => clock.advance(durationMs),
+    state,
+    async collectorNamed(name) {
+      const { collectors } = (await state()) as SimulatorState;
+      const found = collectors.find((collector) => collector.name === name);
+      if (!found) throw new Error(`the simulator has no collector ${name}`);
+      return found.id;
+    },
+    async close() {
+      client.close();
+      await server.close();
+    },
+  };
+}
+
+interface Certificates {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+let made: Promise<Certificates> | undefined;
+
+/** The same for all simulators of a file. */
+function certificates(): Promise<Certificates> {
+  made ??= makeCertificates();
+  return made;
+}
+
+async function makeCertificates(): Promise<Certificates> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'logfleet-contract-'));
+  try {
+    const { caFile, cert, key } = await certificatesIn(dir, systemClock.now());
+    return { ca: await readFile(caFile, 'utf8'), cert, key };
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+}
