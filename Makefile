@@ -2,7 +2,7 @@
 # to be there; the one that logfleet runs on comes as a package.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format generate verify bench tools manifests clean
+.PHONY: help demo test contract lint format generate verify bench tools manifests clean
 
 installed := node_modules/.package-lock.json
 # The checkout's own Node and programs go first.
@@ -16,6 +16,9 @@ demo: $(installed) ## watch a fleet of 120 simulated collectors go to the versio
 
 test: $(installed) ## lint, check types and generated files, and run every test
 	@node scripts/test.ts
+
+contract: $(installed) ## hold the simulator to docs/service.md, or with BASE_URL=, ACCESS_ID=, ACCESS_KEY= a deployment
+	@node scripts/contract.ts
 
 lint: $(installed) ## check style and format; changes nothing
 	@biome check --error-on-warnings
