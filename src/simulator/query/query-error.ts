@@ -1,7 +1,6 @@
 /** A query that cannot be parsed (7.2, `parse.error`): where in its text, what may stand there, and what does. */
 import { LogfleetError } from '../../base/errors.ts';
 
-/** As much of the text as a message shows of what stands at the place. */
 const mostShownCharacters = 20;
 
 export class QueryError extends LogfleetError {
@@ -38,7 +37,12 @@ function shownAt(text: string, offset: number): string {
   const rest = text.slice(offset);
   if (rest === '') return 'the end of the query';
   const [run = ''] = /^(?:\s+|\S+)/.exec(rest) ?? [];
-  const characters = [...run];
+  return JSON.stringify(abridged(run));
+}
+
+/** As much of a text as a message shows. */
+export function abridged(text: string): string {
+  const characters = [...text];
   const shown = characters.slice(0, mostShownCharacters).join('');
-  return JSON.stringify(characters.length > mostShownCharacters ? `${shown}…` : shown);
+  return characters.length > mostShownCharacters ? `${shown}…` : shown;
 }

@@ -10,8 +10,7 @@ import { messageField } from './message-fields.ts';
 import { allOf, type Predicate } from './predicate.ts';
 import type { Transform } from './query.ts';
 import { expectName, expectNames } from './quoted.ts';
-import { parsePattern } from './regex/pattern.ts';
-import { Program } from './regex/program.ts';
+import { RegularExpression } from './regular-expression.ts';
 import type { FieldDescriptor } from './row.ts';
 import { hideStep, jsonStep, keepStep, type RowStep, regexStep, timesliceStep, whereStep } from './row-steps.ts';
 import { type Visibility, WorkingRow } from './working-row.ts';
@@ -117,27 +116,17 @@ export class RowStage {
     cursor.expectKeyword('regex');
     const field = this.#parseSource(cursor);
     const patternAt = cursor.offset;
-    cursor.expect('"', 'a regular expression in quotes, as "user=(?<user>\\w+)"');
-    const { pattern, names } = parsePattern(cursor);
-    cursor.expect('"');
-    if (names.length === 0) throw cursor.error(patternAt, 'expected a group with a name in it, as (?<user>\\w+)');
-    for (const [index, { name, offset }] of names.entries()) {
+    const expression = RegularExpression.expect(cursor);
+    const { groups } = expression;
+    if (groups.length === 0) throw cursor.error(patternAt, 'expected a group with a name in it, as (?<user>\\w+)');
+    for (const [index, { name, offset }] of groups.entries()) {
       this.#refuseName(cursor, name, offset);
-      const before = names.slice(0, index).some((other) => other.name.toLowerCase() === name.toLowerCase());
+      const before = groups.slice(0, index).some((other) => other.name.toLowerCase() === name.toLowerCase());
       if (before) throw cursor.error(offset, `there is a group with the name ${name} already`);
     }
-    const program = Program.compile(pattern, names.length);
-    if (!program) throw cursor.error(patternAt, 'this regular expression is too long, with all its repetitions');
     const noDrop = cursor.takeKeyword('nodrop');
     if (!noDrop) this.#refuseBehindLimit(cursor, 'parse regex without nodrop', start);
-    this.#add(
-      regexStep(
-        field,
-        program,
-        names.map(({ name }) => name),
-        noDrop,
-      ),
-    );
+    this.#add(regexStep(field, expression, noDrop));
   }
 
   /** What is parsed, in lower case. */

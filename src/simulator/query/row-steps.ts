@@ -1,8 +1,8 @@
-/** The row-wise operators, one step each: what a step reads and adds, and what it does to a row. They are read by `row-operators.ts`. */
+/** The row-wise operators, one step each: what a step reads and adds, and what it does to a row. They are read by `row-stage.ts`. */
 import { jsonFields } from './json-fields.ts';
 import { messageField } from './message-fields.ts';
 import type { Predicate } from './predicate.ts';
-import type { Program } from './regex/program.ts';
+import type { RegularExpression } from './regular-expression.ts';
 import type { FieldDescriptor } from './row.ts';
 import type { Visibility, WorkingRow } from './working-row.ts';
 
@@ -29,13 +29,14 @@ export function whereStep(condition: Predicate): RowStep {
 }
 
 /** Adds the captures that took part in the first match; `noDrop` keeps rows that do not match. */
-export function regexStep(field: string, program: Program, names: readonly string[], noDrop: boolean): RowStep {
+export function regexStep(field: string, expression: RegularExpression, noDrop: boolean): RowStep {
+  const names = expression.groups.map(({ name }) => name);
   return {
     ...additions(names.map((name) => ({ name, fieldType: 'string', keyField: false }))),
     reads: new Set([field]),
     drops: !noDrop,
     run(row) {
-      const values = program.match(row.field(field) ?? '');
+      const values = expression.match(row.field(field) ?? '');
       if (!values) return noDrop;
       for (const [index, name] of names.entries()) {
         const value = values[index];

@@ -41,7 +41,7 @@ export const leaves: Readonly<Record<Part, Leave>> = {
   service: { parts: ['base'], libraries: ['undici'] },
   api: { parts: ['base'], libraries: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
   base: { parts: [], libraries: ['pino', 'prom-client'] },
-  simulator: { parts: ['base'], libraries: ['ajv', 'selfsigned', 'yaml'] },
+  simulator: { parts: ['base'], libraries: ['ajv', 're2js', 'selfsigned', 'yaml'] },
 };
 
 /** The part that a file of `src` belongs to; undefined for a folder that the table does not know. */

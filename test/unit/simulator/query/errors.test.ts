@@ -66,8 +66,7 @@ describe('mistakes are told with their place', () => {
     ],
     ['* | parse regex field "(?<a>.)"', 22, String.raw`1:23: expected "=", but found "\"(?<a>.)\""`],
     ['* | parse regex "x"', 16, String.raw`1:17: expected a group with a name in it, as (?<user>\w+)`],
-    ['* | parse regex "(?<a>.', 17, '1:18: this group has no end'],
-    ['* | parse regex "(?<a>.)', 24, '1:25: the quote of the regular expression has no end'],
+    ['* | parse regex "(?<a>.)', 16, '1:17: this quote has no end'],
     ['* | parse regex "(?<a>.)(?<A>.)"', 27, '1:28: there is a group with the name A already'],
     ['* | parse regex "(?<_raw>.)"', 20, '1:21: messages have a field _raw of their own: write another name'],
     ['* | json', 8, `1:9: expected "auto", ${end}`],
@@ -110,22 +109,23 @@ describe('mistakes are told with their place', () => {
 describe('mistakes in regular expressions', () => {
   const at = '* | parse regex "'.length;
   test.each<[string, number, string]>([
-    ['(?<a>x)\\1', 7, 'this escape is not known here; there are no references to groups'],
-    ['(?<a>x)\\k<a>', 7, 'this escape is not known here; there are no references to groups'],
-    ['(?=x)(?<a>y)', 0, 'groups are (…), (?:…) or (?<name>…)'],
-    ['(?<!x)(?<a>y)', 0, 'groups are (…), (?:…) or (?<name>…)'],
-    ['(?<1>y)', 3, 'expected a name and ">"'],
-    ['(?<a>(x*)*)', 5, 'what is repeated must not fit the empty text'],
-    ['(?<a>\\b+)', 5, 'what is repeated must not fit the empty text'],
-    ['(?<a>x**)', 5, 'only one quantifier may stand here'],
-    ['(?<a>x{3,2})', 6, '{3,2} is no number of times'],
-    ['*(?<a>x)', 0, 'write "\\*" for the character itself'],
-    ['(?<a>{)', 5, 'write "\\{" for the character itself'],
-    ['(?<a>x))', 7, '")" closes no group'],
-    ['(?<a>[x)', 5, 'this class has no end'],
-    ['(?<a>[z-a])', 5, '[z-a] is no character and no class'],
-    ['(?<a>\\p{Nothing})', 5, '\\p{Nothing} is no character and no class'],
-    ['(?<a>((x{30}){30}){30})', -1, 'this regular expression is too long, with all its repetitions'],
+    ['(?<a>x)\\1', 7, 'invalid escape sequence: \\1'],
+    ['(?<a>x)\\k<a>', 7, 'invalid escape sequence: \\k'],
+    ['(?<a>x)(?=y)', 7, 'invalid or unsupported Perl syntax: (?='],
+    ['(?<!x)(?<a>y)', 0, 'invalid named capture: (?<!x)(?<a>'],
+    ['(?<é>y)', 0, 'invalid named capture: (?<é>'],
+    ['(?<a thousand years ago', 0, 'invalid named capture: (?<a thousand years …'],
+    ['(?<a>x**)', 6, 'invalid nested repetition operator: **'],
+    ['(?<a>x{3,2})', 6, 'invalid repeat count: {3,2}'],
+    ['(?<a>x{3,2}y{3,2})', -1, 'invalid repeat count: {3,2}'],
+    ['*(?<a>x)', 0, 'missing argument to repetition operator: *'],
+    ['(?<a>x))', 0, 'unexpected ): (?<a>x))'],
+    ['(?<a>x', 0, 'missing closing ): (?<a>x'],
+    ['(?<a>[x)', 5, 'missing closing ]: [x)'],
+    ['(?<a>[z-a])', 6, 'invalid character class range: z-a'],
+    ['(?<a>\\p{Nothing})', 5, 'invalid character class range: \\p{Nothing}'],
+    ['(?<a>x)(?<a>y)', -1, 'duplicate capture group name: a'],
+    ['<A>(?<a>x)(?<A>y)', -1, 'there is a group with the name A already'],
   ])('%s', (pattern, offset, problem) => {
     const error = errorOf(`* | parse regex "${pattern}"`);
     expect(error).toMatchObject({ offset: at + offset, message: `1:${at + offset + 1}: ${problem}` });
@@ -136,7 +136,9 @@ describe('what is too much', () => {
   test.each<[string, string, RegExp]>([
     ['parentheses', `${'('.repeat(4_000)}a`, /^1:101: parentheses stand more than 100 deep/],
     ['parentheses of a condition', `* | where ${'('.repeat(4_000)}`, /^1:111: parentheses stand more than 100 deep/],
-    ['groups', `* | parse regex "${'('.repeat(4_000)}`, /^1:118: groups stand more than 100 deep/],
+    ['groups', `* | parse regex "${'(x)'.repeat(51)}"`, /^1:17: .* too long: at most 50 groups/],
+    ['an expression', `* | parse regex "${'('.repeat(1_001)}"`, /^1:17: .* too long: at most 1000 characters/],
+    ['repetitions', '* | parse regex "(?<a>x{1000}y)"', /^1:17: .* too long: at most 1000 steps/],
     ['characters', 'a '.repeat(5_001), /^1:10001: no query is longer than 10000/],
   ])('%s', (_, text, message) => {
     expect(errorOf(text)?.message).toMatch(message);
@@ -146,7 +148,7 @@ describe('what is too much', () => {
     expect(errorOf('a '.repeat(5_000))).toBeUndefined();
     expect(errorOf(`${'!'.repeat(9_000)}a`)).toBeUndefined();
     expect(errorOf(`a${' OR a'.repeat(1_900)}`)).toBeUndefined();
-    expect(errorOf(`* | parse regex "(?<a>a${'|a'.repeat(300)})"`)).toBeUndefined();
+    expect(errorOf(`* | parse regex "(?<a>a${'|a'.repeat(300)})${'(x)'.repeat(49)}"`)).toBeUndefined();
   });
 });
 
