@@ -1,7 +1,7 @@
 /**
  * The demo: a simulated fleet, a policy in a directory, and `logfleet run` on it, shown live; then a table of what happened.
  *
- * Everything is the real thing, run by the command lines that are shown: the simulator in a process of its own, the operator in
+ * Everything is the real thing, as `logfleet simulate` and `logfleet run` are: the simulator in a process of its own, the operator in
  * this one. The manifests are copied, so that the checkout stays clean; the copy is kept for the commands that are offered at the
  * end. Whatever happens, the simulator has ended when this has.
  */
@@ -13,7 +13,7 @@ import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { type CommandContext, exitStatus } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { paintWith } from '../src/cli/render/palette.ts';
-import { renderReport, renderSuggestions } from './report.ts';
+import { renderIntroduction, renderReport, renderSuggestions } from './report.ts';
 import { SimulatedService } from './simulated-service.ts';
 
 const scenario = 'demo/scenario.yaml';
@@ -62,13 +62,10 @@ interface Places {
 async function withService(context: CommandContext, { manifests, journal }: Places): Promise<number> {
   const { stdout, signal } = context;
   const paint = paintWith(stdout.colour);
-  const command = (line: string) => stdout.write(`${paint('dim', '$')} ${line}\n`);
-  command(`npx logfleet simulate --scenario ${scenario}`);
   const service = await SimulatedService.start({ scenario: join(checkout, scenario), journal, signal });
   try {
     const before = await service.state();
-    command(`npx logfleet run ${manifests} --grace ${grace}`);
-    stdout.write('\n');
+    stdout.write(`${renderIntroduction(before, scenario).join('\n')}\n\n`);
     // Nothing else of the environment: a proxy, or a flag that somebody keeps in LOGFLEET_…, is not meant for the demo.
     const env = service.variables();
     const args = ['run', manifests, '--grace', grace, '--log-level', 'warn', '--log-format', 'text'];
@@ -78,7 +75,8 @@ async function withService(context: CommandContext, { manifests, journal }: Plac
     if (status === exitStatus.usage || signal.reason === 'SIGINT' || signal.reason === 'SIGTERM') return status;
     // Status 1 is what the run has to end with: some of the fleet cannot be upgraded. The demo went well.
     const found = { before, after, requests, policy: await readPolicy(manifests, context) };
-    const lines = [...renderReport(found, paint), '', ...renderSuggestions(manifests, policyName, paint)];
+    const width = stdout.isTTY ? stdout.columns() - 1 : Number.POSITIVE_INFINITY;
+    const lines = [...renderReport(found, width, paint), '', ...renderSuggestions(manifests, policyName, paint)];
     stdout.write(`\n${lines.join('\n')}\n`);
     return exitStatus.ok;
   } finally {

@@ -7,8 +7,9 @@ import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import { renderExamples } from '../src/cli/render/examples.ts';
 import { collectorStates } from '../src/cli/render/fleet-bar.ts';
-import { type Paint, widthOf } from '../src/cli/render/palette.ts';
+import { type Paint, widthOf, wrap } from '../src/cli/render/palette.ts';
 import { renderTable } from '../src/cli/render/table.ts';
+import { explainUpdated } from '../src/cli/render/updated-count.ts';
 import type { JournalEntry } from '../src/simulator/journal.ts';
 import type { SimulatorState } from '../src/simulator/snapshot.ts';
 
@@ -20,15 +21,25 @@ export interface Findings {
   readonly policy: CollectorVersionPolicy;
 }
 
-export function renderReport(found: Findings, paint: Paint): readonly string[] {
+/** What is about to run, in words: what it is run with is gone when the demo has ended. */
+export function renderIntroduction({ collectors }: SimulatorState, scenario: string): readonly string[] {
+  return [
+    `A log service with ${collectors.length} collectors (${scenario}), simulated on this machine;`,
+    'and logfleet, which brings them to the version of demo/manifests/policy.yaml:',
+  ];
+}
+
+/** @param width columns of the longest line */
+export function renderReport(found: Findings, width: number, paint: Paint): readonly string[] {
+  const room = width - margin.length;
   return [
     paint('bold', 'What happened'),
     '',
     ...indent(renderVersions(found)),
     '',
-    ...indent(renderStates(found, paint)),
+    ...indent(renderStates(found, room, paint)),
     '',
-    ...indent(renderRequests(found)),
+    ...indent(renderRequests(found).flatMap((line) => wrap(line, room))),
   ];
 }
 
@@ -58,7 +69,7 @@ function oldestFirst(left: string, right: string): number {
   return Number(rightVersion !== undefined) - Number(leftVersion !== undefined);
 }
 
-function renderStates(found: Findings, paint: Paint): readonly string[] {
+function renderStates(found: Findings, width: number, paint: Paint): readonly string[] {
   const { collectors: counts, failureReasons = [], skippedReasons = [] } = found.policy.status ?? {};
   if (!counts) return ['The policy never came to know its fleet.'];
   const notes: Partial<Record<keyof CollectorCounts, readonly string[]>> = {
@@ -67,13 +78,20 @@ function renderStates(found: Findings, paint: Paint): readonly string[] {
     offline: ['left alone until they talk to the service again'],
     skipped: skippedReasons.map(renderReason),
   };
-  return collectorStates
+  const states = collectorStates
     .filter(({ member }) => counts[member] > 0)
     .flatMap(({ member, label, mark, colour }) => {
       const head = `${paint(colour, mark)} ${label.padEnd(11)} ${String(counts[member]).padStart(4)}   `;
-      const [first = '', ...more] = notes[member] ?? [];
+      const [first = '', ...more] = (notes[member] ?? []).flatMap((note) => wrap(note, width - widthOf(head)));
       return [`${head}${first}`.trimEnd(), ...more.map((note) => ' '.repeat(widthOf(head)) + note)];
     });
+  return [...states, ...renderCount(found).flatMap((line) => ['', ...wrap(line, width)])];
+}
+
+/** What the screen and `logfleet get` call updated. */
+function renderCount({ policy: { status } }: Findings): readonly string[] {
+  const note = status && explainUpdated(status);
+  return note === undefined ? [] : [`Updated ${status?.summary?.updated}: ${note}.`];
 }
 
 function updatedNote({ before, after, policy }: Findings): string {
@@ -98,7 +116,7 @@ function renderRequests({ after, requests }: Findings): readonly string[] {
   return [
     `${tasksAccepted} upgrade tasks, of which ${failed} failed.`,
     `${requests.length} requests in ${tookS.toFixed(0)} s: ${count('createTask')} to create a task, ${count('getTask')} to read one, ${listed} to list.`,
-    `At most ${maxPerSecond} arrivals in any one second, of 4 that the service allows (${(requests.length / tookS).toFixed(1)} on average);`,
+    `At most ${maxPerSecond} arrivals in any one second, of 4 that the service allows;`,
     `at most ${maxInFlight} at once, of 10; ${rejected429} refused for either.`,
   ];
 }
@@ -113,7 +131,7 @@ export function renderSuggestions(manifests: string, name: string, paint: Paint)
     ['What it wants; kubectl takes the same:', 'cat demo/manifests/policy.yaml'],
     ['Check manifests, as CI would:', 'npx logfleet validate demo/manifests examples'],
     ['The service, for tests of your own:', 'npx logfleet simulate --collectors 1000'],
-    ['The operator, in a cluster:', 'kubectl apply -k manifests/cluster-wide'],
+    ['The operator, in a cluster:', 'make manifests'],
   ] as const;
   return [
     paint('bold', 'What to try next'),
@@ -122,6 +140,8 @@ export function renderSuggestions(manifests: string, name: string, paint: Paint)
   ];
 }
 
+const margin = '  ';
+
 function indent(lines: readonly string[]): readonly string[] {
-  return lines.map((line) => (line === '' ? '' : `  ${line}`));
+  return lines.map((line) => (line === '' ? '' : `${margin}${line}`));
 }

@@ -60,6 +60,7 @@ describe('the demo', { timeout: guardMs }, () => {
     expect(row('19.361-20')).toBe('19.361-20 23 0');
     expect(row('19.404-12')).toBe('19.404-12 26 0');
     expect(row('19.500-1')).toBe('19.500-1 16 100');
+    expect(row('Updated 100/107')).toBe('Updated 100/107: 8 offline and 5 skipped of 120 do not count.');
     expect(row('█ updated')).toBe('█ updated 100 16 before, 84 upgraded, 4 of these at the second attempt');
     expect(row('× failed')).toMatch(/^× failed 7 4 × Not enough disk space on C:\. \(legacy-a/);
     expect(row('3 × The installer')).toMatch(/^3 × The installer ended with exit code 1603\. \(legacy-b/);
