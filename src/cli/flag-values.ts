@@ -25,6 +25,11 @@ export function nameList(text: string): readonly string[] {
   return names;
 }
 
+/** Of a flag that takes several, one after the other. */
+export function fileList(text: string, former: readonly string[] | undefined): readonly string[] {
+  return [...(former ?? []), text];
+}
+
 /** A Go duration in ms. */
 export function duration(text: string): number {
   const durationMs = parseDuration(text);

@@ -42,6 +42,12 @@ export interface SimulateOptions {
   readonly scenario?: string;
   readonly collectors?: number;
   readonly seed?: number;
+  /** Never empty. */
+  readonly logData?: readonly string[];
+  readonly messages?: number;
+  /** Moments as a scenario writes them. */
+  readonly from?: string;
+  readonly to?: string;
   readonly journal?: string;
   readonly timeScale: number;
 }

@@ -10,6 +10,7 @@ import { LogfleetError } from '../base/errors.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import {
   duration,
+  fileList,
   listenAddress,
   nameList,
   positiveNumber,
@@ -144,11 +145,21 @@ function addSimulate(program: Command, context: CommandContext, ends: Ends): voi
     .option('--tls-dir <dir>', 'ca.crt, tls.crt and tls.key; made where absent')
     .option('--access-id <id>', 'the access ID that it accepts')
     .option('--access-key <key>', 'the access key that it accepts')
-    .option('--scenario <file>', 'a YAML file with builds, collectors, how upgrades go, limits and faults')
+    .option('--scenario <file>', 'a YAML file with builds, collectors, log data, how all goes, limits and faults')
     .addOption(new Option('--collectors <n>', 'a mixed fleet of so many').argParser(wholeNumber).conflicts('scenario'))
     .addOption(new Option('--seed <n>', 'what is left to chance comes from this number').argParser(wholeNumber))
+    .addOption(
+      new Option('--log-data <file...>', 'messages to search, a line of JSON each')
+        .argParser(fileList)
+        .conflicts(['messages', 'from', 'to']),
+    )
+    .addOption(new Option('--messages <n>', 'or so many made-up messages').argParser(wholeNumber))
+    .option('--from <time>', 'whose times begin here: 2026-11-01, 2026-11-01T12:00:00Z, or -24h before the start')
+    .option('--to <time>', 'and end here; at the start')
     .option('--journal <file>', 'write one line of JSON for each request')
-    .addOption(new Option('--time-scale <x>', 'upgrades go x times faster').argParser(positiveNumber).default(1))
+    .addOption(
+      new Option('--time-scale <x>', 'upgrades and searches go x times faster').argParser(positiveNumber).default(1),
+    )
     .addHelpText('after', example('logfleet simulate --listen 127.0.0.1:8443 --collectors 120 --time-scale 10'))
     .action((options: SimulateOptions) =>
       ends(import('./simulate.ts').then(({ simulateCommand }) => simulateCommand(options, context))),

@@ -14,6 +14,7 @@ import { defaultCredentials } from '../simulator/settings.ts';
 import { mixedFleet } from '../simulator/upgrades/mixed-fleet.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import type { ListenAddress, SimulateOptions } from './options.ts';
+import { logDataFor, logsFor } from './simulated-logs.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The size of the fleet when nothing says anything else. */
@@ -25,16 +26,18 @@ interface Credentials {
 }
 
 export async function simulateCommand(options: SimulateOptions, context: CommandContext): Promise<number> {
-  const scenario = await scenarioFor(options, context);
+  const startMs = systemClock.now();
+  const startedAtMs = systemClock.monotonic();
+  const scenario = await scenarioFor(options, context, startMs);
+  const logData = logDataFor(scenario, options, context);
   const { tlsDir, journal: journalFile } = options;
   const ownTlsDir = tlsDir === undefined ? await mkdtemp(path.join(tmpdir(), 'logfleet-simulate-')) : undefined;
   const journal = journalFile === undefined ? undefined : journalIn(journalFile, context);
   try {
-    const startMs = systemClock.now();
-    const startedAtMs = systemClock.monotonic();
     const { caFile, cert, key } = await certificatesIn(ownTlsDir ?? path.resolve(context.cwd, tlsDir ?? ''), startMs);
     const model = new ServiceModel(scenario, {
       startMs,
+      ...(logData ? { logData } : {}),
       ...(journal ? { journal: (entry) => journal.write(entry) } : {}),
     });
     const listening = { model, clock: systemClock, startedAtMs, ...options.listen, cert, key };
@@ -60,20 +63,24 @@ function journalIn(file: string, { cwd }: CommandContext): JournalFile {
   }
 }
 
-async function scenarioFor(options: SimulateOptions, context: CommandContext): Promise<Scenario> {
-  const base = await baseScenario(options, context);
+async function scenarioFor(options: SimulateOptions, context: CommandContext, startMs: number): Promise<Scenario> {
+  const base = await baseScenario(options, context, startMs);
   return {
     ...base,
     timeScale: (base.timeScale ?? 1) * options.timeScale,
     ...(options.seed === undefined ? {} : { seed: options.seed }),
+    ...logsFor(base, options, startMs),
     ...usersFor(base, options),
   };
 }
 
-async function baseScenario(options: SimulateOptions, context: CommandContext): Promise<Scenario> {
-  if (options.scenario === undefined) return mixedFleet(options.collectors ?? defaultCollectors, options.seed);
+async function baseScenario(options: SimulateOptions, context: CommandContext, startMs: number): Promise<Scenario> {
+  if (options.scenario === undefined) {
+    return { ...mixedFleet(options.collectors ?? defaultCollectors, options.seed), logs: {} };
+  }
   try {
-    return parseScenario(await readFile(path.resolve(context.cwd, options.scenario), 'utf8'), options.scenario);
+    const text = await readFile(path.resolve(context.cwd, options.scenario), 'utf8');
+    return parseScenario(text, options.scenario, startMs);
   } catch (error) {
     if (error instanceof LogfleetError) throw new UsageError(error.message);
     throw new UsageError(`cannot read the scenario ${options.scenario}: ${(error as Error).message}`);

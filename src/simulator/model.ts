@@ -18,8 +18,9 @@ import { mergePatch } from './merge-patch.ts';
 import { type Routing, routeOf } from './routes.ts';
 import type { Scenario } from './scenario.ts';
 import { checkScenario } from './scenario-check.ts';
+import { ScenarioError } from './scenario-error.ts';
 import { ScheduledEvents } from './scheduled-events.ts';
-import { emptyData } from './search/empty-data.ts';
+import { logDataOf } from './search/log-source.ts';
 import { SearchHalf } from './search/search-half.ts';
 import { type AccessKey, type Fault, type Settings, settingsOf } from './settings.ts';
 import { type Counters, collectorState, jobState, type SimulatorState, taskState } from './snapshot.ts';
@@ -45,7 +46,7 @@ export interface ModelOptions {
   /** Wall time at the start, ms since the epoch: the scale of all times here. */
   readonly startMs: number;
   readonly journal?: (entry: JournalEntry) => void;
-  /** What searches go through; nothing where absent. */
+  /** What searches go through where the scenario has no made-up messages: those of its files, or of a test. */
   readonly logData?: LogData;
 }
 
@@ -68,7 +69,8 @@ export class ServiceModel {
   readonly #random: Random;
   readonly #startMs: number;
   readonly #journal: (entry: JournalEntry) => void;
-  readonly #data: LogData;
+  readonly #fileData: LogData | undefined;
+  #data: LogData;
   #scenario: Scenario;
   #settings: Settings;
   #nowMs: number;
@@ -76,13 +78,14 @@ export class ServiceModel {
   #rejected429 = 0;
   #errors = 0;
 
-  constructor(scenario: Scenario, { startMs, journal = () => {}, logData = emptyData }: ModelOptions) {
+  constructor(scenario: Scenario, { startMs, journal = () => {}, logData }: ModelOptions) {
     this.#scenario = scenario;
     this.#settings = settingsOf(scenario);
     this.#startMs = startMs;
     this.#nowMs = startMs;
     this.#journal = journal;
-    this.#data = logData;
+    this.#fileData = logData;
+    this.#data = this.#dataOf(scenario);
     this.#random = seededRandom(this.#settings.seed);
     this.#faults = new Faults(this.#random);
     this.#upgrades = new UpgradeHalf(this.#settings, this.#timeline);
@@ -132,7 +135,14 @@ export class ServiceModel {
    */
   patch(patch: unknown, atMs: number): void {
     const nowMs = this.advance(atMs);
-    this.#apply(checkScenario(mergePatch(this.#scenario, patch)), nowMs);
+    const scenario = checkScenario(mergePatch(this.#scenario, patch), this.#startMs);
+    const files = JSON.stringify(scenario.logs?.files);
+    if (files !== undefined && files !== JSON.stringify(this.#scenario.logs?.files)) {
+      throw new ScenarioError([
+        'logs.files: is read at the start; start with the files that searches are to go through',
+      ]);
+    }
+    this.#apply(scenario, nowMs);
     this.#timeline.advance(nowMs);
   }
 
@@ -195,8 +205,14 @@ export class ServiceModel {
     const before = this.#scenario;
     this.#scenario = scenario;
     this.#settings = settingsOf(scenario);
+    if (scenario.logs !== before.logs) this.#data = this.#dataOf(scenario);
     this.#upgrades.declare(scenario, before, atMs);
     this.#events.declare(scenario, this.#startMs, atMs);
+  }
+
+  #dataOf({ logs }: Scenario): LogData {
+    const { seed } = this.#settings;
+    return logDataOf(logs, { startMs: this.#startMs, seed, fileData: this.#fileData });
   }
 
   #reply(understood: Understood, asked: Omit<Call, 'settings' | 'fault'>): Reply {

@@ -5,6 +5,8 @@ import { mergePatch } from './merge-patch.ts';
 import type { CollectorTraits, DurationRange, OutcomeScenario, Scenario } from './scenario.ts';
 import { renderPath, ScenarioError, type ScenarioProblem } from './scenario-error.ts';
 import { scenarioSchema } from './scenario-schema.ts';
+import { logProblems } from './search/log-source.ts';
+import { parseMoment } from './search/moment.ts';
 import { memberNames } from './upgrades/fleet.ts';
 
 let compiled: ValidateFunction<Scenario> | undefined;
@@ -14,15 +16,21 @@ function validator(): ValidateFunction<Scenario> {
     allErrors: true,
     verbose: true,
     allowUnionTypes: true,
-    formats: { duration: (text: string) => parseDuration(text) !== undefined },
+    formats: {
+      duration: (text: string) => parseDuration(text) !== undefined,
+      moment: (text: string) => parseMoment(text, 0) !== undefined,
+    },
   }).compile<Scenario>(scenarioSchema);
   return compiled;
 }
 
-/** Everything that is wrong with `value`; empty when it is a scenario. */
-export function scenarioProblems(value: unknown): ScenarioProblem[] {
+/** Some start, for who does not know the real one: moments that are relative to it lie as far apart at any other. */
+const anyStartMs = Date.UTC(2026, 0);
+
+/** Everything that is wrong with `value`; empty when it is a scenario. `startMs`: when the service starts. */
+export function scenarioProblems(value: unknown, startMs = anyStartMs): ScenarioProblem[] {
   const validate = validator();
-  if (validate(value)) return deepProblems(value);
+  if (validate(value)) return deepProblems(value, startMs);
   const errors = validate.errors ?? [];
   const alternatives = errors.filter(({ keyword }) => keyword === 'anyOf').map(({ schemaPath }) => `${schemaPath}/`);
   return errors
@@ -31,8 +39,8 @@ export function scenarioProblems(value: unknown): ScenarioProblem[] {
 }
 
 /** The value as a scenario; throws ScenarioError with a line for each problem. */
-export function checkScenario(value: unknown): Scenario {
-  const problems = scenarioProblems(value);
+export function checkScenario(value: unknown, startMs?: number): Scenario {
+  const problems = scenarioProblems(value, startMs);
   if (problems.length > 0) throw new ScenarioError(problems.map(({ path, text }) => `${renderPath(path)}: ${text}`));
   return value as Scenario;
 }
@@ -60,7 +68,7 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
-function deepProblems(scenario: Scenario): ScenarioProblem[] {
+function deepProblems(scenario: Scenario, startMs: number): ScenarioProblem[] {
   return [
     ...idProblems(scenario),
     ...userProblems(scenario),
@@ -70,7 +78,8 @@ function deepProblems(scenario: Scenario): ScenarioProblem[] {
     ...Object.entries(scenario.groups ?? {}).flatMap(([name, { upgrade }]) =>
       outcomeProblems(['groups', name, 'upgrade'], upgrade),
     ),
-    ...eventProblems(scenario),
+    ...messageProblems(scenario, startMs),
+    ...eventProblems(scenario, startMs),
     ...rangeProblems(['latency'], scenario.latency),
     ...rangeProblems(['search', 'duration'], scenario.search?.duration),
     ...rangeProblems(['search', 'keepAlive'], scenario.search?.keepAlive),
@@ -163,15 +172,27 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
   return [...problems, ...rangeProblems([...path, 'duration'], upgrade?.duration)];
 }
 
-function eventProblems({ events = {}, ...scenario }: Scenario): ScenarioProblem[] {
+function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number): ScenarioProblem[] {
   return Object.entries(events).flatMap(([name, { upgrade, setVersion, collectors, patch }]) => {
     if ((upgrade ?? setVersion) !== undefined && collectors === undefined) {
       return [{ path: ['events', name], text: "names no collectors; write collectors: ['*'] for all of them" }];
     }
+    if (isObject(patch?.logs) && 'files' in patch.logs) {
+      return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
+    }
     // What an event patches must fit the scenario, or the event could not happen.
-    const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch));
+    const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
     return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
   });
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function messageProblems({ logs }: Scenario, startMs: number): ScenarioProblem[] {
+  if (!logs) return [];
+  return logProblems(logs, startMs).map(({ path, text }) => ({ path: ['logs', ...path], text }));
 }
 
 function rangeProblems(path: readonly (string | number)[], range: DurationRange | undefined): ScenarioProblem[] {

@@ -4,8 +4,11 @@ import type { Scenario } from './scenario.ts';
 import { scenarioProblems } from './scenario-check.ts';
 import { renderPath, ScenarioError } from './scenario-error.ts';
 
-/** The scenario in `text`; an empty one is a scenario, too. Throws ScenarioError. `file` is what problems call it. */
-export function parseScenario(text: string, file: string): Scenario {
+/**
+ * The scenario in `text`; an empty one is a scenario, too. Throws ScenarioError. `file` is what problems call it, `startMs` when the
+ * service starts.
+ */
+export function parseScenario(text: string, file: string, startMs?: number): Scenario {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const place = (offset: number) => {
@@ -16,7 +19,7 @@ export function parseScenario(text: string, file: string): Scenario {
     throw new ScenarioError(document.errors.map(({ pos, message }) => `${place(pos[0])}: ${message}; write YAML`));
   }
   const value = document.contents === null ? {} : document.toJS({ maxAliasCount: 100 });
-  const problems = scenarioProblems(value);
+  const problems = scenarioProblems(value, startMs);
   if (problems.length === 0) return value as Scenario;
   throw new ScenarioError(
     problems.map(({ path, text: problem }) => `${place(offsetOf(document, path))}: ${renderPath(path)}: ${problem}`),

@@ -21,6 +21,7 @@ import {
   version,
   whole,
 } from './schema-words.ts';
+import { logSchema } from './search/log-schema.ts';
 import { searchSchema } from './search/search-schema.ts';
 
 const outcome = object(
@@ -135,6 +136,7 @@ export const scenarioSchema = object({
   collectors: mapOf(object(traits)),
   upgrade,
   search: searchSchema,
+  logs: logSchema,
   list: object({
     atTarget: flag,
     hosted: flag,

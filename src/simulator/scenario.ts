@@ -7,6 +7,7 @@
  * Durations are Go strings (`1h30m`); ids past 2^53 are written as strings.
  */
 
+import type { LogScenario } from './search/log-scenario.ts';
 import type { SearchScenario } from './search/search-scenario.ts';
 
 export const operations = [
@@ -41,6 +42,8 @@ export interface Scenario {
   readonly collectors?: Readonly<Record<string, CollectorTraits>>;
   readonly upgrade?: UpgradeScenario;
   readonly search?: SearchScenario;
+  /** What searches go through; nothing where absent. */
+  readonly logs?: LogScenario;
   readonly list?: ListScenario;
   readonly task?: TaskScenario;
   readonly limits?: LimitScenario;

@@ -150,6 +150,7 @@ export class SearchOperations {
               range,
               data: this.#data(),
               messageLimit: search.messageLimit,
+              receivedByMs: search.onlyReceived ? atMs : Number.POSITIVE_INFINITY,
               bucketMs: search.status.bucketMs,
               histogramFirst: search.histogramFirst,
             }),

@@ -15,6 +15,8 @@ export interface ResultOptions {
   readonly data: LogData;
   /** Messages that the service lets a search without aggregation have. */
   readonly messageLimit: number;
+  /** Messages that are received later are not found, ms since the epoch. */
+  readonly receivedByMs: number;
   /** Width of a bucket; a fitting one where undefined. */
   readonly bucketMs: number | undefined;
   /** Whether buckets are found ahead of messages. */
@@ -38,8 +40,8 @@ export class SearchResults {
   readonly #mostMessages: number;
 
   constructor(options: ResultOptions) {
-    const { query, range, data, messageLimit, bucketMs, histogramFirst } = options;
-    const filter = filterOf(query, data);
+    const { query, range, data, messageLimit, receivedByMs, bucketMs, histogramFirst } = options;
+    const filter = receivedBy(receivedByMs, filterOf(query, data));
     this.#options = options;
     this.#search = data.search(range, filter);
     this.#histogramSearch = histogramFirst ? data.search(range, filter) : this.#search;
@@ -107,4 +109,10 @@ function filterOf({ filter, transform }: Query, { fields }: LogData): Filter {
   const names = fields.map(({ name }) => name.toLowerCase());
   const reads = new Set([...filter.reads, ...(transform.reads === 'everything' ? names : transform.reads)]);
   return { reads, matches: (row) => filter.matches(row) && transform.apply(row) !== undefined };
+}
+
+function receivedBy(latestMs: number, filter: Filter): Filter {
+  if (latestMs === Number.POSITIVE_INFINITY) return filter;
+  const reads = new Set([...filter.reads, '_receipttime']);
+  return { reads, matches: (row) => row.receiptTimeMs <= latestMs && filter.matches(row) };
 }

@@ -29,6 +29,8 @@ export interface SearchScenario {
   readonly lag?: string;
   /** Whether messages of the very millisecond `to` are in the range. */
   readonly toInclusive?: boolean;
+  /** Whether only messages are found that were received by the creation of the job. */
+  readonly onlyReceived?: boolean;
   /** Whether times in ms need a time zone, too. */
   readonly timeZone?: 'required' | 'whereUsed';
   /** What becomes of a query that cannot be parsed. */

@@ -16,6 +16,7 @@ export const searchSchema = object({
   cancelledFor: duration,
   lag: duration,
   toInclusive: flag,
+  onlyReceived: flag,
   timeZone: oneOf('required', 'whereUsed'),
   brokenQuery: oneOf('parseError', 'creationError', 'pendingError'),
   cookies: object({

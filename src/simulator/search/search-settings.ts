@@ -4,7 +4,7 @@ import type { CookieScenario, PageScenario, SearchScenario, StatusScenario } fro
 
 type Switches = Pick<
   SearchScenario,
-  'histogramFirst' | 'messageLimit' | 'atMessageLimit' | 'toInclusive' | 'timeZone' | 'brokenQuery'
+  'histogramFirst' | 'messageLimit' | 'atMessageLimit' | 'toInclusive' | 'onlyReceived' | 'timeZone' | 'brokenQuery'
 >;
 
 export interface SearchSettings extends Required<Switches> {
@@ -38,6 +38,7 @@ export function searchSettings(scenario: SearchScenario): SearchSettings {
     cancelledForMs: durationMs(scenario.cancelledFor) ?? 0,
     lagMs: durationMs(scenario.lag) ?? 0,
     toInclusive: scenario.toInclusive ?? false,
+    onlyReceived: scenario.onlyReceived ?? false,
     timeZone: scenario.timeZone ?? 'required',
     brokenQuery: scenario.brokenQuery ?? 'parseError',
     cookies: { names: scenario.cookies?.names ?? ['search-session'], missing: scenario.cookies?.missing ?? 404 },

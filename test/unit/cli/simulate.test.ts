@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -72,6 +72,66 @@ test('--access-id and --access-key are what it accepts', async () => {
       credentials: 'simulator:simulator-key',
     });
     expect(reply.status).toBe(401);
+  });
+});
+
+describe('messages to search', () => {
+  /** How many there are, in all the time that messages can have. */
+  const count = async (options: Partial<SimulateOptions>) => {
+    let found: unknown;
+    await simulate({ timeScale: 1_000, ...options }, async (ready, client) => {
+      const order = { query: '* | count', from: 0, to: Date.UTC(2200, 0), timeZone: 'UTC' };
+      expect((await client.send('POST', '/v1/search/jobs', { body: JSON.stringify(order) })).status).toBe(202);
+      const job = async () => (await state(ready, client)).jobs[0];
+      await expect.poll(job, { interval: 1 }).toMatchObject({ state: 'DONE GATHERING RESULTS' });
+      found = (await job()).messageCount;
+    });
+    return found;
+  };
+  const day = { from: '2026-10-01', to: '2026-10-02' };
+
+  test('are 100,000 made-up ones where nothing is said', async () => {
+    expect(await count({})).toBe(100_000);
+  });
+
+  test('--messages, --from and --to make others up', async () => {
+    expect(await count({ messages: 7, ...day })).toBe(7);
+  });
+
+  test('--messages goes before what the scenario says', async () => {
+    writeFileSync(path.join(cwd, 'logs.yaml'), 'logs: {perSecond: 5, from: 2026-10-01, to: 2026-10-02}');
+    expect(await count({ scenario: 'logs.yaml' })).toBe(5 * 86_400);
+    expect(await count({ scenario: 'logs.yaml', messages: 12 })).toBe(12);
+    expect(await count({ scenario: 'logs.yaml', from: '2026-10-01T23:59:00' })).toBe(300);
+  });
+
+  const lines = (...raws: readonly string[]) =>
+    raws.map((raw, index) => `${JSON.stringify({ _messagetime: 1_700_000_000_000 + index, _raw: raw })}\n`).join('');
+
+  test('--log-data reads them from files', async () => {
+    writeFileSync(path.join(cwd, 'one.ndjson'), lines('a', 'b'));
+    writeFileSync(path.join(cwd, 'two.ndjson'), lines('c'));
+    expect(await count({ logData: ['one.ndjson', 'two.ndjson'] })).toBe(3);
+  });
+
+  test('the scenario names files from its own folder', async () => {
+    mkdirSync(path.join(cwd, 'deep'), { recursive: true });
+    writeFileSync(path.join(cwd, 'deep', 'three.ndjson'), lines('a', 'b', 'c'));
+    writeFileSync(path.join(cwd, 'deep', 's.yaml'), 'logs: {files: [three.ndjson]}');
+    expect(await count({ scenario: 'deep/s.yaml' })).toBe(3);
+  });
+
+  const refused: readonly [string, Partial<SimulateOptions>, string][] = [
+    ['no moment', { from: 'yesterday' }, "--from is 'yesterday'; write a moment"],
+    ['an empty range', { from: '-1h', to: '-2h' }, '--to is not later than the beginning'],
+    ['more than fits', { messages: 900_000_000, from: '-100ms' }, '--messages is too much for so short a range'],
+    ['no such file', { logData: ['none.ndjson'] }, 'cannot read the messages of none.ndjson'],
+    ['a line that is no message', { logData: ['bad.ndjson'] }, 'bad.ndjson:2:1: the line is no JSON'],
+  ];
+  test.each(refused)('%s is refused as wrong usage', async (_, options, message) => {
+    writeFileSync(path.join(cwd, 'bad.ndjson'), `${lines('a')}b\n`);
+    const command = simulateCommand({ ...defaults, ...options }, { ...recordingContext(), cwd });
+    await expect(command).rejects.toMatchObject({ code: 'cli.usage', message: expect.stringContaining(message) });
   });
 });
 

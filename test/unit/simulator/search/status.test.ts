@@ -195,6 +195,17 @@ describe('what is found', () => {
     expect(service.job({ from: hour.from + minute }).raws()).toEqual([]);
   });
 
+  test('is what the service has received by then, as a switch', () => {
+    const messages: readonly Message[] = [
+      { at: hour.from, received: hour.to, raw: 'just received' },
+      { at: hour.from, received: hour.to + 1, raw: 'on its way' },
+    ];
+    const found = (onlyReceived: boolean) =>
+      new SearchingService({ search: { duration: '0s', onlyReceived } }, messages).job().raws();
+    expect(found(true)).toEqual(['just received']);
+    expect(found(false)).toHaveLength(2);
+  });
+
   test('tells how much was looked at', () => {
     const { service, job } = start({}, { query: '7' });
     const bytes = [0, 30_000, 60_000].map((elapsedMs) => {
