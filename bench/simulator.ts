@@ -8,6 +8,7 @@ import path from 'node:path';
 import { Pool } from 'undici';
 import type { Scenario } from '../src/simulator/scenario.ts';
 import { processorSeconds, residentMiB } from './process-figures.ts';
+import { benchPages } from './simulator/pages.ts';
 import { type Ready, startSimulator } from './simulator-process.ts';
 
 interface Case {
@@ -91,5 +92,6 @@ export async function benchSimulator(): Promise<void> {
   console.log(`${residentMiB(pid).toFixed(0)} MiB at the end`);
   await pool.destroy();
   await simulator.stop();
+  await benchPages(directory);
   rmSync(directory, { recursive: true });
 }
