@@ -5,8 +5,8 @@
  *                                                                         → FORCE PAUSED, at the message limit
  *     any of them, by silence, time-out or deletion → CANCELLED
  *
- * Invariant: what it has found by a time depends on the clock alone and not on who looked before; counts only grow. A job that
- * has ended holds no results.
+ * Invariant: what it has found by a time depends on the clock alone and not on who looked before; counts only grow, but that an
+ * aggregation which would keep too much has no records from then on. A job that has ended holds no results.
  */
 import { Notices } from './notices.ts';
 import { reachedAt, type SearchCourse } from './search-course.ts';
@@ -61,6 +61,8 @@ export class SearchJob {
   recordCount = 0;
   /** Whether a warning has told that it is at the limit. */
   #warned = false;
+  /** Whether an error has told that its aggregation was given up. */
+  #failed = false;
   #results: SearchResults | undefined;
 
   constructor({ id, user, organisation, session, order, course, createdMs, silenceMs, results }: NewJob) {
@@ -95,6 +97,7 @@ export class SearchJob {
     results.advance(reachedAt(course, course.doneMs, atMs), reachedAt(course, course.histogramMs, atMs));
     this.messageCount = results.messages;
     this.recordCount = results.records;
+    if (results.failure !== undefined) this.#fail(results.failure);
     return results;
   }
 
@@ -109,6 +112,12 @@ export class SearchJob {
     if (results.fullBy === 'service' && settings.atMessageLimit === 'forcePaused') return 'FORCE PAUSED';
     if (results.fullBy || atMs >= doneMs) return 'DONE GATHERING RESULTS';
     return atMs < histogramMs ? 'GATHERING RESULTS' : 'DONE GATHERING HISTOGRAM';
+  }
+
+  #fail(why: string): void {
+    if (this.#failed) return;
+    this.#failed = true;
+    this.errors.add(why);
   }
 
   #warn({ atMessageLimit }: SearchSettings): void {

@@ -41,7 +41,7 @@ export class SearchResults {
 
   constructor(options: ResultOptions) {
     const { query, range, data, messageLimit, receivedByMs, bucketMs, histogramFirst } = options;
-    const filter = receivedBy(receivedByMs, filterOf(query, data));
+    const filter = receivedBy(receivedByMs, filterOf(query));
     this.#options = options;
     this.#search = data.search(range, filter);
     this.#histogramSearch = histogramFirst ? data.search(range, filter) : this.#search;
@@ -66,8 +66,7 @@ export class SearchResults {
       const seen = query.transform ? query.transform.apply(row) : row;
       if (seen) aggregation.add(seen, times);
     };
-    const reads = query.reads === 'everything' ? undefined : query.reads;
-    this.#search.advance(reachedMs, this.#mostMessages, add, reads);
+    this.#search.advance(reachedMs, this.#mostMessages, add, query.reads);
   }
 
   get messages(): number {
@@ -76,6 +75,11 @@ export class SearchResults {
 
   get records(): number {
     return this.#aggregation?.recordCount ?? 0;
+  }
+
+  /** Why the aggregation was given up, for people; undefined where it was not. */
+  get failure(): string | undefined {
+    return this.#aggregation?.failure;
   }
 
   get scannedBytes(): number {
@@ -104,10 +108,9 @@ export class SearchResults {
 }
 
 /** Whoever parses may drop messages, too: these are not found. */
-function filterOf({ filter, transform }: Query, { fields }: LogData): Filter {
+function filterOf({ filter, transform }: Query): Filter {
   if (!transform?.drops) return filter;
-  const names = fields.map(({ name }) => name.toLowerCase());
-  const reads = new Set([...filter.reads, ...(transform.reads === 'everything' ? names : transform.reads)]);
+  const reads = new Set([...filter.reads, ...transform.reads]);
   return { reads, matches: (row) => filter.matches(row) && transform.apply(row) !== undefined };
 }
 

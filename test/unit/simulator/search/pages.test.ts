@@ -178,9 +178,44 @@ describe('messages of a query that parses', () => {
     expect(job.raws()).toEqual(['{"size": 5}', '{"size": 4}']);
   });
 
-  test('are as long as the page says', () => {
-    const { answer, text } = done(parse, {}, {}, hosts).page();
-    expect(answer.body).toMatchObject({ bytes: Buffer.byteLength(text) });
+  const many = Array.from({ length: 1_000 }, (_, index) => ({
+    at: hour.from + index,
+    raw: `{"size": ${index}, "text": "${'ü'.repeat(index % 40)}"}`,
+  }));
+
+  test('come in pages, each as long as it says', () => {
+    const job = done(parse, { pages: { maxBytes: 60_000 } }, {}, many);
+    const sizes: string[] = [];
+    for (let turn = 0; sizes.length < many.length; turn++) {
+      expect(turn).toBeLessThan(20);
+      const { answer, text, json } = job.page(`offset=${sizes.length}&limit=1000`);
+      expect(answer.body).toMatchObject({ bytes: Buffer.byteLength(text) });
+      expect(Buffer.byteLength(JSON.stringify(json.messages))).toBeLessThanOrEqual(60_002);
+      sizes.push(...json.messages.map(({ map }: { map: { size: string } }) => map.size));
+    }
+    expect(sizes).toEqual(many.map((_, index) => String(999 - index)));
+  });
+
+  test('come in a page of one where none fits', () => {
+    const { json } = done(parse, { pages: { maxBytes: 1 } }, {}, many).page('offset=3&limit=9');
+    expect(json.messages.map(({ map }: { map: { size: string } }) => map.size)).toEqual(['996']);
+  });
+
+  test('have the fields of JSON that any of them has', () => {
+    const raws = ['{"a": 1}', '{"b": "x"}'];
+    const job = done(
+      { query: '* | json auto' },
+      {},
+      {},
+      raws.map((raw, index) => ({ at: hour.from + index, raw })),
+    );
+    const { json } = job.page();
+    const names = json.fields.map(({ name }: { name: string }) => name);
+    expect(names.slice(-2).sort()).toEqual(['a', 'b']);
+    expect(json.messages.map(({ map }: { map: Record<string, string> }) => [map['a'], map['b']])).toEqual([
+      [undefined, 'x'],
+      ['1', undefined],
+    ]);
   });
 });
 
