@@ -152,7 +152,7 @@ function reason(status: CollectorVersionPolicyStatus | undefined, width: number,
   const stalled = status?.conditions?.find(({ type, status: holds }) => type === 'Stalled' && holds === 'True');
   if (stalled) return wrap(printable(stalled.message), width).map((line) => paint('red', line));
   const wait = status?.rollout?.waitingFor;
-  if (wait === undefined) return [];
+  if (wait === undefined || !holds(status, 'Reconciling')) return [];
   return wrap(printable(`waiting for ${wait}`), width).map((line) => paint('yellow', line));
 }
 

@@ -176,7 +176,7 @@ function shortened(
   total: number,
   { width }: ViewOptions,
 ): readonly string[] {
-  const lines = renderTable(headings, rows.slice(0, maxRows), width - 2).map((line) => clip(line, width - 2));
+  const lines = renderTable(headings, rows.slice(0, maxRows)).map((line) => clip(line, width - 2));
   const more = total - Math.min(rows.length, maxRows);
   return more > 0 ? [...lines, `and ${more} more; -o yaml shows up to 50`] : lines;
 }

@@ -94,6 +94,15 @@ describe('renderFleet', () => {
     ]);
   });
 
+  it('says what a rollout waits for only while it goes on', () => {
+    const rollout = { ...rollingStatus.rollout!, waitingFor: 'a place' };
+    const conditions = rollingStatus.conditions!.filter(({ type }) => type === 'Ready');
+    const shown = (status: typeof rollingStatus) =>
+      renderFleet({ ...view, status }, { width: 72, colour: false }).includes('waiting for a place');
+    expect(shown({ ...rollingStatus, rollout })).toBe(true);
+    expect(shown({ ...rollingStatus, rollout, conditions })).toBe(false);
+  });
+
   it('counts one as one', () => {
     const versions = Array.from({ length: 7 }, (_, index) => ({
       version: `19.${index}-1`,
