@@ -14,8 +14,15 @@ export interface Accumulator {
   result(): string;
 }
 
+/** Values that an aggregation keeps, of all its groups together. */
+export interface KeptValues {
+  count: number;
+  characters: number;
+}
+
 export interface AggregateFunction {
-  readonly start: () => Accumulator;
+  /** Counts in `kept` what it keeps. */
+  readonly start: (kept: KeptValues) => Accumulator;
   /** Of the result, from that of the field. */
   typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];
 }
@@ -23,7 +30,7 @@ export interface AggregateFunction {
 export const aggregateFunctions = {
   avg: { start: () => new Average(), typeFrom: () => 'double' },
   count: { start: () => new Count(), typeFrom: () => 'int' },
-  count_distinct: { start: () => new DistinctCount(), typeFrom: () => 'int' },
+  count_distinct: { start: (kept) => new DistinctCount(kept), typeFrom: () => 'int' },
   max: { start: () => new Extreme(1), typeFrom: numberType },
   min: { start: () => new Extreme(-1), typeFrom: numberType },
   sum: { start: () => new Sum(), typeFrom: numberType },
@@ -52,9 +59,17 @@ class Count implements Accumulator {
 
 class DistinctCount implements Accumulator {
   readonly #values = new Set<string>();
+  readonly #kept: KeptValues;
+
+  constructor(kept: KeptValues) {
+    this.#kept = kept;
+  }
 
   add(value: string | undefined): void {
-    if (value !== undefined) this.#values.add(value);
+    if (value === undefined || this.#values.has(value)) return;
+    this.#values.add(value);
+    this.#kept.count++;
+    this.#kept.characters += value.length;
   }
 
   result(): string {

@@ -28,12 +28,12 @@ export interface Query {
   /** A fresh accumulator; absent unless the query aggregates. */
   readonly aggregate?: () => Aggregation;
   /** Fields of a stored row, in lower case, that filter, transform and aggregation read together. */
-  readonly reads: ReadonlySet<string> | 'everything';
+  readonly reads: ReadonlySet<string>;
 }
 
 export interface Transform {
   /** Fields of a stored row, in lower case. */
-  readonly reads: ReadonlySet<string> | 'everything';
+  readonly reads: ReadonlySet<string>;
   /** The row with what was parsed (`Row.parsed`) and without what `fields` hides; undefined where it is dropped. */
   apply(row: Row): Row | undefined;
   /** Whether `apply` can drop a row. */
@@ -48,6 +48,8 @@ export interface Transform {
 export interface Aggregation {
   /** `times`: as many rows that agree in all that the query reads. */
   add(row: Row, times?: number): void;
+  /** Why it was given up, for people: it would keep too much. From then on it has no records. Undefined while it goes on. */
+  readonly failure: string | undefined;
   /** Records of `table`, without making it where that can be. */
   readonly recordCount: number;
   /** The records at present (2.6), sorted and limited; each has a value for each of the fields, `""` where there is none. */

@@ -218,9 +218,8 @@ describe('queries', () => {
     `* | where _messagetime >= ${fromMs + 30 * second}`,
   ])('%s finds some, and not all', (text) => {
     const { filter, transform } = parseQuery(text);
-    const reads = transform && transform.reads !== 'everything' ? transform.reads : [];
     const whole: Filter = {
-      reads: new Set([...filter.reads, ...reads]),
+      reads: new Set([...filter.reads, ...(transform?.reads ?? [])]),
       matches: (row) => filter.matches(row) && (transform === undefined || transform.apply(row) !== undefined),
     };
     const { found } = searched({ variety: 1_000, amount: { perSecond: 300 } }, { fromMs, toMs }, whole);
@@ -236,8 +235,7 @@ describe('queries', () => {
       { fromMs, toMs: year.toMs, byReceiptTime: false },
       query.filter,
     );
-    const reads = query.reads === 'everything' ? undefined : query.reads;
-    search.advance(fromMs, infinite, (row, times) => aggregation?.add(row, times), reads);
+    search.advance(fromMs, infinite, (row, times) => aggregation?.add(row, times), query.reads);
     const { fields, records } = aggregation?.table() ?? { fields: [], records: [] };
     const column = fields.findIndex(({ name }) => name === '_count');
     expect(records.length).toBeGreaterThan(1);

@@ -189,6 +189,47 @@ describe('numbers', () => {
   });
 });
 
+describe('what would keep too much', () => {
+  const add = (aggregation: Aggregation, from: number, to: number, behind = '') => {
+    for (let index = from; index < to; index++) aggregation.add(message({ _source: `${index}${behind}` }));
+  };
+
+  test('is given up for its groups, whichever came first', () => {
+    const aggregation = aggregationOf('* | count by _source | limit 5');
+    add(aggregation, 0, 100_000);
+    add(aggregation, 0, 1);
+    expect(aggregation.failure).toBeUndefined();
+    expect(aggregation.table().records[0]).toEqual(['0', '2']);
+    add(aggregation, 100_000, 100_001);
+    add(aggregation, 0, 10);
+    expect(aggregation.failure).toBe('The query has no records: there are more than 100000 groups.');
+    expect([aggregation.recordCount, aggregation.table().records]).toEqual([0, []]);
+  });
+
+  test('is given up for the values of count_distinct, in all groups together', () => {
+    const ten = Array.from({ length: 10 }, (_, index) => `count_distinct(_source) as n${index}`);
+    const aggregation = aggregationOf(`* | ${ten.join(', ')}`);
+    add(aggregation, 0, 100_000);
+    add(aggregation, 0, 10);
+    expect(aggregation.table().records).toEqual([Array(10).fill('100000')]);
+    add(aggregation, 100_000, 100_001);
+    expect(aggregation.failure).toBe(
+      'The query has no records: count_distinct finds more than 1000000 different values.',
+    );
+    expect(aggregation.table().records).toEqual([]);
+  });
+
+  test.each(['* | count by _source', '* | count_distinct(_source)'])('is given up for their lengths: %s', (text) => {
+    const aggregation = aggregationOf(text);
+    const long = 'x'.repeat(1_000_000);
+    add(aggregation, 0, 99, long);
+    expect(aggregation.recordCount).toBeGreaterThan(0);
+    add(aggregation, 99, 100, long);
+    expect(aggregation.failure).toMatch('more than 100000000 characters');
+    expect(aggregation.recordCount).toBe(0);
+  });
+});
+
 /** The same by keeping all the rows: integers as bigint, so that nothing is rounded. */
 function model(rows: readonly Fields[], keys: readonly string[]): readonly (readonly string[])[] {
   const groups = Map.groupBy(rows, (row) => JSON.stringify(keys.map((key) => row[key] ?? '')));

@@ -343,6 +343,28 @@ describe('errors and warnings', () => {
     });
     expect(job.status().pendingWarnings).toEqual([]);
   });
+
+  test('say that an aggregation was given up, which has no records then', () => {
+    const long = 'x'.repeat(1_000_000);
+    const messages = Array.from({ length: 12 }, (_, index) => ({
+      at: hour.from + index * 5 * minute,
+      raw: `${index}${long}`,
+    }));
+    const service = new SearchingService({ search: { duration: '60s' } }, messages);
+    const columns = Array.from({ length: 10 }, (_, index) => `count_distinct(_raw) as n${index}`);
+    const job = service.job({ query: `* | ${columns.join(', ')}` });
+    service.after(30_000);
+    expect(job.status()).toMatchObject({ messageCount: 6, recordCount: 1, pendingErrors: [] });
+    service.after(60_000);
+    expect(job.records().json.records).toEqual([]);
+    expect(job.status()).toMatchObject({
+      state: 'DONE GATHERING RESULTS',
+      messageCount: 12,
+      recordCount: 0,
+      pendingErrors: ['The query has no records: values of its groups have more than 100000000 characters.'],
+    });
+    expect(job.status().pendingErrors).toEqual([]);
+  });
 });
 
 describe('the document', () => {
