@@ -42,7 +42,7 @@ export function nameOf({ kind, key }: CredentialPlace, member: Member): string {
 
 /** For the log. */
 export function renderPlace({ kind, key }: CredentialPlace): string {
-  return kind === 'secret' ? secretOf(key) : 'LOGFLEET_ variables';
+  return kind === 'secret' ? `${key.namespace}/${key.name}` : 'environment';
 }
 
 export function renderAbsent({ kind, key }: CredentialPlace): string {

@@ -29,7 +29,7 @@ export async function openDirectory(
   const directory = resolve(context.cwd, dir);
   if (!(await isDirectory(directory))) {
     throw new UsageError(
-      `--dir ${dir} is no directory; name the one that holds the manifests, as in --dir ./manifests`,
+      `--dir ${dir} is no directory; name the one that holds the manifests, as in --dir ./policies`,
     );
   }
   const view = await DirectoryView.open({ directories: [directory], ...ports });

@@ -111,7 +111,7 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
     )
     .addHelpText(
       'after',
-      example('logfleet run ./manifests', 'logfleet run --kubeconfig ~/.kube/config --namespaces logging'),
+      example('logfleet run ./policies', 'logfleet run --kubeconfig ~/.kube/config --namespaces logging'),
     )
     .action((dirs: string[], options: RunOptions) => {
       refuseMixedHosts(dirs, command);
@@ -176,7 +176,7 @@ function addValidate(program: Command, context: CommandContext, ends: Ends): voi
         .choices(['text', 'json'])
         .default('text'),
     )
-    .addHelpText('after', example('logfleet validate ./manifests', 'kustomize build . | logfleet validate -'))
+    .addHelpText('after', example('logfleet validate ./policies', 'kustomize build . | logfleet validate -'))
     .action((files: string[], options: ValidateOptions) =>
       ends(import('./validate.ts').then(({ validateCommand }) => validateCommand(files, options, context))),
     );
@@ -194,7 +194,7 @@ function addGet(program: Command, context: CommandContext, ends: Ends): void {
     .addOption(
       new Option('-o, --output <format>', 'how to show it').choices(['table', 'wide', 'json', 'yaml']).default('table'),
     )
-    .addHelpText('after', example('logfleet get cvp -A', 'logfleet get cvp production --dir ./manifests --watch'))
+    .addHelpText('after', example('logfleet get cvp -A', 'logfleet get cvp production --dir ./policies --watch'))
     .action((kind: string | undefined, name: string | undefined, options: GetOptions) =>
       ends(import('./get.ts').then(({ getCommand }) => getCommand(kind, name, options, context))),
     );
@@ -206,7 +206,7 @@ function addPauseAndResume(program: Command, context: CommandContext, ends: Ends
   )
     .addHelpText(
       'after',
-      example('logfleet pause cvp/production -n logging', 'logfleet pause cvp/production --dir ./manifests'),
+      example('logfleet pause cvp/production -n logging', 'logfleet pause cvp/production --dir ./policies'),
     )
     .action((target: string, options: TargetOptions) =>
       ends(import('./pause.ts').then(({ pauseCommand }) => pauseCommand(target, options, context))),
@@ -214,7 +214,7 @@ function addPauseAndResume(program: Command, context: CommandContext, ends: Ends
   addTargetOptions(program.command('resume').description('go on after a pause').argument('<KIND/NAME>'))
     .addHelpText(
       'after',
-      example('logfleet resume cvp/production -n logging', 'logfleet resume cvp/production --dir ./manifests'),
+      example('logfleet resume cvp/production -n logging', 'logfleet resume cvp/production --dir ./policies'),
     )
     .action((target: string, options: TargetOptions) =>
       ends(import('./resume.ts').then(({ resumeCommand }) => resumeCommand(target, options, context))),
@@ -238,7 +238,7 @@ function addTargetOptions(command: Command): Command {
 const rootHelp = `
 Every flag may stand in the environment: LOGFLEET_LOG_LEVEL for --log-level.
 Exit status: 0 all is well; 1 something ended failed or incomplete; 2 wrong usage or invalid input; 130 interrupted.
-${example('logfleet simulate --collectors 120', 'logfleet run ./manifests', 'logfleet get cvp --dir ./manifests')}`;
+${example('logfleet simulate --collectors 120', 'logfleet run ./policies', 'logfleet get cvp --dir ./policies')}`;
 
 function example(...lines: readonly string[]): string {
   return `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  $ ${line}\n`).join('')}`;

@@ -20,7 +20,7 @@ export interface Annotation {
 }
 
 export interface ResourceReader {
-  /** Where the resources are, for messages: `context kind-dev`, `./manifests`. */
+  /** Where the resources are, for messages: `context kind-dev`, `./policies`. */
   readonly place: string;
   /** What a name without a namespace means; undefined where it may be in any of them. */
   readonly defaultNamespace: string | undefined;

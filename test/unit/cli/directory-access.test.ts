@@ -79,7 +79,7 @@ describe('a directory', () => {
     const missing = join(directory, 'missing');
     await expect(openDirectory(missing, recordingContext())).rejects.toMatchObject({
       code: 'cli.usage',
-      message: `--dir ${missing} is no directory; name the one that holds the manifests, as in --dir ./manifests`,
+      message: `--dir ${missing} is no directory; name the one that holds the manifests, as in --dir ./policies`,
     });
   });
 

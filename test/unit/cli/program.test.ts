@@ -76,8 +76,8 @@ describe('flags', () => {
   });
 
   test('what is not given is absent, or its default', async () => {
-    await run('run ./manifests');
-    expect(runCommand).toHaveBeenCalledWith(['./manifests'], { logLevel: 'info' }, expect.anything());
+    await run('run ./policies');
+    expect(runCommand).toHaveBeenCalledWith(['./policies'], { logLevel: 'info' }, expect.anything());
     await run('simulate');
     const listen = { host: '127.0.0.1', port: 0 };
     expect(simulateCommand).toHaveBeenCalledWith({ listen, timeScale: 1 }, expect.anything());
