@@ -55,7 +55,7 @@ const minuteMs = 60_000;
 
 async function openRealDeployment(): Promise<Deployment> {
   const caFile = env('CA_FILE');
-  const baseURL = env('BASE_URL') as string;
+  const baseURL = (env('BASE_URL') as string).replace(/\/$/, '');
   const client = new HttpsClient({
     baseURL,
     ca: caFile === undefined ? undefined : await readFile(caFile, 'utf8'),
