@@ -15,7 +15,7 @@ import type { Logger } from '../base/log.ts';
 import type { Build, Collector, UpgradeService } from '../service/upgrade-service.ts';
 import { FleetRows, type Row } from './fleet-rows.ts';
 import { type Listed, ListOrder } from './list-order.ts';
-import { PageSize } from './page-size.ts';
+import { defaultRows, PageSize } from './page-size.ts';
 import { chooseView, type View } from './view.ts';
 
 /** Why nothing new is being read, and until when. */
@@ -203,7 +203,8 @@ export class FleetListing {
     }
     if (this.#sweep) {
       const sweep = this.#sweep;
-      return () => this.#continueSweep(sweep);
+      const isRead = sweep.build >= sweep.view.builds.length;
+      return () => (isRead ? this.#endSweep(sweep) : this.#continueSweep(sweep));
     }
     if (this.#wantSweepAfter !== undefined) return async () => this.#beginSweep();
     return undefined;
@@ -270,7 +271,6 @@ export class FleetListing {
     if (!ended) return;
     sweep.offset = 0;
     sweep.build++;
-    if (sweep.build >= sweep.view.builds.length) await this.#endSweep(sweep);
   }
 
   async #endSweep(sweep: Sweep): Promise<void> {
@@ -364,13 +364,14 @@ export class FleetListing {
     return position < 0 ? undefined : position;
   }
 
-  /** Whether the list towards this build has more rows than those seen that do not run it. */
+  /** Whether the list towards this build has more rows than those seen that do not run it. One that shows who runs it leaves nobody out. */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
+    const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
     let shown = 0;
-    for (const id of seen) if (this.rows.get(id)?.collector.collectorVersion !== build) shown++;
-    const { value } = await this.#list(build, shown, 1);
+    for (const id of seen) if (!runs(this.rows.get(id)?.collector)) shown++;
+    const { value } = await this.#list(build, shown, defaultRows);
     this.#sweepRequests++;
-    return value.length > 0;
+    return value.length > 0 && !value.some(runs);
   }
 
   #list(toVersion: string | undefined, offset: number, limit: number) {

@@ -8,7 +8,7 @@ const limits = [50, 100, 500, 1_000, 10_000] as const;
 /** Asked for first; more only once it came back full. */
 const firstLimit = 1_000;
 /** The documented default: no service cuts below it, so a page that is shorter is the last. */
-const defaultRows = 50;
+export const defaultRows = 50;
 
 export class PageSize {
   #limit: number = firstLimit;

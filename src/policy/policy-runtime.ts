@@ -100,7 +100,7 @@ export class PolicyRuntime {
         onNews: () => this.#news(),
         onRoom: () => this.#enqueue(),
         onProblem,
-        onAccepted: () => binding.succeeded(),
+        onAccepted: (entry, taskId) => this.#accepted(entry, taskId),
         onBuildRefused: () => binding.doubtBuilds(),
       }),
       tasks: new TaskReadings({ clock, onNews: () => this.#news(), onProblem }),
@@ -172,6 +172,18 @@ export class PolicyRuntime {
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
       bound.ownership.owner(collectorId)?.uid === this.uid
     );
+  }
+
+  /** Known to ownership at once: the policy may be deleted before the next decision, and what it has in flight goes on (U13). */
+  #accepted({ collectorId, open }: Entry, taskId: string): void {
+    const { binding, kept, clock } = this.#parts;
+    binding.succeeded();
+    const { bound } = binding;
+    const ledger = kept.known;
+    if (!open || !bound || bound.account.serviceId !== ledger?.header.service) return;
+    const { number, toVersion } = open;
+    if (ledger.entry(collectorId)?.open?.number !== number) return;
+    bound.ownership.began(collectorId, { policy: this.uid, toVersion, taskId, sinceMs: clock.monotonic() });
   }
 
   /** Something was learnt: decide soon, and about all that comes in meanwhile at once. */

@@ -23,7 +23,7 @@ export interface PostingOptions {
   readonly onRoom: () => void;
   /** A POST failed for a reason that is not about its collector: nothing more should be tried for a while. */
   readonly onProblem: (error: LogfleetError) => void;
-  readonly onAccepted: () => void;
+  readonly onAccepted: (entry: Entry, taskId: string) => void;
   /** The service would not have the build that was asked for (U11). */
   readonly onBuildRefused: () => void;
 }
@@ -112,7 +112,7 @@ export class Posting {
         { beforeSend, signal: AbortSignal.any([this.#abort.signal, expiry.signal]) },
       );
       outcome = { kind: 'accepted', taskId: value.taskId };
-      this.#options.onAccepted();
+      this.#options.onAccepted(entry, value.taskId);
     } catch (thrown) {
       const expired = !sent && expiry.signal.aborted;
       outcome = expired ? { kind: 'notSent' } : this.#classify(asLogfleetError(thrown), sent);

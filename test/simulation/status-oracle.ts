@@ -64,12 +64,13 @@ function versionsApart({ atMs, policy, status }: StatusRecord, target: string | 
 }
 
 /** Who failed had a task of ours that did not succeed, or an outcome that nobody learnt. */
-function falseFailures({ state, posts }: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
+function falseFailures({ state, posts, plan }: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
-  const failing = new Set(
-    state.tasks.filter((task) => !task.foreign && task.status !== 2).map(({ collectorId }) => collectorId),
-  );
+  const touched = new Set(state.collectors.filter(({ name }) => plan.fleet.touched.has(name)).map(({ id }) => id));
+  // Where somebody else took a collector elsewhere before it was looked at, nobody can tell that ours went well.
+  const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));
+  const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));
   for (const post of posts)
     if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);
   return failed > failing.size

@@ -166,7 +166,7 @@ describe('U7: nobody is left out', () => {
       const { service, swept } = world(3, middle);
       service.builds = [first, middle, last];
       await swept(0);
-      expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${middle} 0+1`]);
+      expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${middle} 0+50`]);
     });
 
     test('of a fleet that was never seen, and is not whole', async () => {
@@ -180,7 +180,18 @@ describe('U7: nobody is left out', () => {
     test('upgrades that end in the midst of a sweep are no reason for it (U9)', async () => {
       const { service, swept } = await rolling();
       await swept();
-      expect(service.calls.filter((call) => !call.startsWith(first))).toEqual([`${last} 299+1`]);
+      expect(service.calls.filter((call) => !call.startsWith(first))).toEqual([`${last} 299+50`]);
+    });
+
+    test('a service that hides nobody needs none: its list shows who runs the build that it was asked for', async () => {
+      const { service, swept } = world();
+      service.builds = [first, middle, last];
+      service.hides = false;
+      service.collectors = [...fleet(1, 2, middle), ...fleet(3, 2, last)];
+      await swept(0);
+      service.calls.length = 0;
+      await swept();
+      expect(service.calls).toEqual([`${first} 0+1000`, `${last} 2+50`]);
     });
 
     test('whom such upgrades hide shows with the next sweep', async () => {
@@ -363,6 +374,15 @@ describe('failures', () => {
     await clock.advance(5_000);
     expect(service.calls.filter((call) => call === `${first} 0+1000`)).toHaveLength(1);
     expect(service.calls.filter((call) => call === `${first} 1000+10000`)).toHaveLength(2);
+    expect(listing.completeSinceMs()).toBe(10);
+  });
+
+  test('of the request that proves a sweep whole have that one sent again, and no list', async () => {
+    const { clock, service, listing } = world(3, middle);
+    service.failures.push(undefined, undefined, failure());
+    listing.requestSweep(0);
+    await clock.advance(5_000);
+    expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${spare} 3+1`, `${spare} 3+1`]);
     expect(listing.completeSinceMs()).toBe(10);
   });
 

@@ -1,0 +1,28 @@
+/** U13: a policy that is deleted and made again does not start from nought. */
+import { expect, test } from 'vitest';
+import { policiesPath, World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+test('what was accepted a moment before the deletion is taken over with its task, and asked about no second time', async () => {
+  const world = new World({
+    scenario: {
+      builds: ['19.100-1', '19.150-1', '19.200-1'],
+      groups: { web: { count: 4, version: '19.100-1' } },
+      upgrade: { duration: '5m' },
+    },
+  });
+  const posts = () => world.journal.filter(({ method }) => method === 'POST').length;
+  const add = () => world.addPolicy('production', { target: { version: '19.200-1' } });
+  world.addSecret();
+  add();
+  world.start();
+  const accepted = () => world.model.snapshot(world.service.nowMs()).counters.tasksAccepted;
+  await world.until(() => accepted() === 4, minuteMs);
+  // The answers have come, and nothing has been made of them yet.
+  await world.clock.advance(100);
+  world.api.remove(`${policiesPath}/production`);
+  await world.clock.advance(minuteMs);
+  add();
+  expect(await world.until(() => world.ready('production')?.status === 'True', 30 * minuteMs)).toBe(true);
+  expect(posts()).toBe(4);
+});
