@@ -31,9 +31,9 @@ export class RegularExpression {
   readonly #indices: readonly number[];
   readonly #seenCharacters: number;
 
-  private constructor(program: RE2JS, placeOf: (part: string) => number | undefined, start: number) {
+  private constructor(program: RE2JS, placeOfName: (name: string) => number) {
     const named = Object.entries(program.namedGroups()).toSorted(([, left], [, right]) => left - right);
-    this.groups = named.map(([name]) => ({ name, offset: (placeOf(`<${name}>`) ?? start - 1) + 1 }));
+    this.groups = named.map(([name]) => ({ name, offset: placeOfName(name) }));
     this.#indices = named.map(([, index]) => index);
     this.#program = program;
     this.#seenCharacters = Math.floor(mostTries / program.programSize());
@@ -49,7 +49,10 @@ export class RegularExpression {
     const program = compile(written, (problem, part) => cursor.error(placeOf(part) ?? start, problem));
     if (program.programSize() > mostSteps) throw tooLong(`${mostSteps} steps with repetitions written out`);
     if (program.groupCount() > mostGroups) throw tooLong(`${mostGroups} groups`);
-    return new RegularExpression(program, placeOf, start);
+    return new RegularExpression(program, (name) => {
+      const bracketAt = placeOf(`<${name}>`);
+      return bracketAt === undefined ? start : bracketAt + 1;
+    });
   }
 
   /** What the first match captures, one for each of `groups`: undefined for one that took no part. Undefined where nothing matches. */
