@@ -74,7 +74,10 @@ export class HttpsClient {
             headers: response.headers as Received['headers'],
             cookies: response.headers['set-cookie'] ?? [],
             text,
-            json: parsed(text),
+            // Only where somebody looks: a page may have 100 MB.
+            get json() {
+              return parsed(text);
+            },
             broken,
             pieces: pieces.length,
           });
