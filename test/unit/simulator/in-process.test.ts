@@ -169,3 +169,26 @@ test('jitter is drawn from the generator, and each run is the same', async () =>
   for (const [at] of spans) expect(at >= 10 && at <= 60).toBe(true);
   expect(await run()).toEqual(spans);
 });
+
+test('a search, from its creation to its deletion, with the cookies that its creation set', async () => {
+  const bench = new Bench({ logs: { messages: 50 }, search: { duration: '2s' }, limits: { requestsPerSecond: 0 } });
+  const authorization = `Basic ${Buffer.from('simulator:simulator-key').toString('base64')}`;
+  const ask = async (method: string, under: string, rest: Partial<InProcessRequest> = {}) => {
+    const sent = bench.send(undefined, { method, path: `/api/v1/search/jobs${under}`, ...rest });
+    await bench.clock.advance(100);
+    return (sent.outcome as { readonly answer: InProcessAnswer }).answer;
+  };
+  const startMs = bench.service.model.startMs;
+  const order = { query: '*', from: startMs - 86_400_000, to: startMs, timeZone: 'UTC' };
+  const headers = { authorization, 'Content-Type': 'application/json' };
+  const created = await ask('POST', '', { headers, body: JSON.stringify(order) });
+  expect(created).toMatchObject({ status: 202, cookies: [expect.stringMatching(/^search-session=/)] });
+  const { id } = JSON.parse(created.body);
+  expect(await ask('GET', `/${id}`)).toMatchObject({ status: 404, cookies: [] });
+  const withCookies = { headers: { authorization, Cookie: created.cookies[0]?.split(';')[0] ?? '' } };
+  await bench.clock.advance(2_000);
+  expect(JSON.parse((await ask('GET', `/${id}`, withCookies)).body)).toMatchObject({ messageCount: 50 });
+  const page = await ask('GET', `/${id}/messages?offset=0&limit=100`, withCookies);
+  expect(JSON.parse(page.body).messages).toHaveLength(50);
+  expect(await ask('DELETE', `/${id}`, withCookies)).toMatchObject({ status: 200 });
+});
