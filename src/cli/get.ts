@@ -100,7 +100,7 @@ async function gather(
   reader: ResourceReader,
 ): Promise<readonly AnyResource[]> {
   const [kind] = wanted;
-  if (kind !== undefined && name !== undefined) return [await findResource(reader, kind, name, options.namespace)];
+  if (kind !== undefined && name !== undefined) return [await findResource(reader, kind, name, options)];
   const lists = await Promise.all(wanted.map((one) => reader.list(one, namespaceOf(options, reader))));
   return lists.flat();
 }

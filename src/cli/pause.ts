@@ -35,7 +35,7 @@ export async function setPaused(
   const { kind, name } = parseReference(target);
   const reader = await open(options, context);
   try {
-    const resource = await findResource(reader, kind, name, options.namespace);
+    const resource = await findResource(reader, kind, name, options);
     const already = isPausedByPerson(resource) === paused;
     const value = paused ? 'true' : undefined;
     if (!already) await reader.annotate(kind, resource.metadata, { name: annotations.paused, value });

@@ -91,6 +91,7 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
     .option('--leader-election', 'share the work with other replicas through a lease (the default in a cluster)')
     .option('--no-leader-election', 'be the only replica')
     .option('--watch', 'with DIR: go on when all has settled, and follow changes of the manifests')
+    .addOption(new Option('--dir <dir>').hideHelp())
     .addOption(
       new Option(
         '--grace <duration>',
@@ -122,6 +123,7 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
 /** A flag for the other host would be ignored in silence otherwise. */
 function refuseMixedHosts(dirs: readonly string[], command: Command): void {
   const given = (attribute: string) => command.getOptionValueSource(attribute) === 'cli';
+  if (given('dir')) throw new UsageError('directories are named without a flag; write logfleet run DIR');
   if (dirs.length === 0 && given('watch')) {
     throw new UsageError('--watch is for directories, and none is named; in a cluster the operator watches always');
   }

@@ -9,6 +9,7 @@ import { LogfleetError } from '../base/errors.ts';
 import type { ResourceKey } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
 import type { TargetOptions } from './options.ts';
+import { targetFlags } from './target-flags.ts';
 import { UsageError } from './usage-error.ts';
 
 export type AnyResource = ResourceOf<KindName>;
@@ -80,20 +81,23 @@ export function parseReference(text: string): { readonly kind: KindName; readonl
   return { kind: kindNamed(kind), name };
 }
 
-/** The one resource of that name. Fails with `cli.notFound`, or as wrong usage where several namespaces have one. */
+/**
+ * The one resource of that name, in the namespace that the flags name or mean. Fails with `cli.notFound`, or as wrong usage where
+ * several namespaces have one.
+ */
 export async function findResource(
   reader: ResourceReader,
   kind: KindName,
   name: string,
-  givenNamespace: string | undefined,
+  options: TargetOptions,
 ): Promise<AnyResource> {
-  const namespace = givenNamespace ?? reader.defaultNamespace;
+  const namespace = options.namespace ?? reader.defaultNamespace;
   const found =
     namespace === undefined
       ? (await reader.list(kind, undefined)).filter(({ metadata }) => metadata.name === name)
       : [await reader.get(kind, { namespace, name })].filter((resource) => resource !== undefined);
   const [resource, ...others] = found;
-  if (!resource) throw notFound(reader, kind, name, namespace);
+  if (!resource) throw notFound(reader, kind, name, namespace, options);
   if (others.length > 0) {
     const namespaces = found.map(({ metadata }) => metadata.namespace).join(' and ');
     throw new UsageError(`${name} is in the namespaces ${namespaces}; say which one with -n NAMESPACE`);
@@ -101,13 +105,19 @@ export async function findResource(
   return resource;
 }
 
-function notFound(reader: ResourceReader, kind: KindName, name: string, namespace: string | undefined): LogfleetError {
+function notFound(
+  reader: ResourceReader,
+  kind: KindName,
+  name: string,
+  namespace: string | undefined,
+  { namespace: _, ...elsewhere }: TargetOptions,
+): LogfleetError {
   const short = kinds[kind].shortNames[0];
   const where = namespace === undefined ? reader.place : `namespace ${namespace} of ${reader.place}`;
   return new LogfleetError({
     code: 'cli.notFound',
     handling: { kind: 'wait' },
-    message: `there is no ${short}/${name} in ${where}; \`logfleet get ${short} -A\`, with the same --context or --dir, lists those that there are`,
+    message: `there is no ${short}/${name} in ${where}; logfleet get ${short} -A${targetFlags(elsewhere)} lists those that there are`,
   });
 }
 

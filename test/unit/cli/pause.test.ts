@@ -111,6 +111,11 @@ describe('KIND/NAME', () => {
   });
 
   it('that does not exist is not found', async () => {
-    await expect(run(pauseCommand, [], 'cvp/production')).rejects.toMatchObject({ code: 'cli.notFound' });
+    const options = { dir: 'policies', namespace: 'logging' };
+    const pausing = pauseCommand('cvp/production', options, recordingContext(), async () => new MemoryReader([]));
+    await expect(pausing).rejects.toMatchObject({
+      code: 'cli.notFound',
+      message: expect.stringMatching(/; logfleet get cvp -A --dir policies lists those that there are$/),
+    });
   });
 });

@@ -138,6 +138,7 @@ describe('wrong usage ends with 2 and says what is wrong', () => {
     ['run --namespaces a,,b', {}, 'Write names with commas between them'],
     ['run --log-level loud', {}, 'Allowed choices are debug, info, warn, error'],
     ['run --watch', {}, '--watch is for directories'],
+    ['run --dir d', {}, 'directories are named without a flag; write logfleet run DIR'],
     ['run d --context c', {}, '--context is for a cluster, and d is a directory'],
     ['run d --no-leader-election', {}, 'is for a cluster, and d is a directory'],
     ['get --dir d --context c', {}, 'cannot be used with'],
