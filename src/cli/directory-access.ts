@@ -28,9 +28,7 @@ export async function openDirectory(
 ): Promise<ResourceReader> {
   const directory = resolve(context.cwd, dir);
   if (!(await isDirectory(directory))) {
-    throw new UsageError(
-      `--dir ${dir} is no directory; name the one that holds the manifests, as in --dir ./policies`,
-    );
+    throw new UsageError(`--dir ${dir} is no directory; name the one that holds the manifests, as in --dir ./policies`);
   }
   const view = await DirectoryView.open({ directories: [directory], ...ports });
   for (const problem of view.problems()) {
