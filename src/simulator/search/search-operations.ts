@@ -115,6 +115,7 @@ export class SearchOperations {
       offset: asked.offset,
       limit: Math.min(asked.limit, pages.maxRecords, mostRowsOf(call)),
       isWrong: pages.earlyRecords === 'wrong' && !isDone,
+      isScientific: pages.largeFigures === 'scientific',
     };
     return jsonAnswer(200, renderRecords(results.table(), page));
   }

@@ -75,4 +75,6 @@ export interface PageScenario {
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
   /** Records of an aggregation that is not done: as far as it has come, or wrong figures. */
   readonly earlyRecords?: 'partial' | 'wrong';
+  /** Computed figures of ten million and more, as in 1788000000000 or 1.788E12. */
+  readonly largeFigures?: 'plain' | 'scientific';
 }

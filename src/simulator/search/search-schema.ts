@@ -39,5 +39,6 @@ export const searchSchema = object({
     rawOfMessages: oneOf('always', 'whereRequired'),
     messagesOfAggregation: oneOf('refuse', 'withoutRaw'),
     earlyRecords: oneOf('partial', 'wrong'),
+    largeFigures: oneOf('plain', 'scientific'),
   }),
 });

@@ -67,5 +67,6 @@ function pageSettings(scenario: PageScenario): SearchSettings['pages'] {
     rawOfMessages: scenario.rawOfMessages ?? 'always',
     messagesOfAggregation: scenario.messagesOfAggregation ?? 'refuse',
     earlyRecords: scenario.earlyRecords ?? 'partial',
+    largeFigures: scenario.largeFigures ?? 'plain',
   };
 }

@@ -279,6 +279,18 @@ describe('2.6 records', () => {
     expect(job.records().json.records[0].map).toEqual({ _sourceHost: 'a', _count: '3' });
   });
 
+  test('have large figures in another form, as a switch (10.3)', () => {
+    const times = { from: 0, to: 2_000_000_000_000 };
+    const figures = (largeFigures: 'plain' | 'scientific', newest: number) =>
+      done({ query: '* | count, max(_messagetime) as newest', ...times }, { pages: { largeFigures } }, {}, [
+        { at: newest, raw: 'x' },
+      ]).records().json.records;
+    expect(figures('plain', 1_793_000_000_000)).toEqual([{ map: { _count: '1', newest: '1793000000000' } }]);
+    expect(figures('scientific', 1_793_000_000_000)).toEqual([{ map: { _count: '1', newest: '1.793E12' } }]);
+    expect(figures('scientific', 10_000_000)).toEqual([{ map: { _count: '1', newest: '1.0E7' } }]);
+    expect(figures('scientific', 9_999_999)).toEqual([{ map: { _count: '1', newest: '9999999' } }]);
+  });
+
   test('come beside messages (4.4)', () => {
     const job = done({ ...counted, requiresRawMessages: true }, {}, {}, hosts);
     expect(job.page().json.messages).toHaveLength(6);
