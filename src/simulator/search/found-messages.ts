@@ -36,8 +36,7 @@ export function parsedMessages(
   transform: Transform,
   { offset, limit, maxBytes, withRaw }: PageRequest,
 ): FoundMessages {
-  const fields = new Map(withoutRaw(stored, withRaw).map((field) => [field.name, field]));
-  for (const field of transform.adds) fields.set(field.name, field);
+  const added = new AddedFields(stored, transform);
   const parts: MessagePage[] = [];
   let rows = 0;
   let bytes = 0;
@@ -46,32 +45,74 @@ export function parsedMessages(
     if (part.rows === 0) break;
     parts.push(part);
     for (const shown of shownOf(part, transform, withRaw)) {
-      const length = Buffer.byteLength(elementOf(shown)) + (rows > 0 ? 1 : 0);
+      const length = Buffer.byteLength(elementOf(shown, [])) + (rows > 0 ? 1 : 0);
       isFull = rows > 0 && bytes + length > maxBytes;
       if (isFull) break;
       rows++;
       bytes += length;
-      for (const name of shown.keys()) {
-        if (!fields.has(name)) fields.set(name, { name, fieldType: 'string', keyField: false });
-      }
+      added.count(shown);
     }
   }
+  const { names } = added;
+  const shownFields = withoutRaw(stored, withRaw).filter(({ name }) => transform.keeps?.(name) ?? true);
   return {
-    fields: [...fields.values()].filter(({ name }) => transform.keeps?.(name) ?? true),
-    page: { rows, bytes, pieces: () => pieces(parts, rows, transform, withRaw) },
+    fields: [...shownFields, ...added.descriptors],
+    page: {
+      rows,
+      bytes: bytes + added.fillBytes(rows),
+      pieces: () =>
+        pieces(parts, rows, (part) => shownOf(part, transform, withRaw).map((shown) => elementOf(shown, names))),
+    },
   };
+}
+
+/** Fields that the query parsed. Where a message has none of one, its value is `""` (10.3), which makes the page longer. */
+class AddedFields {
+  readonly #stored: ReadonlySet<string>;
+  readonly #types: ReadonlyMap<string, FieldDescriptor>;
+  /** How many messages have each. */
+  readonly #counts = new Map<string, number>();
+  /** Messages without any field of their own. */
+  #bare = 0;
+
+  constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {
+    this.#stored = new Set(stored.map(({ name }) => name));
+    this.#types = new Map(adds.map((field) => [field.name, field]));
+    for (const { name } of adds) if (keeps?.(name) ?? true) this.#counts.set(name, 0);
+  }
+
+  count(shown: ReadonlyMap<string, string>): void {
+    if (shown.size === 0) this.#bare++;
+    for (const name of shown.keys()) {
+      if (!this.#stored.has(name)) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    }
+  }
+
+  get names(): readonly string[] {
+    return [...this.#counts.keys()];
+  }
+
+  get descriptors(): FieldDescriptor[] {
+    return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
+  }
+
+  /** Of `,"name":""` for whoever lacks it; a message without any other field has no comma at its beginning. */
+  fillBytes(rows: number): number {
+    let bytes = this.#counts.size > 0 ? -this.#bare : 0;
+    for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);
+    return bytes;
+  }
 }
 
 /** The first `rows` messages of the parts. */
 function* pieces(
   parts: readonly MessagePage[],
   rows: number,
-  transform: Transform,
-  withRaw: boolean,
+  elementsOf: (part: MessagePage) => string[],
 ): Generator<Uint8Array> {
   let left = rows;
   for (const part of parts) {
-    const elements = shownOf(part, transform, withRaw).slice(0, left).map(elementOf);
+    const elements = elementsOf(part).slice(0, left);
     yield Buffer.from((left < rows ? ',' : '') + elements.join(','));
     left -= elements.length;
   }
@@ -89,8 +130,10 @@ function shownOf(part: MessagePage, transform: Transform, withRaw: boolean): Map
   });
 }
 
-function elementOf(shown: ReadonlyMap<string, string>): string {
-  return JSON.stringify({ map: Object.fromEntries(shown) });
+/** With `""` for each of the names that it lacks. */
+function elementOf(shown: ReadonlyMap<string, string>, names: readonly string[]): string {
+  const lacking = names.filter((name) => !shown.has(name)).map((name) => [name, ''] as const);
+  return JSON.stringify({ map: Object.fromEntries([...shown, ...lacking]) });
 }
 
 function rowOf(map: Readonly<Record<string, string>>): Row {

@@ -201,20 +201,40 @@ describe('messages of a query that parses', () => {
     expect(json.messages.map(({ map }: { map: { size: string } }) => map.size)).toEqual(['996']);
   });
 
-  test('have the fields of JSON that any of them has', () => {
-    const raws = ['{"a": 1}', '{"b": "x"}'];
-    const job = done(
-      { query: '* | json auto' },
-      {},
-      {},
-      raws.map((raw, index) => ({ at: hour.from + index, raw })),
-    );
-    const { json } = job.page();
-    const names = json.fields.map(({ name }: { name: string }) => name);
-    expect(names.slice(-2).sort()).toEqual(['a', 'b']);
-    expect(json.messages.map(({ map }: { map: Record<string, string> }) => [map['a'], map['b']])).toEqual([
-      [undefined, 'x'],
-      ['1', undefined],
+  const json = ['{"a": 1}', '{"b": "ü\\""}', 'neither'].map((raw, index) => ({ at: hour.from + index, raw }));
+  const members = (query: string, order: Order = {}) => {
+    const { answer, text, json: body } = done({ query, ...order }, {}, {}, json).page();
+    expect(answer.body).toMatchObject({ bytes: Buffer.byteLength(text) });
+    const names: string[] = body.fields.map(({ name }: { name: string }) => name);
+    return body.messages.map(({ map }: { map: Record<string, string> }) => {
+      const parsed = names.filter((name) => !name.startsWith('_')).map((name) => [name, map[name]]);
+      return Object.fromEntries(parsed);
+    });
+  };
+
+  test('have the fields that any of them has, "" where one lacks it (10.3)', () => {
+    const expected = [
+      { a: '', b: '' },
+      { a: '', b: 'ü"' },
+      { a: '1', b: '' },
+    ];
+    expect(members('* | json auto')).toEqual(expected);
+    expect(members('*', { autoParsingMode: 'AutoParse' })).toEqual(expected);
+  });
+
+  test('have what a parser may have found, "" where it did not', () => {
+    expect(members('* | parse regex "(?<figure>\\d)" nodrop')).toEqual([
+      { figure: '' },
+      { figure: '' },
+      { figure: '1' },
+    ]);
+  });
+
+  test('may have nothing but what they lack', () => {
+    expect(members('* | json auto | fields a, b')).toEqual([
+      { a: '', b: '' },
+      { a: '', b: 'ü"' },
+      { a: '1', b: '' },
     ]);
   });
 });
