@@ -5,6 +5,7 @@
  * Invariant: the same data give the same answer whenever and however often they are asked, in any order of questions. Messages come
  * newest first by `_messagetime` (4.3); those that share a millisecond in an order that never changes.
  */
+import type { PieceMemory } from '../piece-memory.ts';
 import type { FieldDescriptor, Filter, Row } from '../query/row.ts';
 
 export interface SearchRange {
@@ -51,8 +52,11 @@ export interface MessagePage {
   readonly rows: number;
   /** Length of all pieces together. */
   readonly bytes: number;
-  /** `{"map":{…}},{"map":{…}}`: commas between messages, none at the ends. A piece stays as it is once it was given out. */
-  pieces(): Iterable<Uint8Array>;
+  /**
+   * `{"map":{…}},{"map":{…}}`: commas between messages, none at the ends. A piece stays as it is once it was given out; with
+   * `memory`, until it is given back to it.
+   */
+  pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
 
 export interface LogData {

@@ -2,16 +2,10 @@
  * Pages of messages: which rows are on them is settled at once, their JSON is written when it is taken.
  *
  * Rows go by their rank: 0 is the newest message of the data, and ranks grow towards older ones. Invariant: a page keeps ranks
- * alone, eight bytes a row; each piece has memory of its own, which nothing writes to once the piece was given out.
+ * alone, eight bytes a row; nothing writes to a piece once it was given out, unless it came from a memory and was given back to it.
  */
-import { Buffer } from 'node:buffer';
+import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../piece-memory.ts';
 import type { MessagePage } from './log-data.ts';
-
-/** Memory for rows, seen in two ways. */
-export interface Piece {
-  readonly bytes: Buffer;
-  readonly view: DataView;
-}
 
 export interface RowWriter {
   /** Length of `{"map":{…}},` of a row, with the comma. */
@@ -19,9 +13,6 @@ export interface RowWriter {
   /** Writes these bytes at `offset`, and returns where they end; -1 where there is no room for them. */
   write(rank: number, withRaw: boolean, into: Piece, offset: number): number;
 }
-
-/** Large enough that a piece costs little beside its bytes, small enough that many pages on their way need little memory. */
-const pieceBytes = 128 * 1024;
 
 export class PagePlan {
   readonly #ranks: number[] = [];
@@ -52,7 +43,7 @@ export class PagePlan {
   page(): MessagePage {
     const ranks = this.#ranks;
     const bytes = Math.max(0, this.#bytes - 1);
-    return { rows: ranks.length, bytes, pieces: () => pieces(ranks, bytes, this.#writer, this.#withRaw) };
+    return { rows: ranks.length, bytes, pieces: (memory) => pieces(ranks, bytes, this.#writer, this.#withRaw, memory) };
   }
 }
 
@@ -61,13 +52,15 @@ function* pieces(
   totalBytes: number,
   writer: RowWriter,
   withRaw: boolean,
+  memory: PieceMemory | undefined,
 ): Generator<Uint8Array> {
   // The one byte more is the last comma, which no page has.
   let leftBytes = totalBytes + 1;
   let next = 0;
   while (next < ranks.length) {
     const rowBytes = writer.bytesOf(ranks[next] as number, withRaw);
-    const piece = newPiece(Math.max(rowBytes, Math.min(pieceBytes, leftBytes)));
+    const least = Math.max(rowBytes, Math.min(pieceBytes, leftBytes));
+    const piece = memory ? memory.lend(least) : freshPiece(least);
     let end = 0;
     for (; next < ranks.length; next++) {
       const written = writer.write(ranks[next] as number, withRaw, piece, end);
@@ -77,9 +70,4 @@ function* pieces(
     leftBytes -= end;
     yield piece.bytes.subarray(0, next < ranks.length ? end : end - 1);
   }
-}
-
-function newPiece(length: number): Piece {
-  const bytes = Buffer.allocUnsafeSlow(length);
-  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, length) };
 }

@@ -5,10 +5,11 @@
  * message is kept: what there is are templates, layouts, and the arithmetic between them.
  */
 import { assert } from '../../../base/assert.ts';
+import type { Piece } from '../../piece-memory.ts';
 import type { Row } from '../../query/row.ts';
 import { blockId } from '../message-defaults.ts';
 import { MessageIds } from '../message-ids.ts';
-import type { Piece, RowWriter } from '../message-page.ts';
+import type { RowWriter } from '../message-page.ts';
 import { writeBlock, writeNine, writeTime } from './digits.ts';
 import { Layouts } from './layouts.ts';
 import type { MadeUpSettings } from './made-up-settings.ts';

@@ -80,7 +80,7 @@ export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
     oddShare: options.oddShare ?? 0.05,
     loneSurrogateShare: options.loneSurrogateShare ?? 0,
     sources: options.sources ?? 40,
-    variety: options.variety ?? 1_000,
+    variety: options.variety ?? 500,
     fieldCase: options.fieldCase ?? 'specified',
   };
 }

@@ -10,7 +10,7 @@
 import type { Layout, Layouts } from './layouts.ts';
 import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
 
-export interface Span {
+interface Span {
   readonly toMs: number;
   /** Whole, at least 1. */
   readonly lengthMs: number;
@@ -76,19 +76,19 @@ export class Block {
 }
 
 export class Timeline {
-  /** Of all spans together. */
-  readonly rows: number;
   /** Newest first, those without messages left out. */
-  readonly spans: readonly Span[];
+  readonly #spans: readonly Span[];
+  /** Of all of them together. */
+  readonly #rows: number;
   readonly #layouts: Layouts;
   /** The one that was asked for last: whoever goes through ranks asks for it again. */
   #lastBlock: Block | undefined;
 
   constructor(settings: MadeUpSettings, layouts: Layouts) {
     this.#layouts = layouts;
-    this.spans = spansOf(settings, layouts.rows);
-    const oldest = this.spans.at(-1);
-    this.rows = oldest ? oldest.firstRank + oldest.rows : 0;
+    this.#spans = spansOf(settings, layouts.rows);
+    const oldest = this.#spans.at(-1);
+    this.#rows = oldest ? oldest.firstRank + oldest.rows : 0;
   }
 
   /** The block of a rank. */
@@ -107,22 +107,22 @@ export class Timeline {
   }
 
   #spanOf(rank: number): Span {
-    let [low, high] = [0, this.spans.length - 1];
+    let [low, high] = [0, this.#spans.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((this.spans[middle] as Span).firstRank <= rank) low = middle;
+      if ((this.#spans[middle] as Span).firstRank <= rank) low = middle;
       else high = middle - 1;
     }
-    return this.spans[low] as Span;
+    return this.#spans[low] as Span;
   }
 
   /** How many messages are of `timeMs` or later; the rank of the newest one that is older. */
   rankAt(timeMs: number): number {
-    for (const span of this.spans) {
+    for (const span of this.#spans) {
       if (timeMs >= span.toMs) return span.firstRank;
       if (timeMs > span.toMs - span.lengthMs) return span.firstRank + this.#rowsSince(span, timeMs);
     }
-    return this.rows;
+    return this.#rows;
   }
 
   /** How many messages of a span are of `timeMs` or later. */
@@ -134,14 +134,14 @@ export class Timeline {
     // Rounding may have missed the block by one.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
-    const found = this.block(span.firstRank + block * rows);
-    let [low, high] = [found.firstRank, found.endRank];
+    const { firstRank, endRank } = this.block(span.firstRank + block * rows);
+    let [low, high] = [0, endRank - firstRank];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (found.timeOf(middle) >= timeMs) low = middle + 1;
+      if (this.timeOf(firstRank + middle) >= timeMs) low = middle + 1;
       else high = middle;
     }
-    return low - span.firstRank;
+    return block * rows + low;
   }
 
   /** The ranks [from, to) as stretches, newest first. */

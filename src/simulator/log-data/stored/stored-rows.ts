@@ -5,8 +5,9 @@
  * Invariant: what is kept of a message is its JSON and forty bytes; its fields are read back when somebody asks.
  */
 import { Buffer } from 'node:buffer';
+import type { Piece } from '../../piece-memory.ts';
 import type { Row } from '../../query/row.ts';
-import type { Piece, RowWriter } from '../message-page.ts';
+import type { RowWriter } from '../message-page.ts';
 
 /** A message as it is to be shown. */
 export interface StoredMessage {

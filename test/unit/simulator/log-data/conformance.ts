@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../../../src/simulator/body.ts';
 import type { LogData, MessagePage, SearchRange } from '../../../../src/simulator/log-data/log-data.ts';
+import { PieceMemory, pieceBytes } from '../../../../src/simulator/piece-memory.ts';
 import type { Filter, Row } from '../../../../src/simulator/query/row.ts';
 import { everything, messagesOf, PlainSearch } from './plain-search.ts';
 
@@ -194,6 +195,25 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
       for (const piece of page.pieces()) kept.push({ piece, copy: Buffer.from(piece) });
       expect(kept.length).toBeGreaterThan(0);
       expect(kept.every(({ piece, copy }) => copy.equals(piece))).toBe(true);
+    });
+
+    test('makes the same page in memory that is used again', () => {
+      const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
+      search.advance(fromMs, infinite);
+      const memory = new PieceMemory();
+      const buffers = new Set<ArrayBufferLike>();
+      for (const offset of [0, 100]) {
+        const page = search.page(offset, 10_000, infinite, true);
+        let text = '';
+        const decoder = new TextDecoder();
+        for (const piece of page.pieces(memory)) {
+          text += decoder.decode(piece, { stream: true });
+          if (piece.length < pieceBytes) buffers.add(piece.buffer);
+          memory.giveBack(piece);
+        }
+        expect(text === textOf(page)).toBe(true);
+      }
+      expect(buffers.size).toBe(1);
     });
 
     test('hands out rows with the fields that pages show, in any case of letters', () => {
