@@ -9,10 +9,12 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createJsonLogger } from '../../src/base/json-log.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { keepHeapSmall } from '../../src/cli/heap.ts';
 import { Operator } from '../../src/cli/operator.ts';
 import { createDirectoryHost } from '../../src/host/directory/directory-host.ts';
 import { connectOverTls } from '../../src/service/undici/connect.ts';
 
+keepHeapSmall();
 const [directory = '', speed = '1'] = process.argv.slice(2);
 const times = Number(speed);
 const startMs = Date.now();

@@ -76,11 +76,7 @@ class Workplace {
 
   /** Starts the operator on the manifests. */
   operator(program: string, args: readonly string[]): number {
-    const { flags, env } = imageSettings();
-    const child = spawn(process.execPath, [...flags, program, ...args], {
-      stdio: 'ignore',
-      env: { ...process.env, ...env },
-    });
+    const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
     this.#processes.push(child);
     return child.pid as number;
   }
@@ -137,17 +133,6 @@ class Workplace {
     for (const child of this.#processes.reverse()) await ended(child);
     rmSync(this.directory, { recursive: true, force: true });
   }
-}
-
-/** What the image starts the operator with: flags of Node, and variables of the environment. */
-function imageSettings(): { readonly flags: readonly string[]; readonly env: Readonly<Record<string, string>> } {
-  const dockerfile = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8');
-  const entryPoint = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
-  const variables = [...dockerfile.matchAll(/^ENV (.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
-  return {
-    flags: entryPoint.filter((argument) => argument.startsWith('--')),
-    env: Object.fromEntries(variables.map((variable) => variable.split('=') as [string, string])),
-  };
 }
 
 function isReady({ conditions }: CollectorVersionPolicyStatus): boolean {

@@ -123,7 +123,7 @@ export function loadSection({ held, rollouts }: NonNullable<RolloutReport['load'
       ...rollouts.map((rollout, index) => wholeLine(rollout, rollouts[0], index === rollouts.length - 1)),
     ],
     notes: [
-      `${fleet}: logfleet run DIR --watch in real time, started as in the image; it reads the fleet, sweeps it`,
+      `${fleet}: logfleet run DIR --watch in real time; it reads the fleet, sweeps it`,
       `again, and begins a rollout. Whole rollouts: the same parts on a clock that goes ${[...speeds].join(' or ')} times as fast, since four`,
       'requests a second would take hours. The service is another process behind TLS; ledger and status are files. Linear: a',
       `collector of the largest fleet costs at most ${linearTolerance} times as much as one of the smallest.`,

@@ -6,6 +6,7 @@ import { PrometheusMetrics } from '../base/prometheus-metrics.ts';
 import { createTextLogger } from '../base/text-log.ts';
 import type { CommandContext, Output } from './context.ts';
 import { type HealthServer, type HealthServerOptions, startHealthServer } from './health-server.ts';
+import { keepHeapSmall } from './heap.ts';
 import type { RunOptions } from './options.ts';
 import { runInCluster } from './run-cluster.ts';
 import { runOnDirectories } from './run-directory.ts';
@@ -24,6 +25,7 @@ export async function runCommand(
   options: RunOptions,
   context: CommandContext,
 ): Promise<number> {
+  keepHeapSmall();
   const metrics = new PrometheusMetrics();
   metrics.collectProcessMetrics();
   const support: RunSupport = {

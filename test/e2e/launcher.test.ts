@@ -52,6 +52,14 @@ describe.each([
     });
   });
 
+  test('the operator begins without a word of V8 about its flags', async () => {
+    expect(await run(process.execPath, [...flags, launcher, 'run', 'nowhere'])).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `logfleet run: ${join(directory, 'nowhere')} is no directory; name one that holds manifests\n`,
+    });
+  });
+
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 0],
