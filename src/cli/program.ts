@@ -112,7 +112,8 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
     )
     .addHelpText(
       'after',
-      example('logfleet run ./policies', 'logfleet run --kubeconfig ~/.kube/config --namespaces logging'),
+      credentialsHelp +
+        example('logfleet run ./policies', 'logfleet run --kubeconfig ~/.kube/config --namespaces logging'),
     )
     .action((dirs: string[], options: RunOptions) => {
       refuseMixedHosts(dirs, command);
@@ -239,8 +240,14 @@ function addTargetOptions(command: Command): Command {
 
 const rootHelp = `
 Every flag may stand in the environment: LOGFLEET_LOG_LEVEL for --log-level.
-Exit status: 0 all is well; 1 something ended failed or incomplete; 2 wrong usage or invalid input; 130 interrupted.
+Exit status: 0 all is well; 1 something ended failed or incomplete;
+2 wrong usage or invalid input; 130 interrupted.
 ${example('logfleet simulate --collectors 120', 'logfleet run ./policies', 'logfleet get cvp --dir ./policies')}`;
+
+const credentialsHelp = `
+With DIR, the credentials stand in a Secret manifest there, or in the variables
+LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
+`;
 
 function example(...lines: readonly string[]): string {
   return `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  $ ${line}\n`).join('')}`;

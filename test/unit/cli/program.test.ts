@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { variables } from '../../../src/account/credential-place.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { crdsCommand } from '../../../src/cli/crds.ts';
 import { getCommand } from '../../../src/cli/get.ts';
@@ -37,6 +38,18 @@ describe('help', () => {
     const { status, stdout, stderr } = await run('--help');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     for (const command of commands) expect(stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'));
+  });
+
+  test('keeps within 80 columns', async () => {
+    for (const command of ['', ...commands]) {
+      const { stdout } = await run(`${command} --help`);
+      expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    }
+  });
+
+  test('of run names every variable that credentials may stand in', async () => {
+    const { stdout } = await run('run --help');
+    for (const variable of Object.values(variables)) expect(stdout).toContain(variable);
   });
 
   test.each(commands)('%s: has an example, which the program takes', async (command) => {
