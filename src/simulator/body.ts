@@ -5,11 +5,13 @@
  * Invariant: a body can be gone through more than once, and `bytes` is what comes out each time.
  */
 import { Buffer } from 'node:buffer';
+import type { PieceMemory } from './piece-memory.ts';
 
 export interface PiecedBody {
   /** Of all pieces together. */
   readonly bytes: number;
-  pieces(): Iterable<Uint8Array>;
+  /** With `memory`, a piece stays as it is until it is given back to it. */
+  pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
 
 export type Body = string | PiecedBody;
@@ -18,8 +20,8 @@ export function bytesOf(body: Body): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.bytes;
 }
 
-export function piecesOf(body: Body): Iterable<Uint8Array> {
-  if (typeof body !== 'string') return body.pieces();
+export function piecesOf(body: Body, memory?: PieceMemory): Iterable<Uint8Array> {
+  if (typeof body !== 'string') return body.pieces(memory);
   return body === '' ? [] : [Buffer.from(body)];
 }
 

@@ -4,12 +4,15 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { bytesOf, cutUp, firstBytes, piecesOf } from './body.ts';
 import type { ServedAnswer } from './model.ts';
+import type { PieceMemory } from './piece-memory.ts';
 
 export interface Wire {
   readonly response: ServerResponse;
   readonly clock: Clock;
   /** The connection below TLS, which can be reset. */
   readonly socket: Socket | undefined;
+  /** For pieces on their way. */
+  readonly memory: PieceMemory;
   /** To be called when the request is over; whether the client got all of it. */
   readonly done: (answered: boolean) => void;
 }
@@ -52,7 +55,7 @@ function send(answer: ServedAnswer, wire: Wire): void {
   }
 }
 
-function sendWhole(answer: ServedAnswer, { response, done }: Wire): void {
+function sendWhole(answer: ServedAnswer, { response, memory, done }: Wire): void {
   const bytes = writeHead(answer, response);
   if (typeof answer.body === 'string' && bytes <= smallBytes) {
     response.end(answer.body);
@@ -60,11 +63,20 @@ function sendWhole(answer: ServedAnswer, { response, done }: Wire): void {
     return;
   }
   response.once('close', () => done(response.writableFinished));
-  writeAll(piecesOf(answer.body), response, () => response.end());
+  const giveBack = (piece: Uint8Array) => memory.giveBack(piece);
+  writeAll(piecesOf(answer.body, memory), response, () => response.end(), giveBack);
 }
 
-/** Writes as fast as the connection takes it, so that a piece is made when the one before it has gone. */
-function writeAll(pieces: Iterable<Uint8Array>, response: ServerResponse, onWritten: () => void): void {
+/**
+ * Writes as fast as the connection takes it, so that a piece is made when the one before it has gone. `onSent` gets each piece that
+ * nobody reads any more.
+ */
+function writeAll(
+  pieces: Iterable<Uint8Array>,
+  response: ServerResponse,
+  onWritten: () => void,
+  onSent: (piece: Uint8Array) => void = () => {},
+): void {
   const iterator = pieces[Symbol.iterator]();
   const go = () => {
     while (!response.destroyed) {
@@ -73,7 +85,11 @@ function writeAll(pieces: Iterable<Uint8Array>, response: ServerResponse, onWrit
         onWritten();
         return;
       }
-      if (!response.write(value)) {
+      const sent = (error: unknown) => {
+        // A connection that broke may still have its hands on it.
+        if (!error) onSent(value);
+      };
+      if (!response.write(value, sent)) {
         response.once('drain', go);
         return;
       }

@@ -12,6 +12,7 @@ import type { ServiceRequest } from './call.ts';
 import { control, controlPath, isControl } from './control.ts';
 import { deliver } from './delivery.ts';
 import type { RequestToken, ServiceModel } from './model.ts';
+import { PieceMemory } from './piece-memory.ts';
 
 export interface ServerOptions {
   readonly model: ServiceModel;
@@ -55,6 +56,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
     });
   });
   const inFlight = new Set<RequestToken>();
+  const memory = new PieceMemory();
   const finish = (token: RequestToken, answered: boolean) => {
     if (inFlight.delete(token)) model.finish(token, nowMs(), answered);
   };
@@ -62,7 +64,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
     const answer = model.handle(received, nowMs());
     inFlight.add(answer.token);
     const socket = sockets.get(peerOf(request.socket));
-    deliver(answer, { response, clock, socket, done: (answered) => finish(answer.token, answered) });
+    deliver(answer, { response, clock, socket, memory, done: (answered) => finish(answer.token, answered) });
   }
   server.listen(port, host);
   await once(server, 'listening');

@@ -9,9 +9,9 @@ export function messageBody({ fields, page }: FoundMessages): PiecedBody {
   const head = Buffer.from(`{"warning":"","fields":${JSON.stringify(fields)},"messages":[`);
   return {
     bytes: head.length + page.bytes + end.length,
-    *pieces() {
+    *pieces(memory) {
       yield head;
-      yield* page.pieces();
+      yield* page.pieces(memory);
       yield end;
     },
   };

@@ -6,10 +6,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
+import { textOf } from '../../../../src/simulator/body.ts';
 import { certificatesIn } from '../../../../src/simulator/certificates.ts';
 import type { JournalEntry } from '../../../../src/simulator/journal.ts';
 import type { LogData } from '../../../../src/simulator/log-data/log-data.ts';
+import { madeUpData } from '../../../../src/simulator/log-data/made-up/made-up-data.ts';
+import { madeUpSettings } from '../../../../src/simulator/log-data/made-up/made-up-settings.ts';
 import { ServiceModel } from '../../../../src/simulator/model.ts';
+import { parseQuery } from '../../../../src/simulator/query/query.ts';
 import type { FaultScenario } from '../../../../src/simulator/scenario.ts';
 import { emptyData } from '../../../../src/simulator/search/empty-data.ts';
 import { startServer } from '../../../../src/simulator/server.ts';
@@ -50,7 +54,7 @@ async function start(logData: LogData, faults: Readonly<Record<string, FaultScen
   const ca = readFileSync(caFile, 'utf8');
   const client = new HttpsClient({ baseURL: server.baseURL, ca, credentials });
   closers.push(() => client.close());
-  const body = JSON.stringify({ query: '*', from: 0, to: 10_000_000, timeZone: 'UTC' });
+  const body = JSON.stringify({ query: '*', from: 0, to: 2_000_000_000_000, timeZone: 'UTC' });
   const created = await client.send('POST', jobs, { body });
   expect(created.status).toBe(202);
   const setCookies = created.headers['set-cookie'] as unknown as readonly string[];
@@ -119,6 +123,18 @@ describe('a page', () => {
     expect(await readAll(response)).toBe(Number(response.headers['content-length']));
     expect(data.made).toBe(128);
     await expect.poll(() => journal.at(-1), { interval: 1 }).toMatchObject({ operation: 'listMessages', status: 200 });
+  });
+
+  test('is itself, however many are on their way at once', async () => {
+    const options = { fromMs: 1_000_000_000_000, toMs: 1_000_000_100_000, amount: { messages: 9_000 } };
+    const data = madeUpData(madeUpSettings(options));
+    const search = data.search({ ...options, byReceiptTime: false }, parseQuery('*').filter);
+    search.advance(options.fromMs, 9_000);
+    const { ask } = await start(data);
+    const offsets = [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000];
+    const pages = await Promise.all(offsets.map((offset) => ask(`/messages?offset=${offset}&limit=1000`)));
+    const bodies = pages.map(({ text }) => text.slice(text.indexOf('"messages":') + 12, -2));
+    expect(bodies).toEqual(offsets.map((offset) => textOf(search.page(offset, 1_000, 1e9, true))));
   });
 
   test('that its reader gives up is made no further', async () => {
