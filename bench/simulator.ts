@@ -66,7 +66,8 @@ async function measure(pool: Pool, { requests, request }: Case, ready: Ready, pi
       const { path: under, ...rest } = request(index);
       const { statusCode, body } = await pool.request({ ...rest, path: base + under, headers });
       if (statusCode >= 300) throw new Error(`status ${statusCode} for ${under}`);
-      bytes += (await body.arrayBuffer()).byteLength;
+      const { byteLength } = await body.arrayBuffer();
+      bytes += byteLength;
     }
   };
   const [startMs, startCpu] = [performance.now(), processorSeconds(pid)];
