@@ -8,7 +8,7 @@ export function statusViolations(record: HistoryRecord): string[] {
   /** By policy: figures, and the target that they were made for. They stay while the fleet cannot be read. */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
-    const text = JSON.stringify(status.status.collectors);
+    const text = JSON.stringify([status.status.collectors, status.status.versions]);
     const before = figures.get(status.uid);
     const target = before !== undefined && before.text === text ? before.target : status.status.targetVersion;
     figures.set(status.uid, { text, target });
