@@ -40,7 +40,7 @@ const infinite = Number.POSITIVE_INFINITY;
 export function describeLogData(name: string, { data, fromMs, toMs }: Sample): void {
   const all = messagesOf(data, fromMs, toMs);
   const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
-  const ownTimes = fc.constantFrom(...all.map(({ row }) => row.messageTimeMs));
+  const ownTimes = fc.constantFrom(...all.flatMap(({ row }) => [row.messageTimeMs, row.receiptTimeMs]));
   /** Any, and those where something happens. */
   const time = fc.oneof(
     inside,
@@ -136,6 +136,17 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
       );
     });
 
+    test.each([false, true])('finds each in its very millisecond (by receipt time: %s)', (byReceiptTime) => {
+      const timeOf = ({ messageTimeMs, receiptTimeMs }: Row) => (byReceiptTime ? receiptTimeMs : messageTimeMs);
+      const counts = new Map<number, number>();
+      for (const { row } of all) counts.set(timeOf(row), (counts.get(timeOf(row)) ?? 0) + 1);
+      for (const [timeMs, count] of [...counts].slice(0, 300)) {
+        const search = data.search({ fromMs: timeMs, toMs: timeMs + 1, byReceiptTime }, everything);
+        search.advance(fromMs, infinite);
+        expect(search.found).toBe(count);
+      }
+    });
+
     test('shows each match once in pages that follow each other by the rows that came (10.3)', () => {
       fc.assert(
         fc.property(
@@ -185,6 +196,16 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
         }),
         { numRuns: 12 },
       );
+    });
+
+    test('ends a page before the message with which it would have more bytes than wanted, but has one at least', () => {
+      const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
+      search.advance(fromMs, infinite);
+      for (const rows of [1, 2, 17]) {
+        const { bytes } = search.page(0, rows, infinite, true);
+        expect(search.page(0, infinite, bytes, true)).toMatchObject({ rows, bytes });
+        expect(search.page(0, infinite, bytes - 1, true).rows).toBe(Math.max(1, rows - 1));
+      }
     });
 
     test('leaves a piece of a page as it was given out', () => {

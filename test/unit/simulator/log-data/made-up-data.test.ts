@@ -45,7 +45,14 @@ describeLogData(
     size: { largeShare: 0.001 },
   }),
 );
-describeLogData('a handful of made-up messages', sampleOf({ amount: { messages: 200 }, fieldCase: 'camel' }));
+describeLogData(
+  'a handful of made-up messages, received within milliseconds',
+  sampleOf({
+    amount: { messages: 200 },
+    receipt: { promptMs: 1, lateShare: 0.3, lateMs: 3 },
+    fieldCase: 'camel',
+  }),
+);
 
 /** All of a range. */
 function searched(
@@ -102,6 +109,13 @@ describe('how many there are', () => {
     }
   });
 
+  test('they are spread evenly between dense milliseconds, too, and do not gather beside them', () => {
+    const many = Array.from({ length: 29 }, (_, index) => ({ atMs: fromMs + (index + 1) * 2 * second, count: 1 }));
+    const search = searched({ amount: { messages: 3_029 }, dense: many }, { fromMs, toMs });
+    const beside = many.flatMap(({ atMs }) => [search.count(atMs - 1, atMs), search.count(atMs + 1, atMs + 2)]);
+    expect(Math.max(...beside)).toBeLessThanOrEqual(3);
+  });
+
   test('crowds share their milliseconds', () => {
     const largest = (options: Partial<MadeUpOptions>) => {
       const counts = new Map<string, number>();
@@ -126,6 +140,9 @@ describe('how many there are', () => {
     few.advance(range.fromMs, infinite);
     const offset = search.count(range.toMs, year.toMs);
     expect(textOf(search.page(offset, few.found, infinite, true))).toBe(textOf(few.page(0, infinite, infinite, true)));
+    const newest = data.search({ fromMs: year.toMs - second, toMs: year.toMs, byReceiptTime: false }, everything);
+    newest.advance(fromMs, infinite);
+    expect(textOf(search.page(0, newest.found, infinite, true))).toBe(textOf(newest.page(0, infinite, infinite, true)));
     const around = timesOf(search, offset - 100, few.found + 200);
     const isWithin = (timeMs: number) => timeMs >= range.fromMs && timeMs < range.toMs;
     expect(around.map(isWithin)).toEqual(around.map((_, index) => index >= 100 && index < 100 + few.found));
