@@ -149,7 +149,7 @@ function refusalOf(serviceCode: string): Refusal {
 function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Moment): Entry | undefined {
   if (evidence.task?.kind !== 'task') return undefined;
   const { task } = evidence.task;
-  if (task.collectorId !== entry.collectorId || task.toVersion !== open.toVersion) return undefined;
+  if (!isTaskOf(open, entry.collectorId, task)) return undefined;
   switch (task.status) {
     case 'succeeded':
       return close(entry, open, 'updated', '', now, evidence.row);
@@ -161,6 +161,16 @@ function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Mome
     case 'unknown':
       return undefined;
   }
+}
+
+/** U4: an earlier attempt may have gone to the same version. Ids are told apart where both are numbers, as they should be (2.9, 2.10). */
+function isTaskOf({ taskId, toVersion }: Attempt, collectorId: string, task: UpgradeTask): boolean {
+  const isAnother = isNumber(task.id) && isNumber(taskId) && BigInt(task.id) !== BigInt(taskId);
+  return task.collectorId === collectorId && task.toVersion === toVersion && !isAnother;
+}
+
+function isNumber(id: string | undefined): id is string {
+  return id !== undefined && /^\d{1,20}$/.test(id);
 }
 
 function settleByListing(

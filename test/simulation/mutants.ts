@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
     'any task is believed',
     'mixedUp',
     'policy/attempt.ts',
-    'if (task.collectorId !== entry.collectorId || task.toVersion !== open.toVersion) return undefined;',
+    'if (!isTaskOf(open, entry.collectorId, task)) return undefined;',
     '',
   ),
   mutant(

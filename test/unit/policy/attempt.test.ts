@@ -128,9 +128,14 @@ describe('accepted', () => {
   test.each([
     ['another collector', { collectorId: '2' }],
     ['another version', { toVersion: newerVersion }],
+    ['an earlier attempt', { id: '76' }],
   ])('U4: a task of %s is not believed', (_, more) => {
     expect(settle(before, read({ status: 'succeeded', ...more }), 5_000)).toBe(before);
     expect(settle(before, read({ status: 'failed', ...more }), 5_000)).toBe(before);
+  });
+
+  test.each(['077', 'task-77'])('U4: an id in another form (%s) says nothing against it', (id) => {
+    expect(settle(before, read({ status: 'succeeded', id }), 5_000)?.ending?.kind).toBe('updated');
   });
 
   test('U5: a task that is not found leaves it to the listing', () => {
