@@ -94,6 +94,8 @@ const mostPerMs = 1_000_000;
 /** Numbers of messages stay whole, and block numbers within their digits. */
 const mostMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;
+/** What a large message has at least. */
+export const smallestLargeBytes = 16 * 1024;
 const mostDensePoints = 10_000;
 
 export interface SettingsProblem {
@@ -127,7 +129,7 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   check('receipt', toMs + receipt.lateMs < latestMs, 'goes beyond 2286-11-20; write an earlier end');
   const { typicalBytes, largestBytes } = size;
   check('size', isWhole(typicalBytes, smallestTypicalBytes, 65_536), 'is unusual; write 600 to 65536 bytes');
-  check('size', isWhole(largestBytes, typicalBytes, 1_048_576), 'is too large; write 1048576 bytes at most');
+  check('size', isWhole(largestBytes, smallestLargeBytes, 1_048_576), 'is no large one; write 16384 to 1048576 bytes');
   check('size', isShare(size.largeShare), 'has no share of large ones; write a number from 0 to 1');
   check('crowds', isShare(crowds.share), 'has no share of messages; write a number from 0 to 1');
   check(

@@ -11,7 +11,7 @@ import { spelt } from '../field-case.ts';
 import { blockIdDigits, blockIdStart, usualFormat } from '../message-defaults.ts';
 import { body } from './bodies.ts';
 import { timeDigits } from './digits.ts';
-import type { MadeUpSettings } from './made-up-settings.ts';
+import { type MadeUpSettings, smallestLargeBytes } from './made-up-settings.ts';
 import { type Origin, originsOf } from './origins.ts';
 
 /** The fields that differ between messages of a template, in lower case. */
@@ -39,8 +39,6 @@ export interface Template {
 
 /** How many large messages differ; they take most of the memory. */
 const largeVariety = 24;
-/** What a large message has at least. */
-const smallestLargeBytes = 16 * 1024;
 
 export class Templates {
   readonly #templates: readonly Template[];
@@ -78,8 +76,7 @@ function typicalTemplate(settings: MadeUpSettings, origins: readonly Origin[], i
 
 function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], index: number): Template {
   const { largestBytes } = settings.size;
-  const least = Math.min(smallestLargeBytes, largestBytes);
-  const bytes = least * (largestBytes / least) ** (index / (largeVariety - 1));
+  const bytes = smallestLargeBytes * (largestBytes / smallestLargeBytes) ** (index / (largeVariety - 1));
   return template(settings, origins, `large ${index}`, () => bytes, largestBytes);
 }
 

@@ -36,6 +36,7 @@ test.each<[string, Partial<MadeUpOptions>, string]>([
   ['more late ones than all', { receipt: { lateShare: 1.5 } }, 'receipt'],
   ['rows of no size', { size: { typicalBytes: 10 } }, 'size'],
   ['rows larger than the service takes', { size: { largestBytes: 2_000_000 } }, 'size'],
+  ['large rows that are none', { size: { largestBytes: 16_383 } }, 'size'],
   ['a negative share of large ones', { size: { largeShare: -0.1 } }, 'size'],
   ['crowds of nobody', { crowds: { count: 0 } }, 'crowds'],
   ['crowds too large', { crowds: { count: 1_001 } }, 'crowds'],
