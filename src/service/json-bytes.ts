@@ -1,0 +1,115 @@
+/**
+ * Bytes of JSON text (RFC 8259): the ones that have a meaning, and the search for the end of plain text inside a string, which is where
+ * nearly all bytes of a page are.
+ */
+
+export const char = {
+  quote: 0x22,
+  plus: 0x2b,
+  comma: 0x2c,
+  minus: 0x2d,
+  point: 0x2e,
+  zero: 0x30,
+  nine: 0x39,
+  colon: 0x3a,
+  arrayStart: 0x5b,
+  backslash: 0x5c,
+  arrayEnd: 0x5d,
+  e: 0x65,
+  f: 0x66,
+  n: 0x6e,
+  t: 0x74,
+  u: 0x75,
+  objectStart: 0x7b,
+  objectEnd: 0x7d,
+} as const;
+
+function marked(text: string): Uint8Array {
+  const marks = new Uint8Array(256);
+  for (const character of text) marks[character.charCodeAt(0)] = 1;
+  return marks;
+}
+
+/** 1 for each byte that may stand between tokens. */
+export const whitespace: Uint8Array = marked(' \t\n\r');
+/** 1 for each byte that, after a backslash, is a whole escape. */
+export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
+export const hexDigit: Uint8Array = marked('0123456789abcdefABCDEF');
+
+/**
+ * Index of the first byte from `from` on that is no plain text of a string: its end, an escape, or a control character; `end` where
+ * there is none. Four bytes at a time: most strings of a page are too short for a call of `indexOf`, which sees no control
+ * characters either. `view` shows the same bytes as `bytes`.
+ */
+export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
+  let at = from;
+  for (const last = end - 8; at <= last; at += 8) {
+    const first = marksIn(view.getInt32(at, true));
+    if (first !== 0) return at + placeOfMark(first);
+    const second = marksIn(view.getInt32(at + 4, true));
+    if (second !== 0) return at + 4 + placeOfMark(second);
+  }
+  while (at < end && isPlain(bytes[at] as number)) at++;
+  return at;
+}
+
+/**
+ * The lowest bit of each byte of `word` that is a quote, a backslash or below 0x20. The lowest mark is right; those above it may
+ * also be of bytes that are one more than such a byte, because a difference borrows from its neighbour.
+ */
+function marksIn(word: number): number {
+  const quotes = word ^ 0x22222222;
+  const backslashes = word ^ 0x5c5c5c5c;
+  const isZero = ((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes);
+  const isControl = (word - 0x20202020) & ~word;
+  return ((isZero | isControl) & 0x80808080) >>> 7;
+}
+
+/** Which of the four bytes, of which the lowest comes first, has the lowest mark. */
+function placeOfMark(marks: number): number {
+  return (31 - Math.clz32(marks & -marks)) >>> 3;
+}
+
+function isPlain(byte: number): boolean {
+  return byte !== char.quote && byte !== char.backslash && byte >= 0x20;
+}
+
+/** Index of the quote that ends a string, of which `from` is inside; -1 where it is not in the bytes, or something before it is wrong. */
+export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
+  let at = from;
+  for (;;) {
+    at = plainEnd(bytes, view, at, end);
+    if (at === end) return -1;
+    const byte = bytes[at];
+    if (byte === char.quote) return at;
+    if (byte !== char.backslash || at + longestEscape > end) return -1;
+    const escaped = bytes[at + 1] as number;
+    if (simpleEscape[escaped] === 1) at += 2;
+    else if (escaped === char.u && areHexDigits(bytes, at + 2)) at += longestEscape;
+    else return -1;
+  }
+}
+
+/** Of `\u0020`. */
+const longestEscape = 6;
+
+function areHexDigits(bytes: Uint8Array, at: number): boolean {
+  for (let digit = at; digit < at + 4; digit++) {
+    if (hexDigit[bytes[digit] as number] === 0) return false;
+  }
+  return true;
+}
+
+/** Whether `expected` stands at `at`. */
+export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
+  for (let place = 0; place < expected.length; place++) {
+    if (bytes[at + place] !== expected[place]) return false;
+  }
+  return true;
+}
+
+/** A byte as messages name it: the character where it has one. */
+export function nameOfByte(byte: number): string {
+  const name = `0x${byte.toString(16).padStart(2, '0')}`;
+  return byte > 0x20 && byte < 0x7f ? `${String.fromCharCode(byte)} (${name})` : name;
+}

@@ -1,0 +1,370 @@
+/**
+ * Reads JSON (RFC 8259) token by token from bytes that come in pieces, wherever these are cut: every state, also that within an escape
+ * or a number, outlives a piece. It refuses what JSON.parse refuses, at the first byte that cannot be right.
+ *
+ * Invariant: each byte is looked at once. No token is kept: whoever wants the text of one that crosses pieces keeps its bytes and
+ * puts them in front of the next ones. Nothing recurses: a level of depth takes one byte, up to a limit.
+ *
+ * Bytes of 0x80 and more are text, and text stands in strings only. So UTF-8 needs no decoding here, and what is no UTF-8
+ * either passes inside strings as it came, as it would through a lenient decoder in front of JSON.parse.
+ */
+import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, standsAt, stringEnd, whitespace } from './json-bytes.ts';
+import { continueNumber, isWholeNumber, startNumber } from './json-number.ts';
+
+/** What `next` found. `more`: the piece is used up. */
+export const token = {
+  more: 0,
+  name: 1,
+  string: 2,
+  number: 3,
+  boolean: 4,
+  null: 5,
+  objectStart: 6,
+  objectEnd: 7,
+  arrayStart: 8,
+  arrayEnd: 9,
+} as const;
+
+export type Token = (typeof token)[keyof typeof token];
+
+/** Makes the error for what is wrong at a byte; `offset` is its place, counted from the first byte of all. */
+export type Complain = (offset: number, problem: string) => Error;
+
+/** What may come next, between tokens. */
+const expecting = {
+  value: 0,
+  itemOrEnd: 1,
+  name: 2,
+  nameOrEnd: 3,
+  colon: 4,
+  commaOrEnd: 5,
+  nothing: 6,
+} as const;
+
+/** What is under way. `digits + n`: n hexadecimal digits of an escape are to come; from `number` on: the state of the number. */
+const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
+
+const noBytes = Buffer.alloc(0);
+
+export class JsonReader {
+  /** The token found last, or under way: from its first byte to behind its last one, as indices of the bytes taken. */
+  tokenStart = 0;
+  tokenEnd = 0;
+  /** The name of a whole member. */
+  nameStart = 0;
+  nameEnd = 0;
+  /** Whether the name or string has a backslash in it. */
+  escaped = false;
+  /** How many objects and arrays are open. */
+  depth = 0;
+  /** The next byte to be looked at, as an index of the bytes taken. */
+  at = 0;
+
+  readonly #maxDepth: number;
+  readonly #complain: Complain;
+  /** Of each open object or array, the outermost first: 1 for an object. */
+  readonly #isObject: Uint8Array;
+  #bytes: Uint8Array = noBytes;
+  #view: DataView = new DataView(noBytes.buffer);
+  #end = 0;
+  /** Which byte of all `#bytes[0]` is. */
+  #base = 0;
+  #expecting: number = expecting.value;
+  #within: number = within.nothing;
+  #literal = '';
+
+  constructor(maxDepth: number, complain: Complain) {
+    this.#maxDepth = maxDepth;
+    this.#complain = complain;
+    this.#isObject = new Uint8Array(maxDepth);
+  }
+
+  /**
+   * Goes on in other bytes, from index `at` to `end`; `bytes[0]` is byte `base` of all. Nothing may be left out, nor come twice.
+   * Returns by how much indices of the bytes before have to be moved to mean the same bytes in these.
+   */
+  take(bytes: Uint8Array, at: number, end: number, base: number): number {
+    if (bytes !== this.#bytes) {
+      this.#bytes = bytes;
+      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    }
+    const moved = this.#base - base;
+    this.tokenStart += moved;
+    this.at = at;
+    this.#end = end;
+    this.#base = base;
+    return moved;
+  }
+
+  /** Whether a token is cut by the end of the bytes taken. */
+  get insideToken(): boolean {
+    return this.#within !== within.nothing;
+  }
+
+  /** Whether one whole value was read, and nothing but whitespace behind it. */
+  get isDone(): boolean {
+    return this.#expecting === expecting.nothing;
+  }
+
+  /** Which byte of all stands at an index of the bytes taken. */
+  offsetOf(index: number): number {
+    return this.#base + index;
+  }
+
+  /**
+   * The next member whose name has a wanted length, of an object whose members are all like `"name":"value"`, without a space between: the
+   * name from `nameStart` to `nameEnd`, the value as the token. Others are passed over. False where the next one is not like
+   * that, or not there as a whole, which is for `next` to find out. Nearly all of a page are such members, and token by token they
+   * take twice as long.
+   *
+   * `wanted` has a 1 at each length, the quotes among it; lengths beyond it are not wanted.
+   */
+  nextStringMember(wanted: Uint8Array): boolean {
+    const bytes = this.#bytes;
+    const view = this.#view;
+    const end = this.#end;
+    for (let at = this.#memberStart(); at >= 0; at = this.#memberStart()) {
+      if (bytes[at] !== char.quote) return false;
+      const nameEnd = plainEnd(bytes, view, at + 1, end) + 1;
+      if (nameEnd + 2 >= end || bytes[nameEnd - 1] !== char.quote) return false;
+      if (bytes[nameEnd] !== char.colon || bytes[nameEnd + 1] !== char.quote) return false;
+      const textEnd = plainEnd(bytes, view, nameEnd + 2, end);
+      if (textEnd === end) return false;
+      const escaped = bytes[textEnd] !== char.quote;
+      const close = escaped ? stringEnd(bytes, view, textEnd, end) : textEnd;
+      if (close < 0) return false;
+      this.at = close + 1;
+      this.#expecting = expecting.commaOrEnd;
+      if (wanted[nameEnd - at] !== 1) continue;
+      this.nameStart = at;
+      this.nameEnd = nameEnd;
+      this.escaped = escaped;
+      this.tokenStart = nameEnd + 1;
+      this.tokenEnd = close + 1;
+      return true;
+    }
+    return false;
+  }
+
+  /**
+   * Passes over `text` where it comes next, behind a member. The text has to lead out of the object into another one at the same depth, so
+   * that it is the only way there that needs no token; false where it does not stand there.
+   */
+  passInto(text: Uint8Array): boolean {
+    if (this.#expecting !== expecting.commaOrEnd || this.at + text.length > this.#end) return false;
+    if (!standsAt(this.#bytes, this.at, text)) return false;
+    this.at += text.length;
+    this.#expecting = expecting.nameOrEnd;
+    return true;
+  }
+
+  /** Where the next member of the open object would begin with its quote; -1 where none can. */
+  #memberStart(): number {
+    if (this.#within !== within.nothing) return -1;
+    if (this.#expecting === expecting.nameOrEnd) return this.at < this.#end ? this.at : -1;
+    const follows = this.#expecting === expecting.commaOrEnd && this.#isInObject();
+    return follows && this.at + 1 < this.#end && this.#bytes[this.at] === char.comma ? this.at + 1 : -1;
+  }
+
+  /** The next token, or `more`. Throws what `complain` made of a byte that cannot stand where it stands. */
+  next(): Token {
+    if (this.#within !== within.nothing) return this.#goOn();
+    const bytes = this.#bytes;
+    for (const end = this.#end; this.at < end; this.at++) {
+      const byte = bytes[this.at] as number;
+      if (byte === char.comma && this.#expecting === expecting.commaOrEnd) {
+        this.#expecting = this.#isInObject() ? expecting.name : expecting.value;
+      } else if (byte === char.colon && this.#expecting === expecting.colon) {
+        this.#expecting = expecting.value;
+      } else if (whitespace[byte] === 0) {
+        return this.#start(byte);
+      }
+    }
+    return token.more;
+  }
+
+  /** What would have to follow for the text to go on, in words. */
+  expected(): string {
+    if (this.#within === within.literal) return this.#literal;
+    if (this.#within >= within.number) return 'the rest of a number';
+    if (this.#within !== within.nothing) return 'the rest of a string';
+    switch (this.#expecting) {
+      case expecting.value:
+        return 'a value';
+      case expecting.itemOrEnd:
+        return 'a value or ]';
+      case expecting.name:
+        return 'a name in quotes';
+      case expecting.nameOrEnd:
+        return 'a name in quotes or }';
+      case expecting.colon:
+        return 'a colon';
+      case expecting.commaOrEnd:
+        return this.#isInObject() ? 'a comma or }' : 'a comma or ]';
+      default:
+        return 'nothing more';
+    }
+  }
+
+  #isInObject(): boolean {
+    return this.#isObject[this.depth - 1] === 1;
+  }
+
+  #start(byte: number): Token {
+    this.tokenStart = this.at;
+    switch (byte) {
+      case char.quote:
+        if (this.#expecting > expecting.nameOrEnd) throw this.#unexpected(byte);
+        this.escaped = false;
+        this.#within = within.string;
+        this.at++;
+        return this.#readString();
+      case char.objectStart:
+        this.#open(byte, 1);
+        this.#expecting = expecting.nameOrEnd;
+        return token.objectStart;
+      case char.arrayStart:
+        this.#open(byte, 0);
+        this.#expecting = expecting.itemOrEnd;
+        return token.arrayStart;
+      case char.objectEnd:
+        this.#close(byte, expecting.nameOrEnd, 1);
+        return token.objectEnd;
+      case char.arrayEnd:
+        this.#close(byte, expecting.itemOrEnd, 0);
+        return token.arrayEnd;
+      default:
+        return this.#startScalar(byte);
+    }
+  }
+
+  #open(byte: number, isObject: 0 | 1): void {
+    if (this.#expecting > expecting.itemOrEnd) throw this.#unexpected(byte);
+    if (this.depth === this.#maxDepth) {
+      throw this.#complain(this.offsetOf(this.at), `expected at most ${this.depth} levels of objects and arrays`);
+    }
+    this.#isObject[this.depth] = isObject;
+    this.depth++;
+    this.at++;
+    this.tokenEnd = this.at;
+  }
+
+  /** `ifEmpty` is what was expected where the object or array has nothing in it. */
+  #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
+    const fits =
+      this.#expecting === ifEmpty ||
+      (this.#expecting === expecting.commaOrEnd && this.#isObject[this.depth - 1] === isObject);
+    if (!fits) throw this.#unexpected(byte);
+    this.depth--;
+    this.at++;
+    this.#endValue();
+  }
+
+  #endValue(): void {
+    this.tokenEnd = this.at;
+    this.#within = within.nothing;
+    this.#expecting = this.depth === 0 ? expecting.nothing : expecting.commaOrEnd;
+  }
+
+  #startScalar(byte: number): Token {
+    if (this.#expecting > expecting.itemOrEnd) throw this.#unexpected(byte);
+    const number = startNumber(byte);
+    if (number >= 0) this.#within = within.number + number;
+    else if (literals.has(byte)) {
+      this.#within = within.literal;
+      this.#literal = literals.get(byte) as string;
+    } else throw this.#unexpected(byte);
+    this.at++;
+    return this.#goOn();
+  }
+
+  #goOn(): Token {
+    if (this.#within === within.literal) return this.#readLiteral();
+    return this.#within >= within.number ? this.#readNumber() : this.#readString();
+  }
+
+  #readString(): Token {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    let at = this.at;
+    let state = this.#within;
+    while (at < end) {
+      if (state === within.string) {
+        at = plainEnd(bytes, this.#view, at, end);
+        if (at === end) break;
+      }
+      const byte = bytes[at] as number;
+      if (state === within.string) {
+        if (byte === char.quote) return this.#endString(at + 1);
+        if (byte !== char.backslash) throw this.#wrongByte(at, 'an escape in place of a control character');
+        state = within.escape;
+        this.escaped = true;
+      } else if (state === within.escape) {
+        const isEscape = byte === char.u || simpleEscape[byte] === 1;
+        if (!isEscape) throw this.#wrongByte(at, 'one of "\\/bfnrtu after a backslash');
+        state = byte === char.u ? within.digits + 4 : within.string;
+      } else {
+        if (hexDigit[byte] === 0) throw this.#wrongByte(at, 'four hexadecimal digits after \\u');
+        state--;
+      }
+      at++;
+    }
+    this.#within = state;
+    this.at = at;
+    return token.more;
+  }
+
+  #endString(at: number): Token {
+    this.at = at;
+    this.tokenEnd = at;
+    this.#within = within.nothing;
+    if (this.#expecting < expecting.name) {
+      this.#endValue();
+      return token.string;
+    }
+    this.#expecting = expecting.colon;
+    return token.name;
+  }
+
+  /** A number ends before the first byte that does not belong to it, and that byte is left for the next token. */
+  #readNumber(): Token {
+    for (; this.at < this.#end; this.at++) {
+      const byte = this.#bytes[this.at] as number;
+      const state = this.#within - within.number;
+      const next = continueNumber(state, byte);
+      if (next < 0) {
+        if (!isWholeNumber(state)) throw this.#wrongByte(this.at, 'a digit');
+        this.#endValue();
+        return token.number;
+      }
+      this.#within = within.number + next;
+    }
+    return token.more;
+  }
+
+  #readLiteral(): Token {
+    const literal = this.#literal;
+    for (let place = this.at - this.tokenStart; place < literal.length; place++) {
+      if (this.at === this.#end) return token.more;
+      if (this.#bytes[this.at] !== literal.charCodeAt(place)) throw this.#wrongByte(this.at, literal);
+      this.at++;
+    }
+    this.#endValue();
+    return literal === 'null' ? token.null : token.boolean;
+  }
+
+  #unexpected(byte: number): Error {
+    return this.#complain(this.offsetOf(this.at), `expected ${this.expected()}, found ${nameOfByte(byte)}`);
+  }
+
+  #wrongByte(at: number, expected: string): Error {
+    const found = nameOfByte(this.#bytes[at] as number);
+    return this.#complain(this.offsetOf(at), `expected ${expected}, found ${found}`);
+  }
+}
+
+const literals: ReadonlyMap<number, string> = new Map([
+  [char.t, 'true'],
+  [char.f, 'false'],
+  [char.n, 'null'],
+]);

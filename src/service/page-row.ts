@@ -1,0 +1,182 @@
+/**
+ * One row of a page of messages (2.5), and how its id and its times are found in the bytes, which otherwise stay as they came.
+ *
+ * The case of names varies between deployments, and values are strings even where they are numbers. Of a field that stands twice in
+ * a row the last one counts, as JSON.parse has it. A row without a readable time or id is an error (protocol E9).
+ */
+import { char } from './json-bytes.ts';
+import { type Token, token } from './json-reader.ts';
+
+export interface PageRow {
+  /** The object `map` from `{` to `}`, as it came. Valid during the call only: the bytes are written over after it. */
+  readonly bytes: Uint8Array;
+  /** `_messagetime`, ms since the epoch. */
+  readonly messageTimeMs: number;
+  /** `_messageid`, a signed decimal of 64 bits. */
+  readonly messageId: string;
+  /** `_receipttime`, ms since the epoch; undefined where it is absent, `null` or `""`. */
+  readonly receiptTimeMs: number | undefined;
+}
+
+/** Makes the error for a row; `at` is the index of the byte that it is about. */
+export type ComplainOfRow = (at: number, problem: string) => Error;
+
+/** What a row shows of a field: where its value stands, from the row's first byte on, with its quotes where it has any. */
+class FieldValue {
+  readonly name: string;
+  readonly expected: string;
+  /** `more` until the row has shown the field. */
+  kind: Token = token.more;
+  escaped = false;
+  start = 0;
+  end = 0;
+
+  constructor(name: string, expected: string) {
+    this.name = name;
+    this.expected = expected;
+  }
+
+  /** Not there, `null`, or `""`, which is how the service writes that there is no value. */
+  get isAbsent(): boolean {
+    const isEmpty = this.kind === token.string && this.end - this.start === 2;
+    return isEmpty || this.kind === token.null || this.kind === token.more;
+  }
+
+  /** The string, or the digits of the number; undefined of anything else. What is not ASCII comes out wrong, as no field has it. */
+  text(bytes: Buffer, row: number): string | undefined {
+    const start = row + this.start;
+    const end = row + this.end;
+    if (this.kind === token.number) return bytes.toString('latin1', start, end);
+    if (this.kind !== token.string) return undefined;
+    return this.escaped ? unescaped(bytes, start, end) : bytes.toString('latin1', start + 1, end - 1);
+  }
+
+  complaint(row: number, rowEnd: number, complain: ComplainOfRow): Error {
+    if (this.kind === token.more) return complain(rowEnd - 1, `expected a member ${this.name}, found none`);
+    const found = this.isAbsent ? 'nothing' : 'something else';
+    return complain(row + this.start, `${this.name}: expected ${this.expected}, found ${found}`);
+  }
+}
+
+/** Takes in where the members of one row stand, and then reads the three that are wanted. */
+export class RowFields {
+  readonly #messageTime = new FieldValue('_messagetime', 'milliseconds since the epoch');
+  readonly #messageId = new FieldValue('_messageid', 'an integer of 64 bits');
+  readonly #receiptTime = new FieldValue('_receipttime', 'milliseconds since the epoch');
+  /** Whose value comes next; undefined where nobody wants it. */
+  #named: FieldValue | undefined;
+
+  begin(): void {
+    this.#messageTime.kind = token.more;
+    this.#messageId.kind = token.more;
+    this.#receiptTime.kind = token.more;
+  }
+
+  /** A name of the row, from quote to quote. */
+  name(bytes: Buffer, start: number, end: number, escaped: boolean): void {
+    if (escaped) {
+      const name = Buffer.from(unescaped(bytes, start, end), 'utf8');
+      this.#named = this.#field(name, 0, name.length);
+    } else {
+      this.#named = this.#field(bytes, start + 1, end - 1);
+    }
+  }
+
+  /** The value behind that name, from the row's first byte on; of an object or an array, its first byte. */
+  value(kind: Token, start: number, end: number, escaped: boolean): void {
+    const field = this.#named;
+    if (field === undefined) return;
+    field.kind = kind;
+    field.escaped = escaped;
+    field.start = start;
+    field.end = end;
+  }
+
+  /** The row from `bytes[row]` to `end`. Throws what `complain` made where a field cannot be read. */
+  read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
+    const messageTimeMs = readInstant(this.#messageTime, bytes, row);
+    if (messageTimeMs === undefined) throw this.#messageTime.complaint(row, end, complain);
+    const messageId = readInteger(this.#messageId, bytes, row);
+    if (messageId === undefined) throw this.#messageId.complaint(row, end, complain);
+    const receiptTimeMs = readInstant(this.#receiptTime, bytes, row);
+    if (receiptTimeMs === undefined && !this.#receiptTime.isAbsent)
+      throw this.#receiptTime.complaint(row, end, complain);
+    return { bytes: bytes.subarray(row, end), messageTimeMs, messageId, receiptTimeMs };
+  }
+
+  #field(bytes: Uint8Array, start: number, end: number): FieldValue | undefined {
+    switch (end - start) {
+      case messageId.length:
+        return isName(bytes, start, messageId) ? this.#messageId : undefined;
+      case messageTime.length:
+        if (isName(bytes, start, messageTime)) return this.#messageTime;
+        return isName(bytes, start, receiptTime) ? this.#receiptTime : undefined;
+      default:
+        return undefined;
+    }
+  }
+}
+
+const messageTime = Buffer.from('_messagetime');
+const receiptTime = Buffer.from('_receipttime');
+const messageId = Buffer.from('_messageid');
+
+/** 1 at each length that the name of a field has which is read, its quotes among it and without escapes. */
+export const nameLengths: Uint8Array = new Uint8Array(64);
+for (const { length } of [messageTime, receiptTime, messageId]) nameLengths[length + 2] = 1;
+
+/** Whether the name stands there, in small letters or in capitals: behind its underscore it has only letters. */
+function isName(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
+  for (let place = 1; place < name.length; place++) {
+    if (((bytes[start + place] as number) | 0x20) !== name[place]) return false;
+  }
+  return bytes[start] === name[0];
+}
+
+/** What a string with escapes says, from quote to quote. */
+function unescaped(bytes: Buffer, start: number, end: number): string {
+  return JSON.parse(bytes.toString('utf8', start, end)) as string;
+}
+
+/** Computed numbers can look like `1.788E12`. */
+const numberForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+function readInstant(field: FieldValue, bytes: Buffer, row: number): number | undefined {
+  const plain = field.kind === token.string ? readDigits(bytes, row + field.start + 1, row + field.end - 1) : -1;
+  if (plain >= 0) return plain;
+  const text = field.text(bytes, row);
+  const instantMs = text !== undefined && numberForm.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(instantMs) ? instantMs : undefined;
+}
+
+/** Any number of so many digits is exact. */
+const mostDigits = 15;
+
+/** The number where only digits stand; otherwise -1. It makes no text, since every row has two of these. */
+function readDigits(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start > mostDigits || end === start) return -1;
+  let number = 0;
+  for (let at = start; at < end; at++) {
+    const digit = (bytes[at] as number) - char.zero;
+    if (digit < 0 || digit > 9) return -1;
+    number = number * 10 + digit;
+  }
+  return number;
+}
+
+const mostIntegerDigits = 19;
+const largest = '9223372036854775807';
+const smallest = '-9223372036854775808';
+
+function readInteger(field: FieldValue, bytes: Buffer, row: number): string | undefined {
+  const text = field.text(bytes, row);
+  if (text === undefined) return undefined;
+  const sign = text.charCodeAt(0) === char.minus ? 1 : 0;
+  const digits = text.length - sign;
+  if (digits < 1 || digits > mostIntegerDigits) return undefined;
+  for (let at = sign; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - char.zero;
+    if (digit < 0 || digit > 9) return undefined;
+  }
+  return digits < mostIntegerDigits || text <= (sign === 1 ? smallest : largest) ? text : undefined;
+}

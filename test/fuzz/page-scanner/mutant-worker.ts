@@ -1,0 +1,39 @@
+/**
+ * A thread that tries mutants one after the other, each on case after case until one tells. Replies with the seed of that case, or
+ * null. A mutant is its own copy of the client's modules, told apart by the query of their addresses.
+ */
+import { registerHooks } from 'node:module';
+import { parentPort } from 'node:worker_threads';
+import { type Mutant, mutants } from './mutants.ts';
+
+export interface MutantTrial {
+  readonly mutant: Mutant;
+  readonly cases: number;
+}
+
+registerHooks({
+  resolve(specifier, context, nextResolve) {
+    const resolved = nextResolve(specifier, context);
+    const query = context.parentURL?.split('?')[1];
+    return query && resolved.url.includes('/src/') ? { ...resolved, url: `${resolved.url}?${query}` } : resolved;
+  },
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    const [file, query] = url.split('?');
+    const mutant = mutants.find(({ name }) => name === decodeURIComponent(query ?? ''));
+    if (!mutant || !file?.endsWith(`/src/service/${mutant.file}`)) return loaded;
+    const source = Buffer.from(loaded.source as Uint8Array).toString('utf8');
+    if (source.split(mutant.find).length !== 2) throw new Error(`${file} does not have exactly once: ${mutant.find}`);
+    return { ...loaded, source: source.replace(mutant.find, () => mutant.replace) };
+  },
+});
+
+async function tellingSeed({ mutant, cases }: MutantTrial): Promise<number | null> {
+  const { runTrial }: typeof import('./trial.ts') = await import(`./trial.ts?${encodeURIComponent(mutant.name)}`);
+  for (let seed = 1; seed <= cases; seed++) {
+    if (runTrial(seed).violations.length > 0) return seed;
+  }
+  return null;
+}
+
+parentPort?.on('message', async (trial: MutantTrial) => parentPort?.postMessage(await tellingSeed(trial)));

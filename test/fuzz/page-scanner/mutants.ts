@@ -1,0 +1,130 @@
+/**
+ * Mutants of the scanner: each is wrong in one expression, to show that the cases would tell. A mutation whose text is not found exactly
+ * once fails loudly, so that none is lost when the code changes.
+ */
+
+export interface Mutant {
+  readonly name: string;
+  /** Below `src/service/`. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+function mutantsOf(file: string, list: readonly (readonly [name: string, find: string, replace: string])[]): Mutant[] {
+  return list.map(([name, find, replace]) => ({ name, file, find, replace }));
+}
+
+export const mutants: readonly Mutant[] = [
+  ...mutantsOf('json-bytes.ts', [
+    ['a control character passes', '(word - 0x20202020)', '(word - 0x1f1f1f1f)'],
+    ['one passes at the end of the bytes', 'byte >= 0x20', 'byte >= 0x1f'],
+    ['the last of four marks is believed', '31 - Math.clz32(marks & -marks)', '31 - Math.clz32(marks)'],
+    ['the second four bytes are taken for the first', 'at + 4 + placeOfMark(second)', 'at + placeOfMark(second)'],
+    ['bytes behind the end are read', 'const last = end - 8', 'const last = end - 4'],
+    ['an escape is one byte long', 'at += 2;', 'at += 1;'],
+    ['digits of an escape are not looked at', 'areHexDigits(bytes, at + 2)', 'true'],
+    ['an escape may be cut', 'at + longestEscape > end', 'false'],
+    ['one hexadecimal digit is not known', '0123456789abcdefABCDEF', '0123456789abcdefABCDE'],
+    ['one escape is not known', 'bfnrt', 'bfnr'],
+    ['a line feed is no space', "' \\t\\n\\r'", "' \\t\\r'"],
+  ]),
+  ...mutantsOf('json-number.ts', [
+    ['a number may begin with zeros', 'return afterInteger(byte);', 'return isDigit(byte) ? 1 : afterInteger(byte);'],
+    [
+      'a fraction needs no digit',
+      'case numberState.fraction:\n    case numberState.exponentDigits:\n      return true',
+      'case numberState.fraction:\n    case numberState.point:\n    case numberState.exponentDigits:\n      return true',
+    ],
+    ['an exponent has no plus', 'byte === char.plus || ', ''],
+  ]),
+  ...mutantsOf('json-reader.ts', [
+    ['an escape is forgotten between chunks', 'this.#within = state;', 'this.#within = within.string;'],
+    ['an escape has three digits', 'within.digits + 4', 'within.digits + 3'],
+    [
+      'a comma may come last in an array',
+      'this.#expecting === ifEmpty ||',
+      'this.#expecting <= expecting.itemOrEnd ||',
+    ],
+    ['an array may end as an object', ' && this.#isObject[this.depth - 1] === isObject', ''],
+    ['a page may end anywhere', 'return this.#expecting === expecting.nothing;', 'return true;'],
+    ['tokens stay where they were in the chunk before', 'this.tokenStart += moved;', ''],
+    ['a number may end anywhere', 'if (!isWholeNumber(state))', 'if (false)'],
+    ['letters of a literal are not looked at', 'this.#bytes[this.at] !== literal.charCodeAt(place)', 'false'],
+    ['members need no comma', 'this.#bytes[this.at] === char.comma ? this.at + 1 : -1', 'true ? this.at + 1 : -1'],
+    ['names need no colon', 'bytes[nameEnd] !== char.colon || ', ''],
+    ['a value may be cut', 'if (close < 0) return false;', ''],
+    ['a name ends at any mark', 'nameEnd + 2 >= end || bytes[nameEnd - 1] !== char.quote', 'nameEnd + 2 >= end'],
+    ['nothing is said about escapes', 'this.escaped = escaped;', 'this.escaped = false;'],
+  ]),
+  ...mutantsOf('page-content.ts', [
+    ['a cut row stays where it was', 'this.#start += this.#reader.take', 'this.#reader.take'],
+    [
+      'a cut name is not kept',
+      "case 'element':\n      case 'warning':\n        return this.#reader.insideToken",
+      "case 'warning':\n        return this.#reader.insideToken",
+    ],
+    [
+      'a cut warning is not kept',
+      "case 'warning':\n        return this.#reader.insideToken",
+      'return this.#reader.insideToken',
+    ],
+    ['a page needs no messages', 'if (!this.#hasMessages) throw', 'if (false) throw'],
+    ['messages may come twice', 'if (this.#hasMessages) throw', 'if (false) throw'],
+    ['an element needs no map', 'if (!this.#hasMap) throw', 'if (false) throw'],
+    ['map may come twice', 'else if (this.#hasMap) throw', 'else if (false) throw'],
+    ['map is known from element to element', 'this.#hasMap = false;', ''],
+    ['what is skipped ends at once', 'if (this.#reader.depth === depthOf[this.#afterSkipped]) this', 'this'],
+    ['values inside of values count', 'if (depth > depthOf.row) return;\n    }', '}'],
+    [
+      'a row ends with any object in it',
+      'if (depth < depthOf.row) this.#endRow();',
+      'if (found === token.objectEnd) this.#endRow();',
+    ],
+    ['fields may be anything', 'decodePageFields(JSON.parse(', '((value) => value)(JSON.parse('],
+    ['the first warning counts', 'this.#warning = found', 'this.#warning ??= found'],
+    [
+      'null warns',
+      'this.#warning = found === token.null ? undefined : ',
+      'this.#warning = found === token.null ? this.#warning : ',
+    ],
+    [
+      'a row is counted before it is taken',
+      'this.#onRow(this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow));\n    this.#rows++;',
+      'const row = this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow);\n    this.#rows++;\n    this.#onRow(row);',
+    ],
+    ['a row ends where the next begins', 'const end = this.#reader.at + 1;', 'const end = this.#reader.at + 2;'],
+    ['members of values are taken for those of the row', 'if (reader.depth > depthOf.row) return false;', ''],
+  ]),
+  ...mutantsOf('page-row.ts', [
+    [
+      'names in capitals are not known',
+      '((bytes[start + place] as number) | 0x20)',
+      '(bytes[start + place] as number)',
+    ],
+    ['any byte may stand for an underscore', 'return bytes[start] === name[0];', 'return true;'],
+    ['the first of two counts', 'field.kind = kind;', 'if (field.kind !== token.more) return;\n    field.kind = kind;'],
+    ['escapes in values are text', 'return this.escaped ?', 'return false ?'],
+    ['escapes in names are text', 'if (escaped) {', 'if (false) {'],
+    ['numbers are no values', "if (this.kind === token.number) return bytes.toString('latin1', start, end);", ''],
+    ['the time of receipt stays from row to row', 'this.#receiptTime.kind = token.more;', ''],
+    ['the largest id is refused', 'text <= (sign === 1', 'text < (sign === 1'],
+    ['ids beyond 64 bits pass', 'text <= (sign === 1 ? smallest : largest)', 'true'],
+    ['times may be inexact', 'Number.isSafeInteger(instantMs)', 'Number.isInteger(instantMs)'],
+    ['times beyond 15 digits are summed up', 'const mostDigits = 15;', 'const mostDigits = 25;'],
+    ['an empty time is zero', 'end - start > mostDigits || end === start', 'end - start > mostDigits'],
+    [
+      'a wrong time of receipt is none',
+      'if (receiptTimeMs === undefined && !this.#receiptTime.isAbsent)',
+      'if (false)',
+    ],
+  ]),
+  ...mutantsOf('page-scanner.ts', [
+    ['bytes behind a cut row are left out', 'return this.#content.at - carried;', 'return added;'],
+    ['chunks are kept instead of copied', 'chunk.copy(this.#carry, 0, from);', 'this.#carry = chunk.subarray(from);'],
+    ['what is kept is lost as it grows', 'this.#carry.copy(larger, 0, 0, this.#carried);', ''],
+    ['offsets count from the chunk', 'this.#received += chunk.length;', ''],
+    ['half a byte order mark passes', 'else if (this.#marked === 0)', 'else if (true)'],
+    ['a byte order mark is refused', 'let at = this.#skipMark(chunk);', 'let at = 0;'],
+  ]),
+];
