@@ -61,7 +61,7 @@ export class FleetListing {
   #view: View | undefined;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
-  #sweepRequests = 0;
+  #sweepMs = 0;
   #lastSweepMs = 0;
   #wantBuildsAfter: number | undefined;
   #wantSweepAfter: number | undefined;
@@ -98,9 +98,9 @@ export class FleetListing {
     return this.#view?.observes(version) ?? false;
   }
 
-  /** How long the newest complete sweep took, and how many requests it made (U9). */
-  sweepCost(): { readonly durationMs: number; readonly requests: number } {
-    return { durationMs: this.#lastSweepMs, requests: this.#sweepRequests };
+  /** How long the requests of the newest complete sweep took; those that failed, and the waits after them, are no part of it (U9). */
+  sweepMs(): number {
+    return this.#lastSweepMs;
   }
 
   problem(): ListingProblem | undefined {
@@ -245,7 +245,7 @@ export class FleetListing {
       build: 0,
       proven: false,
     };
-    this.#sweepRequests = 0;
+    this.#sweepMs = 0;
   }
 
   async #continueSweep(sweep: Sweep): Promise<void> {
@@ -254,12 +254,11 @@ export class FleetListing {
     let page: readonly Collector[];
     let sentAtMs: number;
     try {
-      ({ value: page, sentAtMs } = await this.#list(build, sweep.offset, limit));
+      ({ value: page, sentAtMs } = await this.#listForSweep(build, sweep.offset, limit));
     } catch (thrown) {
       if (this.#pageSize.refused(thrown, limit)) return;
       throw thrown;
     }
-    this.#sweepRequests++;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
     // Places count in the first build's list only; the others show who that one leaves out.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
@@ -283,7 +282,7 @@ export class FleetListing {
     this.#order = this.#orderAfter(sweep, view);
     this.rows.trimChanges();
     this.#completeSinceMs = sweep.startedAtMs;
-    this.#lastSweepMs = this.#options.clock.monotonic() - sweep.startedAtMs;
+    this.#lastSweepMs = this.#sweepMs;
     this.#tell();
   }
 
@@ -306,8 +305,7 @@ export class FleetListing {
     const counts = this.rows.countVersions();
     const other = view.alternative(counts);
     if (other) {
-      const { value } = await this.#list(other.builds[0], seen.size, 1);
-      this.#sweepRequests++;
+      const { value } = await this.#listForSweep(other.builds[0], seen.size, 1);
       if (value.length === 0) return view;
       this.#sweep = { view: other, startedAtMs, seen: new Set(), lists: [[], []], offset: 0, build: 0, proven: true };
       return undefined;
@@ -369,9 +367,16 @@ export class FleetListing {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
     let shown = 0;
     for (const id of seen) if (!runs(this.rows.get(id)?.collector)) shown++;
-    const { value } = await this.#list(build, shown, defaultRows);
-    this.#sweepRequests++;
+    const { value } = await this.#listForSweep(build, shown, defaultRows);
     return value.length > 0 && !value.some(runs);
+  }
+
+  async #listForSweep(toVersion: string | undefined, offset: number, limit: number) {
+    const { clock } = this.#options;
+    const fromMs = clock.monotonic();
+    const answer = await this.#list(toVersion, offset, limit);
+    this.#sweepMs += clock.monotonic() - fromMs;
+    return answer;
   }
 
   #list(toVersion: string | undefined, offset: number, limit: number) {

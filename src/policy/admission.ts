@@ -38,6 +38,8 @@ export interface Wait {
 }
 
 export interface Admission {
+  /** Whether anything may start at all. */
+  readonly mayStart: boolean;
   /** Entries whose open attempt is to be written ahead, then posted. */
   readonly post: readonly Entry[];
   readonly attempts: number;
@@ -63,7 +65,8 @@ export function admit(input: AdmissionInput): Admission {
 
 /** Where nothing may start. */
 export function noAdmission(attempts: number): Admission {
-  return { post: [], attempts, look: new Map(), nextMs: Number.POSITIVE_INFINITY, pressed: false, waits: [] };
+  const nextMs = Number.POSITIVE_INFINITY;
+  return { mayStart: false, post: [], attempts, look: new Map(), nextMs, pressed: false, waits: [] };
 }
 
 class Batch {
@@ -81,6 +84,7 @@ class Batch {
   result(): Admission {
     const waits = [...this.#waits.values()];
     return {
+      mayStart: true,
       post: this.#post,
       attempts: this.#attempts,
       look: this.#look,

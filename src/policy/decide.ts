@@ -29,7 +29,7 @@ import type { TaskReads, WatchPlan } from './watch-plan.ts';
 /** What a decision needs of the shared listing; it only reads. */
 export type ListingFacts = Pick<
   FleetListing,
-  'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepCost'
+  'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepMs'
 >;
 
 export interface Observation {

@@ -15,7 +15,7 @@ const sweepShareAtWork = 50;
 export function planReads(input: DecideInput, draft: Draft, admission: Admission): WatchPlan {
   const { observation, now, settings, roster } = input;
   const { listing } = observation;
-  const counts = draft.counts();
+  const { pending } = draft.counts();
   const watch = planWatch({
     open: draft.open(),
     row: (id) => listing.row(id),
@@ -24,7 +24,7 @@ export function planReads(input: DecideInput, draft: Draft, admission: Admission
     reads: observation.reads,
     observes: (version) => listing.observes(version),
     typicalMs: observation.typicalMs,
-    pressed: admission.pressed || counts.pending === 0,
+    pressed: admission.pressed || pending === 0,
     nowMs: now.monotonicMs,
     settings,
   });
@@ -39,29 +39,27 @@ export function planReads(input: DecideInput, draft: Draft, admission: Admission
       sweepAfterMs = Math.max(sweepAfterMs ?? 0, sentAfterMs);
     }
   }
-  return { ...watch, pages, ...planSweep(input, draft, { sweepAfterMs, nextMs: watch.nextMs }) };
+  const resyncMs = nextResyncMs(input, admission.mayStart && pending > 0 ? sweepShareAtWork : sweepShareAtRest);
+  return { ...watch, pages, ...planSweep(input, resyncMs, { sweepAfterMs, nextMs: watch.nextMs }) };
 }
 
 type SweepPlan = Pick<WatchPlan, 'sweepAfterMs' | 'nextMs'>;
 
 /** The sweep that is due, for resync or because somebody has to be seen whose page is not known; or when it will be (U9). */
-function planSweep(input: DecideInput, draft: Draft, wanted: SweepPlan): SweepPlan {
-  const { now, observation } = input;
-  const resyncMs = nextSweepMs(input, draft);
+function planSweep({ now, observation }: DecideInput, resyncMs: number, wanted: SweepPlan): SweepPlan {
   // One that is due has been asked for, and tells when it is done.
   if (resyncMs <= now.monotonicMs) return { sweepAfterMs: resyncMs, nextMs: wanted.nextMs };
   const nextMs = Math.min(wanted.nextMs, resyncMs);
   if (wanted.sweepAfterMs === undefined) return { sweepAfterMs: undefined, nextMs };
   const completeSinceMs = observation.listing.completeSinceMs() ?? 0;
-  const soonestMs = completeSinceMs + sweepShareAtRest * observation.listing.sweepCost().durationMs;
+  const soonestMs = completeSinceMs + sweepShareAtRest * observation.listing.sweepMs();
   if (soonestMs <= now.monotonicMs) return { sweepAfterMs: wanted.sweepAfterMs, nextMs };
   return { sweepAfterMs: undefined, nextMs: Math.min(nextMs, soonestMs) };
 }
 
-function nextSweepMs({ policy, observation }: DecideInput, draft: Draft): number {
+function nextResyncMs({ policy, observation }: DecideInput, share: number): number {
   const completeSinceMs = observation.listing.completeSinceMs();
   if (completeSinceMs === undefined) return 0;
-  const share = draft.counts().pending > 0 ? sweepShareAtWork : sweepShareAtRest;
   const intervalMs = parseDuration(policy.spec.resyncInterval) ?? 0;
-  return completeSinceMs + Math.max(intervalMs, share * observation.listing.sweepCost().durationMs);
+  return completeSinceMs + Math.max(intervalMs, share * observation.listing.sweepMs());
 }

@@ -48,10 +48,7 @@ describe('a sweep', () => {
     await clock.advance(700);
     await swept(0);
     expect(listing.completeSinceMs()).toBe(710);
-    expect(listing.sweepCost()).toEqual({
-      durationMs: 10 * (service.calls.length - 1),
-      requests: service.calls.length - 1,
-    });
+    expect(listing.sweepMs()).toBe(10 * (service.calls.length - 1));
   });
 
   test('shows when each row was sent, and its place', async () => {
@@ -375,6 +372,14 @@ describe('failures', () => {
     expect(service.calls.filter((call) => call === `${first} 0+1000`)).toHaveLength(1);
     expect(service.calls.filter((call) => call === `${first} 1000+10000`)).toHaveLength(2);
     expect(listing.completeSinceMs()).toBe(10);
+  });
+
+  test('and the waits after them are no part of what a sweep takes (U9)', async () => {
+    const { clock, service, listing } = world(3, middle);
+    service.failures.push(undefined, failure(), failure());
+    listing.requestSweep(0);
+    await clock.advance(10_000);
+    expect(listing.sweepMs()).toBe(20);
   });
 
   test('of the request that proves a sweep whole have that one sent again, and no list', async () => {

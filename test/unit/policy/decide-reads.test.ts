@@ -25,16 +25,24 @@ describe('U9: when the fleet is swept', () => {
 
   test('never more often than ten times what it takes', () => {
     const bench = idle();
-    bench.listing.sweepMs = minuteMs;
+    bench.listing.lastSweepMs = minuteMs;
     expect(decided(bench, { nowMs: 10 * minuteMs - 1 }).watch.sweepAfterMs).toBeUndefined();
     expect(decided(bench, { nowMs: 10 * minuteMs }).watch.sweepAfterMs).toBe(10 * minuteMs);
   });
 
   test('and fifty times while posts want the budget', () => {
     const bench = new PolicyBench({ collectors: fleetOf(100) });
-    bench.listing.sweepMs = minuteMs;
+    bench.listing.lastSweepMs = minuteMs;
     expect(decided(bench, { nowMs: 50 * minuteMs - 1 }).watch.sweepAfterMs).toBeUndefined();
     expect(decided(bench, { nowMs: 50 * minuteMs }).watch.sweepAfterMs).toBeDefined();
+  });
+
+  test('ten times again where posts want it and may not start', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(100) });
+    bench.listing.lastSweepMs = minuteMs;
+    const paused = { policy: { spec: { paused: true } } };
+    expect(decided(bench, { nowMs: 10 * minuteMs - 1, ...paused }).watch.sweepAfterMs).toBeUndefined();
+    expect(decided(bench, { nowMs: 10 * minuteMs, ...paused }).watch.sweepAfterMs).toBeDefined();
   });
 
   test('sooner for whoever has to be seen and has no place', () => {
@@ -44,7 +52,7 @@ describe('U9: when the fleet is swept', () => {
 
   test('but not before ten times what the last one took: then', () => {
     const bench = new PolicyBench({ entries: [openEntry({ state: 'unknown', sinceMs: 0 })] });
-    bench.listing.sweepMs = 10_000;
+    bench.listing.lastSweepMs = 10_000;
     const decision = decided(bench, { nowMs: graceMs });
     expect(decision.watch.sweepAfterMs).toBeUndefined();
     expect(decision.requeueAfterMs).toBe(100_000 - graceMs);

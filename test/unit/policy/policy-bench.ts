@@ -19,7 +19,7 @@ export class ListedFleet implements ListedRows, ListingFacts {
   readonly pagesReadMs = new Map<number, number>();
   isObservable = true;
   sweptMs: number | undefined = 0;
-  sweepMs = 100;
+  lastSweepMs = 100;
   readonly pageRows = 10;
 
   row(id: string) {
@@ -52,8 +52,8 @@ export class ListedFleet implements ListedRows, ListingFacts {
     return this.sweptMs;
   }
 
-  sweepCost() {
-    return { durationMs: this.sweepMs, requests: 1 };
+  sweepMs(): number {
+    return this.lastSweepMs;
   }
 
   /** A page that shows these collectors from the first place on. */
