@@ -11,6 +11,10 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                 --full    100,000 collectors from the first upgrade to the last: twenty minutes
                 --only    parts: requests, converged, load, latency
                 --json    one JSON document instead of tables
+  client      how fast pages of messages are read, and in how much memory
+                --quick   few repetitions
+                --only    parts: scanner
+                --json    one JSON document instead of tables
   simulator   what the simulated service serves with its limits lifted`;
 
 const { values, positionals } = parseArgs({
@@ -28,6 +32,12 @@ switch (positionals[0]) {
     const { benchRollout } = await import('./rollout.ts');
     const { only, ...rest } = values;
     await benchRollout({ ...rest, ...(only === undefined ? {} : { only: only.split(',') }) });
+    break;
+  }
+  case 'client': {
+    const { benchClient } = await import('./client.ts');
+    const { only, ...rest } = values;
+    await benchClient({ ...rest, ...(only === undefined ? {} : { only: only.split(',') }) });
     break;
   }
   case 'simulator': {

@@ -1,0 +1,41 @@
+/** `npm run bench -- client`: what the client of the service makes of the answers to search jobs, each beside what was promised. */
+import { availableParallelism, cpus } from 'node:os';
+import type { ScanFigures } from './client/page-scan.ts';
+import { measureScanner, scannerSection } from './client/scanner.ts';
+import { renderSections, type Section } from './rollout/figures.ts';
+
+export interface ClientBenchOptions {
+  readonly quick: boolean;
+  readonly json: boolean;
+  readonly only?: readonly string[];
+}
+
+/** What was measured, as `--json` prints it. A part that was not asked for is absent. */
+export interface ClientReport {
+  readonly machine: string;
+  readonly scanner?: readonly ScanFigures[];
+}
+
+const parts = ['scanner'] as const;
+type Part = (typeof parts)[number];
+
+export async function benchClient({ quick, json, only }: ClientBenchOptions): Promise<void> {
+  const unknown = only?.filter((part) => !parts.some((known) => known === part)) ?? [];
+  if (unknown.length > 0) {
+    console.error(`--only takes ${parts.join(', ')}, and not ${unknown.join(', ')}`);
+    process.exitCode = 2;
+    return;
+  }
+  const wants = (part: Part) => only?.includes(part) ?? true;
+  const report: ClientReport = {
+    machine: `${availableParallelism()} x ${cpus()[0]?.model.trim()}, Node ${process.version}`,
+    ...(wants('scanner') ? { scanner: await measureScanner(quick) } : {}),
+  };
+  console.log(json ? JSON.stringify(report, undefined, 2) : render(report));
+}
+
+function render({ machine, scanner }: ClientReport): string {
+  const sections: Section[] = [];
+  if (scanner) sections.push(scannerSection(scanner));
+  return `${renderSections(sections)}\n\n${machine}`;
+}

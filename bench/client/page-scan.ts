@@ -1,0 +1,70 @@
+/**
+ * One way to read a page of messages, measured in a process of its own: `node page-scan.ts '{"reader": …}'` prints the figures as one
+ * line of JSON. Time is of the reading alone; memory is the most that the process ever had.
+ */
+import { PageScanner } from '../../src/service/page-scanner.ts';
+import { peakResidentMiB } from '../process-figures.ts';
+import { MessagePage, type PageSize } from './message-page.ts';
+
+/** Row slices; row slices that are parsed; all of the page at once; a parser that streams. */
+export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
+
+export interface ScanCase extends PageSize {
+  readonly reader: PageReader;
+  /** How often the page is read after it was read once. */
+  readonly rounds: number;
+}
+
+export interface ScanFigures extends ScanCase {
+  readonly rows: number;
+  /** Million bytes a second: the median of the rounds, and the page that came first. */
+  readonly mbPerSecond: number;
+  readonly firstMbPerSecond: number;
+  /** Million bytes. */
+  readonly peakResidentMb: number;
+}
+
+const readers: Readonly<Record<PageReader, (page: MessagePage) => number | Promise<number>>> = {
+  rows: (page) => readRows(page, () => {}),
+  parsedRows: (page) => readRows(page, (bytes) => JSON.parse(textOf(bytes))),
+  wholePage: (page) => JSON.parse(Buffer.concat([...page.chunks()]).toString('utf8')).messages.length,
+  streamParser: readStream,
+};
+
+function readRows(page: MessagePage, take: (bytes: Uint8Array) => void): number {
+  const scanner = new PageScanner(({ bytes }) => take(bytes));
+  for (const chunk of page.chunks()) scanner.write(chunk);
+  return scanner.end().rows;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}
+
+/** Loaded only here, so that the others need no memory for it. */
+async function readStream(page: MessagePage): Promise<number> {
+  const { JSONParser } = await import('@streamparser/json');
+  let rows = 0;
+  const parser = new JSONParser({ paths: ['$.messages.*'], keepStack: false });
+  parser.onValue = () => {
+    rows++;
+  };
+  for (const chunk of page.chunks()) parser.write(chunk);
+  return rows;
+}
+
+async function measure(one: ScanCase): Promise<ScanFigures> {
+  const page = new MessagePage(one);
+  let rows = 0;
+  const speeds: number[] = [];
+  for (let round = 0; round <= one.rounds; round++) {
+    const startMs = performance.now();
+    rows = await readers[one.reader](page);
+    speeds.push(page.bytes / 1_000 / (performance.now() - startMs));
+  }
+  const [firstMbPerSecond = 0, ...later] = speeds;
+  const mbPerSecond = later.sort((left, right) => left - right)[Math.floor(later.length / 2)] ?? firstMbPerSecond;
+  return { ...one, rows, mbPerSecond, firstMbPerSecond, peakResidentMb: peakResidentMiB(process.pid) * 1.048576 };
+}
+
+if (import.meta.main) console.log(JSON.stringify(await measure(JSON.parse(process.argv[2] ?? '') as ScanCase)));

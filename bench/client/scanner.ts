@@ -1,0 +1,87 @@
+/** How fast pages of messages become rows, and in how much memory; beside what else reads JSON. One thread each. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Line, Section } from '../rollout/figures.ts';
+import type { ScanCase, ScanFigures } from './page-scan.ts';
+
+const leastMbPerSecond = 500;
+const mostResidentMb = 80;
+
+const page = { messages: 'line', pageBytes: 100e6, chunkBytes: 65_536 } as const;
+
+export const scanCases: readonly Omit<ScanCase, 'rounds'>[] = [
+  { ...page, reader: 'rows' },
+  { ...page, reader: 'rows', chunkBytes: 16_384 },
+  { ...page, reader: 'rows', messages: 'event' },
+  { ...page, reader: 'rows', messages: 'long' },
+  { ...page, reader: 'parsedRows' },
+  { ...page, reader: 'streamParser' },
+  { ...page, reader: 'wholePage' },
+];
+
+const program = fileURLToPath(new URL('page-scan.ts', import.meta.url));
+/** Where `src/main.ts` has it, too: a process that had to strip types itself would show the 30 MB that this takes. */
+const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
+const run = promisify(execFile);
+
+/** One after the other, so that none takes time from another. */
+export async function measureScanner(quick: boolean): Promise<ScanFigures[]> {
+  await scanApart({ ...page, reader: 'rows', pageBytes: 1e6, rounds: 0 });
+  const figures: ScanFigures[] = [];
+  for (const one of scanCases) {
+    const rounds = one.reader === 'rows' ? 9 : 3;
+    figures.push(await scanApart({ ...one, rounds: quick ? 3 : rounds }));
+  }
+  return figures;
+}
+
+async function scanApart(one: ScanCase): Promise<ScanFigures> {
+  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
+  const { stdout } = await run(process.execPath, [program, JSON.stringify(one)], { env });
+  return JSON.parse(stdout) as ScanFigures;
+}
+
+export function scannerSection(figures: readonly ScanFigures[]): Section {
+  return {
+    title: 'Pages of 100 MB read into rows, one thread',
+    lines: figures.flatMap(linesOf),
+    notes: [
+      'The median of several pages in one process, without what makes and brings the bytes. Row slices are what an export of',
+      'NDJSON takes: the bytes of each message, its id and its times. A line is a message of 0.9 KB from a web server, an',
+      'event one in JSON with an escape every few bytes, a long one has 256 KB. Memory is the most of the process, about',
+      '50 MB of it Node itself.',
+    ],
+  };
+}
+
+const readerNames: Readonly<Record<ScanCase['reader'], string>> = {
+  rows: 'row slices',
+  parsedRows: 'row slices, each parsed',
+  streamParser: '@streamparser/json',
+  wholePage: 'JSON.parse of the page',
+};
+
+function linesOf({
+  reader,
+  messages,
+  chunkBytes,
+  rows,
+  mbPerSecond,
+  firstMbPerSecond,
+  peakResidentMb,
+}: ScanFigures): Line[] {
+  const what = `${readerNames[reader]}, ${messages}s, chunks of ${chunkBytes / 1_024} KB`;
+  const speed = `${mbPerSecond.toFixed(0)} MB/s (the first page ${firstMbPerSecond.toFixed(0)})`;
+  const memory = `${peakResidentMb.toFixed(0)} MB`;
+  if (reader !== 'rows' || messages !== 'line') return [{ what, measured: `${speed}, ${memory}` }];
+  return [
+    { what, measured: speed, target: `>= ${leastMbPerSecond} MB/s`, met: mbPerSecond >= leastMbPerSecond && rows > 0 },
+    {
+      what: '  peak memory',
+      measured: memory,
+      target: `<= ${mostResidentMb} MB`,
+      met: peakResidentMb <= mostResidentMb,
+    },
+  ];
+}
