@@ -1,13 +1,15 @@
 /**
- * The client of the service: the four operations of the collectors' half (4.6 to 4.9) over a transport and a request budget.
- * Reads are sent again where the outcome table says so; a creation never is. No call sleeps: long waits are the caller's, who
- * gets them as the error's handling.
+ * The client of the service: its nine operations over a transport and a request budget. Reads are sent again where the outcome table
+ * says so; a creation never is. A search job that was created goes on in `job-client.ts`.
  */
+import { assert } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import { Calls, type CallsOptions } from './calls.ts';
 import { decodeBuilds, decodeCollectors, decodeCreatedTask, decodeTask } from './decode.ts';
-import { type Call, type Decode, Exchange, type ExchangeOptions } from './exchange.ts';
-import { type Outcome, treatmentOf } from './outcome.ts';
-import { toServiceError } from './service-failure.ts';
-import type { SettingNames } from './setting-names.ts';
+import { decodeCreatedJob } from './decode-search.ts';
+import { JobClient, jobsPath } from './job-client.ts';
+import { JobCookies } from './job-cookies.ts';
+import type { JobOrder, OpenJob, SearchService } from './search-service.ts';
 import { StringPool } from './string-pool.ts';
 import type {
   Answer,
@@ -20,21 +22,28 @@ import type {
   UpgradeTask,
 } from './upgrade-service.ts';
 
-export interface ServiceClientOptions extends ExchangeOptions {
-  /** What messages call the settings; members of a Secret where nothing else is said. */
-  readonly names?: SettingNames;
-}
+export type ServiceClientOptions = CallsOptions;
 
 const upgradesPath = '/v1/collectors/upgrades';
 
-export class ServiceClient implements UpgradeService {
-  readonly #exchange: Exchange;
+export class ServiceClient implements UpgradeService, SearchService {
+  readonly #calls: Calls;
+  readonly #clock: Clock;
   readonly #pool = new StringPool();
-  readonly #names: SettingNames | undefined;
 
   constructor(options: ServiceClientOptions) {
-    this.#exchange = new Exchange(options);
-    this.#names = options.names;
+    this.#calls = new Calls(options);
+    this.#clock = options.clock;
+  }
+
+  async createJob(order: JobOrder, options?: CallOptions): Promise<Answer<OpenJob>> {
+    const cookies = new JobCookies(this.#clock);
+    const { value, sentAtMs } = await this.#calls.perform(
+      { operation: 'createJob', path: jobsPath, body: renderOrder(order), signal: options?.signal, cookies },
+      decodeCreatedJob,
+    );
+    const job = new JobClient({ ...value, calls: this.#calls, cookies, createdAtMs: sentAtMs });
+    return { value: job, sentAtMs };
   }
 
   listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<Answer<readonly Collector[]>> {
@@ -43,13 +52,13 @@ export class ServiceClient implements UpgradeService {
     parameters.set('offset', String(query.offset));
     parameters.set('limit', String(query.limit));
     const path = `${upgradesPath}/collectors?${parameters}`;
-    return this.#call({ operation: 'listCollectors', path, signal: options?.signal }, (body) =>
+    return this.#calls.perform({ operation: 'listCollectors', path, signal: options?.signal }, (body) =>
       decodeCollectors(body, this.#pool),
     );
   }
 
   listBuilds(options?: CallOptions): Promise<Answer<readonly Build[]>> {
-    return this.#call(
+    return this.#calls.perform(
       { operation: 'listBuilds', path: `${upgradesPath}/targets`, signal: options?.signal },
       decodeBuilds,
     );
@@ -57,14 +66,14 @@ export class ServiceClient implements UpgradeService {
 
   getTask(taskId: string, options?: CallOptions): Promise<Answer<UpgradeTask>> {
     const path = `${upgradesPath}/${encodeURIComponent(taskId)}`;
-    return this.#call({ operation: 'getTask', path, signal: options?.signal }, decodeTask);
+    return this.#calls.perform({ operation: 'getTask', path, signal: options?.signal }, decodeTask);
   }
 
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },
     options?: CreateTaskOptions,
   ): Promise<Answer<{ readonly taskId: string }>> {
-    return this.#call(
+    return this.#calls.perform(
       {
         operation: 'createTask',
         path: upgradesPath,
@@ -75,23 +84,25 @@ export class ServiceClient implements UpgradeService {
       decodeCreatedTask,
     );
   }
-
-  async #call<T>(call: Call, decode: Decode<T>): Promise<Answer<T>> {
-    const timesSeen = new Map<Outcome, number>();
-    for (;;) {
-      const reply = await this.#exchange.perform(call, decode);
-      if (reply.kind === 'answer') return reply.answer;
-      const { outcome } = reply.failure;
-      const seen = (timesSeen.get(outcome) ?? 0) + 1;
-      timesSeen.set(outcome, seen);
-      if (seen > treatmentOf(call.operation, outcome).again) {
-        throw toServiceError(call.operation, reply.failure, this.#names);
-      }
-    }
-  }
 }
 
 /** By hand, because JSON.stringify knows no integers beyond 2^53. */
 function renderTask(collectorId: string, toVersion: string): string {
   return `{"collectorId":${BigInt(collectorId)},"toVersion":${JSON.stringify(toVersion)}}`;
+}
+
+/** Times in milliseconds alone, as strings (4.1, protocol E12); the members that have a default are sent all the same. */
+function renderOrder(order: JobOrder): string {
+  const { query, fromMs, toMs, timeZone = 'UTC', byReceiptTime = false } = order;
+  assert(Number.isSafeInteger(fromMs) && Number.isSafeInteger(toMs), 'a range is one of whole milliseconds');
+  assert(fromMs <= toMs, 'a range does not end before it begins');
+  return JSON.stringify({
+    query,
+    from: String(fromMs),
+    to: String(toMs),
+    timeZone,
+    byReceiptTime,
+    autoParsingMode: order.autoParsingMode ?? 'Manual',
+    requiresRawMessages: order.requiresRawMessages ?? false,
+  });
 }

@@ -3,7 +3,7 @@
  * object with an array `errors`, an HTML page of a proxy, and nothing at all. Reading one never fails.
  */
 import { parseJson } from './json.ts';
-import { taskRefusals } from './outcome.ts';
+import { normalizeServiceCode } from './service-code.ts';
 
 export interface ErrorBody {
   /** An identifier of chapter 7 in the specification's spelling, where it is one; else as the service wrote it. */
@@ -18,31 +18,6 @@ const maxMessageLength = 300;
 /** Longer bodies are no error documents. */
 const maxErrorBodyBytes = 64 * 1024;
 const nothing: ErrorBody = { serviceCode: undefined, errorId: undefined, message: undefined };
-
-const knownCodes: readonly string[] = [
-  ...taskRefusals,
-  'moved',
-  'unauthorized',
-  'forbidden',
-  'notfound',
-  'method.unsupported',
-  'contenttype.invalid',
-  'rate.limit.exceeded',
-  'internal.error',
-  'service.unavailable',
-];
-
-/**
- * Codes come with a prefix (`searchjob.…`) or without their first part (`in.upgrading`): they are matched by their last parts.
- * A piece that would fit several is left as it is.
- */
-export function normalizeServiceCode(code: string): string {
-  const text = code.trim().toLowerCase();
-  const whole = knownCodes.find((known) => text === known || text.endsWith(`.${known}`));
-  if (whole) return whole;
-  const pieces = knownCodes.filter((known) => known.endsWith(`.${text}`));
-  return pieces.length === 1 && pieces[0] ? pieces[0] : text.slice(0, maxMessageLength);
-}
 
 type Members = Readonly<Record<string, unknown>>;
 

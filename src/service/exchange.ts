@@ -1,26 +1,35 @@
 /**
  * One request and its answer, with all that goes round it: a connection that stands, the budget's slot, the deadline, the
- * credentials, and redirects. What comes back is a whole answer of success, or a failure that has a row in the outcome table.
+ * credentials, cookies, and redirects. What comes back is a whole answer of success, or a failure that has a row in the outcome table.
+ * A body may be taken while it comes (`answer-stream.ts`); the slot is kept until its end.
  *
  * Invariant: each write has a slot of its own, started in the same turn of the event loop (protocol B1), and each slot ends.
  * Sending something again is left to `client.ts`.
  */
+import { assert } from '../base/assert.ts';
 import { crossing } from '../base/boundary.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Counter, Histogram, Metrics } from '../base/metrics.ts';
 import type { SecretText } from '../base/secret-text.ts';
+import { AnswerStream, HeldUpError } from './answer-stream.ts';
+import type { Call, Reading, Reply, Streaming } from './call.ts';
 import { DeadlineError, withDeadline } from './deadline.ts';
-import { DecodeError } from './decode.ts';
 import { decodeErrorBody } from './error-body.ts';
-import { connectDeadlineMs, type Operation, operations } from './operation.ts';
+import { DecodeError } from './json-members.ts';
+import { connectDeadlineMs, operations } from './operation.ts';
 import { type Outcome, outcomeOfAnswer, outcomeOfUnanswered, outcomeOfUnsent } from './outcome.ts';
 import { isRedirect, newBaseAddress, type Redirect, resolveRedirect } from './redirect.ts';
 import type { KeyBudget, Slot } from './request-budget.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import type { ServiceAddress } from './service-address.ts';
 import type { Failure } from './service-failure.ts';
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
-import type { Answer } from './upgrade-service.ts';
+import {
+  type BodyReceiver,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.ts';
 
 /** How many redirects one call follows. */
 const maxHops = 3;
@@ -38,32 +47,17 @@ export interface ExchangeOptions {
   readonly userAgent: string;
 }
 
-export interface Call {
-  readonly operation: Operation;
-  /** Path and query below the base path: `/v1/…`. */
-  readonly path: string;
-  /** JSON text. */
-  readonly body?: string;
-  readonly signal?: AbortSignal | undefined;
-  /** Called before each write of the call; see `CreateTaskOptions.beforeSend`. */
-  readonly beforeSend?: (() => void) | undefined;
-}
-
-export type Reply<T> =
-  | { readonly kind: 'answer'; readonly answer: Answer<T> }
-  | { readonly kind: 'failure'; readonly failure: Failure };
-
-/** The body of an answer of success as a value; throws a `DecodeError`. */
-export type Decode<T> = (body: Uint8Array) => T;
-
-interface Answered {
+interface Answered<T> {
   readonly kind: 'response';
   readonly response: TransportResponse;
   readonly sentAtMs: number;
+  readonly sentCookie: boolean;
+  /** Where the body was taken as it came. */
+  readonly stream: AnswerStream<T> | undefined;
 }
 
 /** What one write brought: any answer at all, or why there is none. */
-type Attempt = Answered | { readonly kind: 'failure'; readonly failure: Failure };
+type Attempt<T> = Answered<T> | { readonly kind: 'failure'; readonly failure: Failure };
 
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -95,11 +89,11 @@ export class Exchange {
     );
   }
 
-  /** Throws only what `beforeSend` threw, and what the budget refused. */
-  async perform<T>(call: Call, decode: Decode<T>): Promise<Reply<T>> {
+  /** Throws only what `beforeSend` or the taker of a body threw, and what the budget refused. */
+  async perform<T>(call: Call, reading: Reading<T>): Promise<Reply<T>> {
     this.#calls += 1;
     try {
-      const reply = await this.#follow(call, decode);
+      const reply = await this.#follow(call, reading);
       this.#count(call, reply.kind === 'answer' ? 'ok' : reply.failure.outcome);
       return reply;
     } finally {
@@ -107,16 +101,17 @@ export class Exchange {
     }
   }
 
-  async #follow<T>(call: Call, decode: Decode<T>): Promise<Reply<T>> {
+  async #follow<T>(call: Call, reading: Reading<T>): Promise<Reply<T>> {
     let url = new URL(this.#address.origin + this.#address.basePath + call.path);
     for (let hop = 0; ; hop++) {
-      const attempt = await this.#attempt(call, url);
+      const attempt = await this.#attempt(call, url, reading);
       if (attempt.kind === 'failure') {
         if (attempt.failure.sentAtMs === undefined) this.#address = this.#options.address;
         return attempt;
       }
       const { response, sentAtMs } = attempt;
-      if (!isRedirect(response.status)) return this.#judge(call, decode, url, attempt);
+      call.cookies?.store(url, response.setCookies);
+      if (!isRedirect(response.status)) return this.#judge(call, reading, url, attempt);
       const redirect = this.#redirect(call, url, response);
       if (redirect.kind !== 'follow' || hop === maxHops) {
         return { kind: 'failure', failure: lost(call, url, response, sentAtMs, redirect) };
@@ -142,13 +137,16 @@ export class Exchange {
     });
   }
 
-  #judge<T>(call: Call, decode: Decode<T>, url: URL, attempt: Answered): Reply<T> {
-    const { response, sentAtMs } = attempt;
+  #judge<T>(call: Call, reading: Reading<T>, url: URL, attempt: Answered<T>): Reply<T> {
+    const { response, sentAtMs, sentCookie } = attempt;
     const { status, body } = response;
-    if (status >= 200 && status < 300) return decoded(decode, url, attempt);
+    if (status >= 200 && status < 300) return decoded(reading, url, attempt);
     const { serviceCode, errorId, message } = decodeErrorBody(body);
+    const outcome = outcomeOfAnswer(call.operation, status, serviceCode);
+    const missing = outcome === 'jobGone' ? call.whyMissing?.(sentAtMs, sentCookie) : undefined;
     const failure: Failure = {
-      outcome: outcomeOfAnswer(call.operation, status, serviceCode),
+      outcome: missing?.outcome ?? outcome,
+      detail: missing?.detail,
       address: addressOf(url),
       status,
       serviceCode,
@@ -170,7 +168,7 @@ export class Exchange {
     return parseRetryAfter(response.headers.get('retry-after'), this.#options.clock.now());
   }
 
-  async #attempt(call: Call, url: URL): Promise<Attempt> {
+  async #attempt<T>(call: Call, url: URL, reading: Reading<T>): Promise<Attempt<T>> {
     const { transport, budget, clock } = this.#options;
     const info = operations[call.operation];
     let slot: Slot;
@@ -179,40 +177,64 @@ export class Exchange {
         transport.ready(url.origin, this.#calls, signal),
       );
       slot = await budget.acquire({
-        class: info.requestClass,
+        class: call.requestClass ?? info.requestClass,
+        ...(call.dueMs === undefined ? {} : { dueMs: call.dueMs }),
         ...(call.signal === undefined ? {} : { signal: call.signal }),
       });
     } catch (error) {
       return { kind: 'failure', failure: this.#unsent(call, url, error) };
     }
-    return this.#send(call, url, slot);
+    return this.#send(call, url, slot, reading);
   }
 
-  async #send(call: Call, url: URL, slot: Slot): Promise<Attempt> {
+  async #send<T>(call: Call, url: URL, slot: Slot, reading: Reading<T>): Promise<Attempt<T>> {
     const { transport, clock } = this.#options;
-    const { deadlineMs } = operations[call.operation];
+    const { deadlineMs = operations[call.operation].deadlineMs } = call;
     let sentAtMs: number | undefined;
+    const stream = typeof reading === 'function' ? undefined : this.#stream(call, url, slot, reading, () => sentAtMs);
     const beforeWrite = () => {
       call.beforeSend?.();
       slot.started();
       sentAtMs = clock.monotonic();
+      stream?.sent();
     };
+    const cookie = call.cookies?.header(url);
     try {
       const response = await crossing(`service.${call.operation}`, () =>
-        withDeadline(clock, deadlineMs, call.signal, (signal) =>
-          transport.send(this.#request(call, url, signal, beforeWrite)),
+        withDeadline(clock, deadlineMs, anyOf(call.signal, stream?.signal), (signal) =>
+          transport.send(this.#request(call, url, { signal, beforeWrite, cookie, stream })),
         ),
       );
       this.#answered(call, slot, response, sentAtMs ?? response.headAtMs);
-      return { kind: 'response', response, sentAtMs: sentAtMs ?? response.headAtMs };
+      const sentCookie = cookie !== undefined;
+      return { kind: 'response', response, sentAtMs: sentAtMs ?? response.headAtMs, sentCookie, stream };
     } catch (error) {
       if (sentAtMs === undefined) {
         slot.release();
         return { kind: 'failure', failure: this.#unsent(call, url, error) };
       }
       slot.finished({ kind: error instanceof TransportError ? 'broken' : 'abandoned' });
-      return { kind: 'failure', failure: unanswered(url, error, sentAtMs) };
+      return { kind: 'failure', failure: { ...unanswered(call, url, error, sentAtMs), status: stream?.status } };
+    } finally {
+      stream?.stop();
     }
+  }
+
+  #stream<T>(
+    call: Call,
+    url: URL,
+    slot: Slot,
+    reading: Streaming<T>,
+    sentAtMs: () => number | undefined,
+  ): AnswerStream<T> {
+    const { stream: limits } = operations[call.operation];
+    assert(limits !== undefined, `${call.operation} is not read as it comes`);
+    return new AnswerStream(this.#options.clock, limits, (head) => {
+      slot.heard(head.headAtMs);
+      // The body may break off, and the cookies have come.
+      call.cookies?.store(url, head.setCookies);
+      return reading.begin(head, sentAtMs() ?? head.headAtMs);
+    });
   }
 
   #answered(call: Call, slot: Slot, response: TransportResponse, sentAtMs: number): void {
@@ -227,8 +249,9 @@ export class Exchange {
     this.#duration.observe({ operation: call.operation }, seconds);
   }
 
-  #request(call: Call, url: URL, signal: AbortSignal, beforeWrite: () => void): TransportRequest {
+  #request(call: Call, url: URL, write: Write): TransportRequest {
     const info = operations[call.operation];
+    const { signal, beforeWrite, cookie, stream } = write;
     return {
       method: info.method,
       origin: url.origin,
@@ -238,10 +261,12 @@ export class Exchange {
         authorization: this.#authorization,
         'user-agent': this.#options.userAgent,
         ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(cookie === undefined ? {} : { cookie }),
       },
       ...(call.body === undefined ? {} : { body: call.body }),
       signal,
       maxBodyBytes: info.maxBodyBytes,
+      ...(stream === undefined ? {} : { receiver: stream }),
       beforeWrite: () => {
         signal.throwIfAborted();
         beforeWrite();
@@ -263,9 +288,24 @@ export class Exchange {
   }
 }
 
-function decoded<T>(decode: Decode<T>, url: URL, { response, sentAtMs }: Answered): Reply<T> {
+/** What one write of a call has of its own. */
+interface Write {
+  readonly signal: AbortSignal;
+  readonly beforeWrite: () => void;
+  readonly cookie: string | undefined;
+  readonly stream: BodyReceiver | undefined;
+}
+
+function anyOf(first: AbortSignal | undefined, second: AbortSignal | undefined): AbortSignal | undefined {
+  return first && second ? AbortSignal.any([first, second]) : (first ?? second);
+}
+
+function decoded<T>(reading: Reading<T>, url: URL, { response, sentAtMs, stream }: Answered<T>): Reply<T> {
   try {
-    return { kind: 'answer', answer: { value: decode(response.body), sentAtMs } };
+    const taken = stream?.end();
+    if (taken) return { kind: 'answer', answer: { value: taken.value, sentAtMs } };
+    assert(typeof reading === 'function', 'what is read as it comes has been taken');
+    return { kind: 'answer', answer: { value: reading(response.body), sentAtMs } };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     const facts = { address: addressOf(url), status: response.status, sentAtMs };
@@ -273,13 +313,19 @@ function decoded<T>(decode: Decode<T>, url: URL, { response, sentAtMs }: Answere
   }
 }
 
-function unanswered(url: URL, error: unknown, sentAtMs: number): Failure {
-  return { outcome: outcomeOf(error), address: addressOf(url), detail: detailOf(error), cause: error, sentAtMs };
+/** What is neither the wire's nor a limit's nor the caller's abort was thrown by who takes the body: it is theirs. */
+function unanswered(call: Call, url: URL, error: unknown, sentAtMs: number): Failure {
+  const outcome = outcomeOfLost(call, error);
+  if (outcome === undefined) throw error;
+  return { outcome, address: addressOf(url), detail: detailOf(error), cause: error, sentAtMs };
 }
 
-function outcomeOf(error: unknown): Outcome {
+function outcomeOfLost(call: Call, error: unknown): Outcome | undefined {
   if (error instanceof TransportError) return outcomeOfUnanswered(error.failure);
-  return error instanceof DeadlineError ? 'timeout' : 'abandoned';
+  if (error instanceof DeadlineError) return 'timeout';
+  if (error instanceof HeldUpError) return 'heldUp';
+  if (error instanceof DecodeError) return 'answerInvalid';
+  return call.signal?.aborted && error === call.signal.reason ? 'abandoned' : undefined;
 }
 
 function lost(call: Call, url: URL, response: TransportResponse, sentAtMs: number, redirect: Redirect): Failure {

@@ -3,23 +3,22 @@
  * outcome it says which reason a condition shows, whether the service may have acted, how to go on, and how often
  * the client itself sends the request again.
  *
- * Invariant: a request that may have had an effect is never sent again from here. Reads have none.
+ * Invariant: a request that may have had an effect is never sent again from here, but for a deletion, which has the same one twice.
+ * Reads have none, but for a job's status: it hands out each pending error once (2.3), so that a lost answer is a lost error.
  */
 import type { Handling } from '../base/errors.ts';
-import { type Operation, operations } from './operation.ts';
+import type { Operation } from './operation.ts';
+import {
+  type JobRefusal,
+  jobRefusals,
+  type PageRefusal,
+  pageRefusals,
+  type TaskRefusal,
+  taskRefusals,
+  unknownJobCode,
+} from './service-code.ts';
 import type { Effect } from './service-error.ts';
 import type { TransportFailure } from './transport.ts';
-
-/** What a refused creation of a task says (7.5). */
-export const taskRefusals = [
-  'collector.invalid',
-  'collector.type.invalid',
-  'collector.not.alive',
-  'collector.in.upgrading',
-  'collector.version.invalid',
-] as const;
-
-export type TaskRefusal = (typeof taskRefusals)[number];
 
 export type Outcome =
   // No connection, or none that may be used: nothing was sent.
@@ -30,6 +29,7 @@ export type Outcome =
   | 'connectionLost'
   | 'timeout'
   | 'abandoned'
+  | 'heldUp'
   | 'answerTooLarge'
   | 'answerMalformed'
   | 'answerInvalid'
@@ -51,7 +51,28 @@ export type Outcome =
   | 'unavailable'
   | 'serverError'
   | 'unexpectedStatus'
-  | TaskRefusal;
+  | TaskRefusal
+  | JobRefusal
+  | PageRefusal
+  // There is no such job (7.3): why, as far as it can be told (`missing-job.ts`).
+  | JobMissing;
+
+export const jobMissings = [
+  /** Just created: this replica has not heard of it yet (10.2). */
+  'jobNotKnownYet',
+  /** We have deleted it ourselves. */
+  'jobDeleted',
+  /** The service has given no cookie, or none that may be sent (5.3). */
+  'jobCookieMissing',
+  /** Nobody asked for it for so long that the service cancelled it (3.1). */
+  'jobSilenced',
+  /** A query ends after eight hours (3.1). */
+  'jobTimedOut',
+  /** None of these: somebody deleted it, or the service lost it. */
+  'jobGone',
+] as const;
+
+export type JobMissing = (typeof jobMissings)[number];
 
 /** `retryAfter` in the table means: as `Retry-After` says, else `backoff`. */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
@@ -65,15 +86,30 @@ export interface Treatment {
   readonly again: number;
 }
 
-type Row = Treatment & { readonly creating?: Partial<Treatment>; readonly task?: Partial<Treatment> };
+/** What holds of an outcome, and where it is otherwise for some operations. */
+type Row = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 const nothingSent = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { effect: 'none', handling: 'stall', again: 0 } as const;
-/** What a lost or unreadable answer means: nothing for a read, everything for a creation (protocol U3). */
-const unsure = { effect: 'none', handling: 'backoff', again: 0, creating: { effect: 'unknown', again: 0 } } as const;
+const mayHaveActed = { effect: 'unknown', again: 0 } as const;
+/** What a lost or unreadable answer means: nothing for most reads, everything for a creation (protocol U3). */
+const unsure = {
+  effect: 'none',
+  handling: 'backoff',
+  again: 0,
+  of: {
+    createTask: mayHaveActed,
+    createJob: mayHaveActed,
+    getJob: mayHaveActed,
+    deleteJob: { effect: 'unknown' },
+  },
+} as const;
 
 const refused = { ...nothingSent, reason: 'RequestRefused' } as const;
 const taskRefused = { effect: 'none', handling: 'wait', again: 0, reason: 'CollectorRefused' } as const;
+const queryRefused = { ...needsPerson, reason: 'QueryRefused' } as const;
+const rangeRefused = { ...needsPerson, reason: 'RangeRefused' } as const;
+const jobLost = { effect: 'none', handling: 'backoff', again: 0, reason: 'JobLost' } as const;
 
 const rows: { readonly [O in Outcome]: Row } = {
   nameNotFound: { ...nothingSent, reason: 'ServiceUnreachable' },
@@ -88,9 +124,16 @@ const rows: { readonly [O in Outcome]: Row } = {
   certificateExpired: { ...needsPerson, reason: 'CertificateNotTrusted' },
   certificateForAnother: { ...needsPerson, reason: 'CertificateNotTrusted' },
 
-  connectionLost: { ...unsure, again: 2, reason: 'ServiceUnreachable' },
+  // Of a page of messages some rows may have been given out: whoever took them asks for the others.
+  connectionLost: {
+    ...unsure,
+    again: 2,
+    reason: 'ServiceUnreachable',
+    of: { ...unsure.of, listMessages: { again: 0 } },
+  },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },
   abandoned: { ...unsure, reason: 'CallAborted' },
+  heldUp: { effect: 'none', handling: 'backoff', again: 0, reason: 'DestinationSlow' },
   answerTooLarge: { ...unsure, reason: 'AnswerInvalid' },
   answerMalformed: { ...unsure, reason: 'AnswerInvalid' },
   answerInvalid: { ...unsure, reason: 'AnswerInvalid' },
@@ -99,9 +142,10 @@ const rows: { readonly [O in Outcome]: Row } = {
   redirectInCircles: { ...needsPerson, reason: 'RedirectNotAllowed' },
 
   badRequest: { ...refused },
-  unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, creating: { again: 0 } },
+  // It may be spurious when many log in at once (10.1).
+  unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
-  notFound: { ...needsPerson, reason: 'AddressInvalid', task: { handling: 'wait', reason: 'TaskNotFound' } },
+  notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },
   methodUnsupported: { ...needsPerson, reason: 'AddressInvalid' },
   contentTypeInvalid: { ...needsPerson, reason: 'RequestRefused' },
   rateLimited: { effect: 'none', handling: 'retryAfter', again: 0, reason: 'RateLimited' },
@@ -118,14 +162,39 @@ const rows: { readonly [O in Outcome]: Row } = {
   'collector.not.alive': { ...taskRefused },
   'collector.in.upgrading': { ...taskRefused },
   'collector.version.invalid': { ...taskRefused },
+
+  generic: { ...refused },
+  'invalid.timestamp.from': { ...rangeRefused },
+  'invalid.timestamp.to': { ...rangeRefused },
+  'to.smaller.than.from': { ...rangeRefused },
+  'unknown.timezone': { ...rangeRefused },
+  'empty.timezone': { ...rangeRefused },
+  'unknown.time.type': { ...rangeRefused },
+  'no.query': { ...queryRefused },
+  'parse.error': { ...queryRefused },
+  'query.creation.error': { ...queryRefused },
+
+  'offset.missing': { ...refused },
+  'offset.negative': { ...refused },
+  'limit.missing': { ...refused },
+  'limit.zero': { ...refused },
+  'limit.negative': { ...refused },
+  'no.records.not.an.aggregation.query': { ...needsPerson, reason: 'NotAnAggregation' },
+  'raw.messages.not.available': { ...needsPerson, reason: 'RawMessagesNotAvailable' },
+
+  jobNotKnownYet: { ...jobLost, reason: 'JobNotKnownYet' },
+  jobDeleted: { ...jobLost, handling: 'wait', reason: 'JobDeleted' },
+  jobCookieMissing: { ...jobLost, reason: 'JobCookieMissing' },
+  jobSilenced: { ...jobLost, reason: 'JobSilenced' },
+  jobTimedOut: { ...jobLost, reason: 'JobTimedOut' },
+  jobGone: { ...jobLost },
 };
 
 export const outcomes = Object.keys(rows) as readonly Outcome[];
 
 export function treatmentOf(operation: Operation, outcome: Outcome): Treatment {
-  const { creating, task, ...row } = rows[outcome];
-  if (operations[operation].method === 'POST') return { ...row, ...creating };
-  return operation === 'getTask' ? { ...row, ...task } : row;
+  const { of, ...row } = rows[outcome];
+  return { ...row, ...of?.[operation] };
 }
 
 const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
@@ -159,11 +228,28 @@ export function outcomeOfUnanswered(failure: TransportFailure): Outcome {
   return failure === 'answerTooLarge' || failure === 'answerMalformed' ? failure : 'connectionLost';
 }
 
-/** The outcome of an answer that is neither success (2xx) nor a redirect. `serviceCode` is what its body said, where it said it. */
+const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
+  createTask: taskRefusals,
+  createJob: jobRefusals,
+  listMessages: pageRefusals,
+  listRecords: pageRefusals,
+};
+
+/** Those that say what is wrong by themselves, whatever code comes with them. */
+const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
+
+/** Operations on a job that must exist. */
+const jobOperations: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
+
+/**
+ * The outcome of an answer that is neither success (2xx) nor a redirect. `serviceCode` is what its body said, where it said it. Of a job
+ * that is not known it says `jobGone`; whoever knows more of the job may know better.
+ */
 export function outcomeOfAnswer(operation: Operation, status: number, serviceCode: string | undefined): Outcome {
-  if (operation === 'createTask' && status >= 400 && status < 500 && status !== 401 && status !== 403) {
-    const refusal = taskRefusals.find((known) => known === serviceCode);
+  if (status >= 400 && status < 500 && !plainStatuses.has(status)) {
+    const refusal = refusals[operation]?.find((known) => known === serviceCode);
     if (refusal) return refusal;
+    if (jobOperations.has(operation) && (status === 404 || serviceCode === unknownJobCode)) return 'jobGone';
   }
   const known = outcomeByStatus.get(status);
   if (known) return known;

@@ -30,6 +30,8 @@ const cautionDecay = 0.98;
 const baselineWindowMs = 60_000;
 
 interface Baseline {
+  /** When the first answer of the class came. */
+  readonly knownAtMs: number;
   sinceMs: number;
   quickestMs: number;
   quickestBeforeMs: number;
@@ -57,11 +59,12 @@ export class PathMargin {
 
   /**
    * Learns from a round trip. Returns how late the request may have come: later than the quickest of its class by that much, or
-   * by all of its round trip where it is the first, at most `mostMs`.
+   * by all of its round trip where it was sent before any answer of its class had come, at most `mostMs`.
    */
-  learn(requestClass: RequestClass, roundTripMs: number, nowMs: number): number {
-    const quickestMs = this.#quickest(requestClass, roundTripMs, nowMs);
-    // Nothing to compare it with: it says nothing of the path in general, and may itself have been late by all of it.
+  learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
+    const quickestMs = this.#quickest(requestClass, roundTripMs, sentAtMs);
+    // Nothing to compare it with, since the first ones may all have stood in one line: it says nothing of the path in general, and
+    // may itself have been late by all of it.
     if (quickestMs === undefined) return Math.min(marginBounds.mostMs, roundTripMs);
     const lateMs = Math.min(marginBounds.mostMs, roundTripMs - quickestMs);
     const difference = lateMs - this.#spreadMs;
@@ -87,20 +90,26 @@ export class PathMargin {
     if (this.#cautionMs < 0.5) this.#cautionMs = 0;
   }
 
-  /** The quickest of late including this one; undefined when it is the only one. */
-  #quickest(requestClass: RequestClass, roundTripMs: number, nowMs: number): number | undefined {
+  /** The quickest of late including this one; undefined where none had come when it was sent. */
+  #quickest(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number | undefined {
     const baseline = this.#baselines.get(requestClass);
+    const answeredAtMs = sentAtMs + roundTripMs;
     if (!baseline) {
-      const before = Number.POSITIVE_INFINITY;
-      this.#baselines.set(requestClass, { sinceMs: nowMs, quickestMs: roundTripMs, quickestBeforeMs: before });
+      this.#baselines.set(requestClass, {
+        knownAtMs: answeredAtMs,
+        sinceMs: answeredAtMs,
+        quickestMs: roundTripMs,
+        quickestBeforeMs: Number.POSITIVE_INFINITY,
+      });
       return undefined;
     }
-    if (nowMs - baseline.sinceMs >= baselineWindowMs) {
-      baseline.sinceMs = nowMs;
+    if (answeredAtMs - baseline.sinceMs >= baselineWindowMs) {
+      baseline.sinceMs = answeredAtMs;
       baseline.quickestBeforeMs = baseline.quickestMs;
       baseline.quickestMs = roundTripMs;
     }
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
+    if (sentAtMs < baseline.knownAtMs) return undefined;
     return Math.min(baseline.quickestMs, baseline.quickestBeforeMs);
   }
 }

@@ -62,9 +62,9 @@ export class RateWindow {
     reservation.cautionMs = this.#margin.cautionMs;
   }
 
-  /** The head of the answer came `roundTripMs` after the start. */
-  answered(reservation: Reservation, requestClass: RequestClass, roundTripMs: number, nowMs: number): void {
-    this.#bound(reservation, this.#margin.learn(requestClass, roundTripMs, nowMs), roundTripMs);
+  /** The head of the answer came `roundTripMs` after the start at `sentAtMs`. */
+  answered(reservation: Reservation, requestClass: RequestClass, roundTripMs: number, sentAtMs: number): void {
+    this.#bound(reservation, this.#margin.learn(requestClass, roundTripMs, sentAtMs), roundTripMs);
   }
 
   /** The connection broke: nothing comes after that, and no answer tells more. */

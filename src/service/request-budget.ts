@@ -110,6 +110,7 @@ export class RequestBudget {
     const lane = this.#lane(accessKeyId);
     if (maxConcurrent !== undefined) lane.maxConcurrent = Math.min(lane.maxConcurrent, checkedPlaces(maxConcurrent));
     return {
+      jobs: this.jobs,
       acquire: (request) => this.#acquire(lane, request),
       takeover: (forced) => this.#takeover(lane, forced),
     };
@@ -310,8 +311,8 @@ export class RequestBudget {
 
   /** Learns from the head of an answer how late the path is. */
   #heard(requestClass: RequestClass, reservation: Reservation, headAtMs: number): void {
-    const roundTripMs = Math.max(0, headAtMs - (reservation.sentAtMs ?? headAtMs));
-    this.#window.answered(reservation, requestClass, roundTripMs, this.#clock.monotonic());
+    const { sentAtMs = headAtMs } = reservation;
+    this.#window.answered(reservation, requestClass, Math.max(0, headAtMs - sentAtMs), sentAtMs);
   }
 
   /** Learns from an answer whether we are too fast or keep too many jobs. */

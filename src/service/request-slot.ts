@@ -1,6 +1,7 @@
 /**
  * The words between the request budget and whoever sends requests: what is asked for, what is granted, how it ended.
  */
+import type { JobAdmission } from './job-admission.ts';
 
 /**
  * What a request is for; decides who goes first (B3). `jobCreation` is the creation of a search job (4.1), `jobCare` its deletion (4.5)
@@ -64,8 +65,10 @@ export interface Slot {
   finished(outcome: SlotOutcome): void;
 }
 
-/** The share of one access key: its own concurrency, and the rate that all keys of the user share. */
+/** The share of one access key: its own concurrency, and the rate and the search jobs that all keys of the user share. */
 export interface KeyBudget {
+  /** How many search jobs may be active at once (B4, B5). */
+  readonly jobs: JobAdmission;
   /** Waits for its turn. Rejects with the signal's reason, or with a `ServiceError` `service.budget.full` when too many wait. */
   acquire(request: SlotRequest): Promise<Slot>;
   /**

@@ -47,6 +47,7 @@ function adviceWith(names: SettingNames): Advice {
     methodUnsupported: `this is not the address of the service: check ${address}`,
     redirectInCircles: `check that ${address} names the right deployment`,
     rateLimited: `somebody else uses the same user: ${shareRate}`,
+    jobCookieMissing: 'there is no cookie of the service to send: check whether a proxy takes them away',
   };
 }
 
@@ -95,12 +96,21 @@ function happened(failure: Failure, { followRedirect }: SettingNames): string {
       return 'was given up by its caller';
     case 'connectionLost':
       return `got no whole answer, the connection broke${inBrackets}`;
+    case 'heldUp':
+      return `was given up, because its rows could not be written away in time${inBrackets}`;
     case 'answerInvalid':
     case 'answerMalformed':
     case 'answerTooLarge':
       return `got an answer that cannot be read${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
     case 'closed':
       return 'was not sent, since its client has been closed';
+    case 'jobNotKnownYet':
+    case 'jobDeleted':
+    case 'jobCookieMissing':
+    case 'jobSilenced':
+    case 'jobTimedOut':
+    case 'jobGone':
+      return `found no such search job${inBrackets}`;
     default:
       return status === undefined ? `was not sent${inBrackets}` : answered(failure, status);
   }

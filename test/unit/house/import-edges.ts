@@ -38,7 +38,7 @@ export const leaves: Readonly<Record<Part, Leave>> = {
   host: { parts: ['api', 'base'], libraries: [] },
   'host/kubernetes': { parts: ['host', 'api', 'base'], libraries: ['@kubernetes/client-node', 'undici'] },
   'host/directory': { parts: ['host', 'api', 'base'], libraries: ['yaml'] },
-  service: { parts: ['base'], libraries: ['undici'] },
+  service: { parts: ['base'], libraries: ['undici', 'tough-cookie'] },
   api: { parts: ['base'], libraries: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
   base: { parts: [], libraries: ['pino', 'prom-client'] },
   simulator: { parts: ['base'], libraries: ['ajv', 're2js', 'selfsigned', 'yaml'] },

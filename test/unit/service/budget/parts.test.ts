@@ -70,8 +70,18 @@ describe('the margin of the path (B1)', () => {
     expect(margin.learn('listing', 80, 0)).toBe(80);
     expect(margin.currentMs).toBe(marginBounds.initialMs);
     expect(margin.learn('pageRead', 900, 0)).toBe(marginBounds.mostMs);
-    expect(margin.learn('listing', 120, 0)).toBe(40);
-    expect(margin.learn('taskStatus', 8, 0)).toBe(3);
+    expect(margin.learn('listing', 120, 100)).toBe(40);
+    expect(margin.learn('taskStatus', 8, 100)).toBe(3);
+  });
+
+  it('has nothing to compare those with that were sent before the first answer of their class', () => {
+    const margin = new PathMargin();
+    // A server that is slow at first answers the first four one after the other: all of them came late but the first.
+    expect([82, 90, 93, 300].map((roundTripMs) => margin.learn('jobCreation', roundTripMs, 0))).toEqual([
+      82, 90, 93, 250,
+    ]);
+    expect(margin.currentMs).toBe(marginBounds.initialMs);
+    expect(margin.learn('jobCreation', 90, 82)).toBe(8);
   });
 
   it('forgets the quickest answer of a path that has become longer', () => {

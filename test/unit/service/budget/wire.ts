@@ -13,6 +13,10 @@ export interface Fate {
   readonly workMs?: number;
   /** On the way back. */
   readonly backMs?: number;
+  /** From the head of the answer to its end, for as long as the server is busy with it. */
+  readonly bodyMs?: number;
+  /** Given up so long after its head, since nobody takes the body; the server notices `bodyMs` after its head. */
+  readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;
   /** Given up after this long; the server goes on. */
@@ -41,6 +45,8 @@ export class Wire {
       outMs = 0,
       workMs = 0,
       backMs = 0,
+      bodyMs = 0,
+      heldUpMs = Number.POSITIVE_INFINITY,
       status = 200,
       retryAfterMs,
       deadlineMs = Number.POSITIVE_INFINITY,
@@ -48,14 +54,23 @@ export class Wire {
     slot.started();
     const sentMs = this.#clock.monotonic();
     const arrivedMs = sentMs + outMs;
-    this.seen.push({ key, class: requestClass, sentMs, arrivedMs, endedMs: arrivedMs + workMs });
-    const tripMs = outMs + workMs + backMs;
+    const headMs = outMs + workMs + backMs;
+    const isLate = headMs > deadlineMs;
+    const busyMs = workMs + (isLate ? 0 : bodyMs);
+    this.seen.push({ key, class: requestClass, sentMs, arrivedMs, endedMs: arrivedMs + busyMs });
+    const isHeldUp = bodyMs > heldUpMs;
     const outcome: SlotOutcome =
-      tripMs > deadlineMs
+      isLate || isHeldUp
         ? { kind: 'abandoned' }
-        : { kind: 'answered', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+        : {
+            kind: 'answered',
+            status,
+            headAtMs: sentMs + headMs,
+            ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+          };
+    if (!isLate) this.#clock.after(headMs, () => slot.heard(this.#clock.monotonic()));
     return new Promise((resolve) => {
-      this.#clock.after(Math.min(tripMs, deadlineMs), () => {
+      this.#clock.after(isLate ? deadlineMs : headMs + Math.min(bodyMs, heldUpMs), () => {
         slot.finished(outcome);
         resolve(outcome);
       });

@@ -1,8 +1,27 @@
 /** Each operation × each outcome: what the caller gets, how often the request went out, and how the budget's slots ended. */
 import { describe, expect, test } from 'vitest';
 import { type Operation, operations } from '../../../../src/service/operation.ts';
-import { type Outcome, outcomes, taskRefusals, treatmentOf } from '../../../../src/service/outcome.ts';
-import { accessKey, calls, failureOn, goodBodies, harness, settled } from './harness.ts';
+import { jobMissings, type Outcome, outcomes, treatmentOf } from '../../../../src/service/outcome.ts';
+import {
+  type JobRefusal,
+  jobRefusals,
+  type PageRefusal,
+  pageRefusals,
+  type TaskRefusal,
+  taskRefusals,
+} from '../../../../src/service/service-code.ts';
+import {
+  accessKey,
+  calls,
+  failureOf,
+  failureOn,
+  good,
+  goodBodies,
+  type Harness,
+  harness,
+  RowLog,
+  settled,
+} from './harness.ts';
 import type { Step } from './scripted-transport.ts';
 
 const html = '<html><body>Bad gateway</body></html>';
@@ -12,7 +31,14 @@ const refusal = (code: string): Step => ({
   body: `{"status":400,"id":"AAAAA-BBBBB-CCCCC","code":"searchjob.${code}","message":"no ${accessKey}"}`,
 });
 
-/** A script that ends in each outcome; those of 7.5 exist for creations only. */
+type Refusal = TaskRefusal | JobRefusal | PageRefusal;
+
+const refusals = {} as Record<Refusal, readonly Step[]>;
+for (const code of [...taskRefusals, ...jobRefusals, ...pageRefusals]) refusals[code] = [refusal(code)];
+
+const noJob: Step = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
+
+/** A script that ends in each outcome, for the operations that know it. */
 const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
@@ -46,12 +72,53 @@ const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   unavailable: [{ kind: 'answer', status: 503 }],
   serverError: [{ kind: 'answer', status: 502, body: html }],
   unexpectedStatus: [{ kind: 'answer', status: 304 }],
-  'collector.invalid': [refusal('collector.invalid')],
-  'collector.type.invalid': [refusal('collector.type.invalid')],
-  'collector.not.alive': [refusal('collector.not.alive')],
-  'collector.in.upgrading': [refusal('collector.in.upgrading')],
-  'collector.version.invalid': [refusal('collector.version.invalid')],
+  heldUp: [{ kind: 'answer', status: 200, body: goodBodies.listMessages, pieceBytes: 400 }],
+  ...refusals,
+  jobNotKnownYet: [noJob],
+  jobDeleted: [good('deleteJob'), noJob],
+  jobCookieMissing: [noJob],
+  jobSilenced: [noJob],
+  jobTimedOut: [good('getJob'), noJob],
+  jobGone: [noJob],
 };
+
+/** What has to be so that a job which the service does not know is missed for this reason. */
+const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = {
+  jobNotKnownYet: async (world) => ({ ...world, job: world.jobOf(9_000) }),
+  jobDeleted: async (world) => {
+    await settled(world.clock, world.job.delete());
+    return world;
+  },
+  jobCookieMissing: async (world) => ({ ...world, job: world.jobOf(15_000, []) }),
+  jobSilenced: async (world) => ({ ...world, job: world.jobOf(21_000) }),
+  jobTimedOut: async (world) => {
+    const job = world.jobOf(8 * 3_600_000);
+    await settled(world.clock, job.getStatus());
+    return { ...world, job };
+  },
+  jobGone: async (world) => ({ ...world, job: world.jobOf(15_000) }),
+};
+
+/** In the outcome's world: after its past, a call of the operation; with the writes and ends of the call alone. */
+async function endIn(operation: Operation, outcome: Outcome) {
+  const fresh = harness(scripts[outcome]);
+  const world = (await pasts[outcome]?.(fresh)) ?? fresh;
+  const before = { writes: world.transport.written.length, starts: world.budget.started };
+  const call =
+    outcome === 'heldUp'
+      ? world.job.listMessages(
+          { offset: 0, limit: 10 },
+          Object.assign(new RowLog(), { room: () => new Promise<void>(() => {}) }),
+        )
+      : calls[operation](world);
+  const error = await failureOf(world, call);
+  return {
+    error,
+    writes: world.transport.written.length - before.writes,
+    starts: world.budget.started - before.starts,
+    open: world.budget.open,
+  };
+}
 
 /** What must come of it, in the words of the protocol and not of the code: [reason, handling, effect of a creation, writes of a read]. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
@@ -87,44 +154,96 @@ const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'u
   unavailable: ['ServiceUnavailable', 'backoff', 'unknown', 1],
   serverError: ['ServiceUnavailable', 'backoff', 'unknown', 1],
   unexpectedStatus: ['AnswerInvalid', 'backoff', 'unknown', 1],
+  heldUp: ['DestinationSlow', 'backoff', 'none', 1],
   'collector.invalid': ['CollectorRefused', 'wait', 'none', 1],
   'collector.type.invalid': ['CollectorRefused', 'wait', 'none', 1],
   'collector.not.alive': ['CollectorRefused', 'wait', 'none', 1],
   'collector.in.upgrading': ['CollectorRefused', 'wait', 'none', 1],
   'collector.version.invalid': ['CollectorRefused', 'wait', 'none', 1],
+  generic: ['RequestRefused', 'backoff', 'none', 1],
+  'invalid.timestamp.from': ['RangeRefused', 'stall', 'none', 1],
+  'invalid.timestamp.to': ['RangeRefused', 'stall', 'none', 1],
+  'to.smaller.than.from': ['RangeRefused', 'stall', 'none', 1],
+  'unknown.timezone': ['RangeRefused', 'stall', 'none', 1],
+  'empty.timezone': ['RangeRefused', 'stall', 'none', 1],
+  'unknown.time.type': ['RangeRefused', 'stall', 'none', 1],
+  'no.query': ['QueryRefused', 'stall', 'none', 1],
+  'parse.error': ['QueryRefused', 'stall', 'none', 1],
+  'query.creation.error': ['QueryRefused', 'stall', 'none', 1],
+  'offset.missing': ['RequestRefused', 'backoff', 'none', 1],
+  'offset.negative': ['RequestRefused', 'backoff', 'none', 1],
+  'limit.missing': ['RequestRefused', 'backoff', 'none', 1],
+  'limit.zero': ['RequestRefused', 'backoff', 'none', 1],
+  'limit.negative': ['RequestRefused', 'backoff', 'none', 1],
+  'no.records.not.an.aggregation.query': ['NotAnAggregation', 'stall', 'none', 1],
+  'raw.messages.not.available': ['RawMessagesNotAvailable', 'stall', 'none', 1],
+  jobNotKnownYet: ['JobNotKnownYet', 'backoff', 'none', 1],
+  jobDeleted: ['JobDeleted', 'wait', 'none', 1],
+  jobCookieMissing: ['JobCookieMissing', 'backoff', 'none', 1],
+  jobSilenced: ['JobSilenced', 'backoff', 'none', 1],
+  jobTimedOut: ['JobTimedOut', 'backoff', 'none', 1],
+  jobGone: ['JobLost', 'backoff', 'none', 1],
 };
 
 const names = Object.keys(operations) as Operation[];
-const isRefusal = (outcome: Outcome) => (taskRefusals as readonly string[]).includes(outcome);
 const byCaller: ReadonlySet<Outcome> = new Set(['withdrawn', 'abandoned']);
+const onlyOf = (own: readonly Operation[], codes: readonly Outcome[]) => codes.map((code) => [code, own] as const);
+const pages: readonly Operation[] = ['listMessages', 'listRecords'];
+
+/** Operations that alone know an outcome. */
+const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
+  ...onlyOf(['createTask'], taskRefusals),
+  ...onlyOf(['createJob'], jobRefusals),
+  ...onlyOf(pages, pageRefusals),
+  ...onlyOf(['getJob', ...pages], jobMissings),
+  ...onlyOf(['listMessages'], ['heldUp']),
+  // Of a job it says that there is none, which is what a deletion is for.
+  ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
+]);
+
+/** Requests that change something: a status hands out each error once, so that a lost answer is a loss (E5). */
+const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
+
+/** How often it goes out: what acts once, and again only where it was refused for sure, or where twice is as good as once. */
+function writesOf(operation: Operation, outcome: Outcome): number {
+  const [, , , writes] = expected[outcome];
+  if (outcome === 'redirectInCircles') return writes;
+  if (operation === 'createTask') return Math.min(1, writes);
+  const givesOutRows = operation === 'listMessages' && outcome === 'connectionLost';
+  const mayHaveActed = acts.has(operation) && operation !== 'deleteJob' && outcome !== 'unauthorized';
+  return givesOutRows || mayHaveActed ? Math.min(1, writes) : writes;
+}
 
 describe.each(names)('%s', (operation) => {
   const own = outcomes.filter(
-    (outcome) => !byCaller.has(outcome) && (operation === 'createTask' || !isRefusal(outcome)),
+    (outcome) => !byCaller.has(outcome) && (knownBy.get(outcome)?.includes(operation) ?? true),
   );
   const task = (outcome: Outcome) => operation === 'getTask' && outcome === 'notFound';
 
-  test.each(own)('%s', async (outcome) => {
-    const { error, harness: world } = await failureOn(operation, scripts[outcome]);
-    const [reason, handling, creationEffect, readWrites] = expected[outcome];
-    const creating = operation === 'createTask';
-    expect(error.code).toBe(`service.${outcome}`);
-    expect(error.reason).toBe(task(outcome) ? 'TaskNotFound' : reason);
-    expect(error.handling.kind).toBe(task(outcome) ? 'wait' : handling);
-    expect(error.effect).toBe(creating ? creationEffect : 'none');
-    // A creation goes out once, and again only where a redirect sends it.
-    const writes = creating && outcome !== 'redirectInCircles' ? Math.min(1, readWrites) : readWrites;
-    expect(world.transport.written).toHaveLength(writes);
-    expect(world.budget.started).toBe(writes);
-    expect(world.budget.open).toBe(0);
-    expect(error.sentAtMs === undefined).toBe(writes === 0);
-    expect(error.message).not.toContain(accessKey);
-  });
+  // A deletion may be answered with anything.
+  test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'answerInvalid'))(
+    '%s',
+    async (outcome) => {
+      const { error, writes, starts, open } = await endIn(operation, outcome);
+      const [reason, handling, effect] = expected[outcome];
+      expect(error.code).toBe(`service.${outcome}`);
+      expect(error.reason).toBe(task(outcome) ? 'TaskNotFound' : reason);
+      expect(error.handling.kind).toBe(task(outcome) ? 'wait' : handling);
+      expect(error.effect).toBe(acts.has(operation) ? effect : 'none');
+      expect(writes).toBe(writesOf(operation, outcome));
+      expect(starts).toBe(writes);
+      expect(open).toBe(0);
+      expect(error.sentAtMs === undefined).toBe(writes === 0);
+      expect(error.message).not.toContain(accessKey);
+      expect(error.message).not.toContain('canary-cookie');
+    },
+  );
 
   test('an abort before the write leaves nothing sent', async () => {
-    const { clock, client, budget } = harness(scripts.withdrawn);
+    const world = harness(scripts.withdrawn);
+    const { clock, budget } = world;
     const controller = new AbortController();
-    const call = calls[operation](client, { signal: controller.signal });
+    const call = calls[operation](world, { signal: controller.signal });
     clock.after(10, () => controller.abort());
     expect(await settled(clock, call)).toMatchObject({
       code: 'service.withdrawn',
@@ -135,11 +254,12 @@ describe.each(names)('%s', (operation) => {
   });
 
   test('an abort after the write keeps its place in the budget (B2)', async () => {
-    const { clock, client, budget } = harness(scripts.abandoned);
+    const world = harness(scripts.abandoned);
+    const { clock, budget } = world;
     const controller = new AbortController();
-    const call = calls[operation](client, { signal: controller.signal });
+    const call = calls[operation](world, { signal: controller.signal });
     clock.after(10, () => controller.abort());
-    const effect = operation === 'createTask' ? 'unknown' : 'none';
+    const effect = acts.has(operation) ? 'unknown' : 'none';
     expect(await settled(clock, call)).toMatchObject({ code: 'service.abandoned', effect });
     expect(budget.ends).toEqual([{ kind: 'abandoned' }]);
   });
@@ -154,22 +274,22 @@ describe.each(names)('%s', (operation) => {
   test.each([
     ['nothing', ''],
     ['half a document', goodBodies[operation].slice(0, -3)],
-    ['another type', '{"collectors":7,"targets":"x","upgrade":[],"id":{}}'],
+    ['another type', '{"collectors":7,"targets":"x","upgrade":[],"id":{},"state":1,"messages":"x","records":{}}'],
     ['null', 'null'],
     ['an empty object', '{}'],
-  ])('an answer of %s cannot be read', async (_name, body) => {
-    const { error } = await failureOn(operation, [{ kind: 'answer', status: 200, body }]);
-    expect(error.code).toBe('service.answerInvalid');
-    expect(error.status).toBe(200);
+  ])('an answer of %s cannot be read, unless it is to a deletion (4.5)', async (_name, body) => {
+    const world = harness([{ kind: 'answer', status: 200, body }]);
+    const result = await settled(world.clock, calls[operation](world));
+    const unreadable = { code: 'service.answerInvalid', status: 200 };
+    expect(result).toMatchObject(operation === 'deleteJob' ? { value: undefined } : unreadable);
   });
 });
 
 test('reads get what they asked for after a reset or a spurious 401, and stay within their tries', async () => {
-  const good: Step = { kind: 'answer', status: 200, body: goodBodies.listBuilds };
   const { clock, client, transport } = harness([
     { kind: 'written', failure: 'connectionLost' },
     { kind: 'answer', status: 401 },
-    good,
+    good('listBuilds'),
   ]);
   await expect(settled(clock, client.listBuilds())).resolves.toMatchObject({
     value: [{ version: '1.2-3', latest: true }],
@@ -205,11 +325,35 @@ test('a code that fits several identifiers stays what it is', async () => {
   expect(error).toMatchObject({ code: 'service.badRequest', serviceCode: 'invalid' });
 });
 
-test('no row lets a request with an unknown effect be sent again', () => {
+test.each([
+  ['the creation of a job', 'createJob', 'PARSE.ERROR', 'parse.error'],
+  ['the creation of a job', 'createJob', 'searchjob.invalid.timestamp.from', 'invalid.timestamp.from'],
+  ['a page', 'listMessages', 'raw.messages.not.available', 'raw.messages.not.available'],
+  ['a page', 'listRecords', 'not.an.aggregation.query', 'no.records.not.an.aggregation.query'],
+] as const)('a code of %s (%s) is understood as %s', async (_name, operation, code, outcome) => {
+  const { error } = await failureOn(operation, [{ kind: 'answer', status: 400, body: JSON.stringify({ code }) }]);
+  expect(error).toMatchObject({ code: `service.${outcome}`, serviceCode: outcome });
+});
+
+test.each(pages)('400 jobid.invalid to %s is a job that is not there, as 404 is (7.3, 7.4)', async (operation) => {
+  const { error } = await failureOn(operation, [refusal('jobid.invalid')]);
+  expect(error).toMatchObject({ code: 'service.jobSilenced', status: 400, serviceCode: 'jobid.invalid' });
+});
+
+test('a deletion of a job that is not there is a success (4.5)', async () => {
+  for (const step of [noJob, refusal('jobid.invalid')]) {
+    const { clock, job, transport } = harness([step]);
+    await expect(settled(clock, job.delete())).resolves.toMatchObject({ value: undefined });
+    expect(transport.written).toHaveLength(1);
+  }
+});
+
+test('no row lets a request with an unknown effect be sent again, but for a deletion', () => {
   for (const operation of names) {
     for (const outcome of outcomes) {
       const { effect, again } = treatmentOf(operation, outcome);
-      expect(effect === 'unknown' || operation === 'createTask' ? again : 0).toBe(0);
+      const mustNot = (effect === 'unknown' && operation !== 'deleteJob') || operation === 'createTask';
+      expect(mustNot ? again : 0).toBe(0);
     }
   }
 });

@@ -1,12 +1,20 @@
 /** What goes over the wire: paths, headers, bodies, and where redirects may lead (4, 5, 7.1). */
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../src/service/operation.ts';
-import { calls, failureOn, goodBodies, harness, settled } from './harness.ts';
+import { calls, failureOn, good, harness, isJobOperation, jobCookie, settled } from './harness.ts';
 import type { Step } from './scripted-transport.ts';
 
-const good = (operation: Operation): Step => ({ kind: 'answer', status: 200, body: goodBodies[operation] });
+const jobPath = '/api/v1/search/jobs/A1%2FB2';
+const orderBody =
+  '{"query":"_sourceCategory=web \\"100 %\\"","from":"1788000000000","to":"1788003600000","timeZone":"UTC",' +
+  '"byReceiptTime":false,"autoParsingMode":"Manual","requiresRawMessages":false}';
 
 const requests: readonly [Operation, string, string, string | undefined][] = [
+  ['createJob', 'POST', '/api/v1/search/jobs', orderBody],
+  ['getJob', 'GET', jobPath, undefined],
+  ['listMessages', 'GET', `${jobPath}/messages?offset=20&limit=100`, undefined],
+  ['listRecords', 'GET', `${jobPath}/records?offset=0&limit=10000`, undefined],
+  ['deleteJob', 'DELETE', jobPath, undefined],
   ['listCollectors', 'GET', '/api/v1/collectors/upgrades/collectors?toVersion=1.2-3&offset=0&limit=100', undefined],
   ['listBuilds', 'GET', '/api/v1/collectors/upgrades/targets', undefined],
   ['getTask', 'GET', '/api/v1/collectors/upgrades/77', undefined],
@@ -14,8 +22,9 @@ const requests: readonly [Operation, string, string, string | undefined][] = [
 ];
 
 test.each(requests)('%s is %s %s with credentials', async (operation, method, path, body) => {
-  const { clock, client, transport, budget } = harness([good(operation)]);
-  await settled(clock, calls[operation](client));
+  const world = harness([good(operation)]);
+  const { clock, transport, budget } = world;
+  await settled(clock, calls[operation](world));
   const [request] = transport.written;
   expect(request).toMatchObject({ method, path, origin: 'https://service.test' });
   expect(request?.body).toBe(body);
@@ -24,6 +33,7 @@ test.each(requests)('%s is %s %s with credentials', async (operation, method, pa
     authorization: `Basic ${Buffer.from('id:canary-key').toString('base64')}`,
     'user-agent': 'logfleet/test',
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(isJobOperation(operation) && operation !== 'createJob' ? { cookie: jobCookie.split(';')[0] } : {}),
   });
   expect(budget.ends).toMatchObject([{ kind: 'answered', status: 200 }]);
 });
@@ -31,11 +41,17 @@ test.each(requests)('%s is %s %s with credentials', async (operation, method, pa
 test('turns in the budget go by what a request is for (B3)', async () => {
   const classes = [];
   for (const operation of Object.keys(calls) as Operation[]) {
-    const { clock, client, budget } = harness([good(operation)]);
-    await settled(clock, calls[operation](client));
+    const world = harness([good(operation)]);
+    const { clock, budget } = world;
+    await settled(clock, calls[operation](world));
     classes.push([operation, budget.requests[0]?.class]);
   }
   expect(Object.fromEntries(classes)).toEqual({
+    createJob: 'jobCreation',
+    getJob: 'keepAlive',
+    listMessages: 'pageRead',
+    listRecords: 'pageRead',
+    deleteJob: 'jobCare',
     listCollectors: 'listing',
     listBuilds: 'listing',
     getTask: 'taskStatus',
@@ -44,9 +60,10 @@ test('turns in the budget go by what a request is for (B3)', async () => {
 });
 
 test('what beforeSend throws ends a creation as never sent, and gives the slot back (U2)', async () => {
-  const { clock, client, transport, budget } = harness([good('createTask')]);
+  const world = harness([good('createTask')]);
+  const { clock, transport, budget } = world;
   const refusal = new Error('the lease is gone');
-  const call = calls.createTask(client, {
+  const call = calls.createTask(world, {
     beforeSend: () => {
       throw refusal;
     },
@@ -60,8 +77,9 @@ describe('redirects', () => {
   const to = (location: string, status = 301): Step => ({ kind: 'answer', status, headers: { location } });
 
   test.each([301, 302, 307, 308])('%d keeps method, body and credentials on the same host', async (status) => {
-    const { clock, client, transport } = harness([to('/eu/api/v1/collectors/upgrades', status), good('createTask')]);
-    await settled(clock, calls.createTask(client));
+    const world = harness([to('/eu/api/v1/collectors/upgrades', status), good('createTask')]);
+    const { clock, transport } = world;
+    await settled(clock, calls.createTask(world));
     const [first, second] = transport.written;
     expect(second).toMatchObject({
       method: 'POST',
@@ -74,8 +92,9 @@ describe('redirects', () => {
 
   test('beforeSend is asked before every write, and each has its slot', async () => {
     let asked = 0;
-    const { clock, client, budget } = harness([to('/eu/api/v1/collectors/upgrades', 307), good('createTask')]);
-    await settled(clock, calls.createTask(client, { beforeSend: () => asked++ }));
+    const world = harness([to('/eu/api/v1/collectors/upgrades', 307), good('createTask')]);
+    const { clock, budget } = world;
+    await settled(clock, calls.createTask(world, { beforeSend: () => asked++ }));
     expect(asked).toBe(2);
     expect(budget.started).toBe(2);
   });

@@ -2,6 +2,7 @@
 
 import { assert } from '../../../../src/base/assert.ts';
 import { type Clock, sleep } from '../../../../src/base/clock.ts';
+import { JobAdmission } from '../../../../src/service/job-admission.ts';
 import type { KeyBudget, Slot, SlotOutcome, SlotRequest } from '../../../../src/service/request-budget.ts';
 import {
   type Transport,
@@ -109,6 +110,11 @@ export class RecordingBudget implements KeyBudget {
   readonly heardAtMs: number[] = [];
   open = 0;
   started = 0;
+  readonly jobs: JobAdmission;
+
+  constructor(clock: Clock) {
+    this.jobs = new JobAdmission({ clock, sustainable: () => 30 });
+  }
 
   async acquire(request: SlotRequest): Promise<Slot> {
     request.signal?.throwIfAborted();

@@ -1,17 +1,15 @@
 /** From a Secret to the simulated service and back, in process and in virtual time: accounts, budget, client and service as one. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Accounts } from '../../../../src/account/accounts.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { connectWith } from '../../../../src/service/connection.ts';
-import { type Operation, operations } from '../../../../src/service/operation.ts';
-import { ServiceError } from '../../../../src/service/service-error.ts';
 import type { UpgradeService } from '../../../../src/service/upgrade-service.ts';
 import { InProcessService } from '../../../../src/simulator/in-process.ts';
 import type { JournalEntry } from '../../../../src/simulator/journal.ts';
 import { ServiceModel } from '../../../../src/simulator/model.ts';
-import type { FaultScenario, Scenario } from '../../../../src/simulator/scenario.ts';
+import type { Scenario } from '../../../../src/simulator/scenario.ts';
 import { InProcessTransport } from '../../../support/in-process-transport.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 
@@ -80,11 +78,10 @@ async function world(scenario: Scenario = {}): Promise<World> {
 
 const firstCollector = '9007199254740993';
 
-const calls: { readonly [O in Operation]: (service: UpgradeService) => Promise<unknown> } = {
-  listCollectors: (service) => service.listCollectors({ toVersion: '19.500-1', offset: 0, limit: 50 }),
-  listBuilds: (service) => service.listBuilds(),
-  getTask: (service) => service.getTask('9223372036854770000'),
-  createTask: (service) => service.createTask({ collectorId: firstCollector, toVersion: '19.500-1' }),
+const calls = {
+  listCollectors: (service: UpgradeService) => service.listCollectors({ toVersion: '19.500-1', offset: 0, limit: 50 }),
+  listBuilds: (service: UpgradeService) => service.listBuilds(),
+  createTask: (service: UpgradeService) => service.createTask({ collectorId: firstCollector, toVersion: '19.500-1' }),
 };
 
 test('an upgrade, from the listing to its end, with ids past 2^53 kept whole', async () => {
@@ -122,57 +119,6 @@ test('any number of calls at once stay within the limits of the service (B1)', a
   expect(Math.max(...journal.map(({ perSecond }) => perSecond))).toBeLessThanOrEqual(4);
   expect(Math.max(...journal.map(({ inFlight }) => inFlight))).toBeLessThanOrEqual(10);
   expect(journal.filter(({ status }) => status === 429)).toEqual([]);
-});
-
-const faults: readonly [string, FaultScenario, string][] = [
-  ['a reset before the effect', { kind: 'reset', effect: false }, 'connectionLost'],
-  ['a reset after the effect', { kind: 'reset', effect: true }, 'connectionLost'],
-  ['a stall before the effect', { kind: 'stall', effect: false }, 'timeout'],
-  ['a stall after the effect', { kind: 'stall', effect: true }, 'timeout'],
-  ['one byte a second', { kind: 'drip', bytesPerSecond: 1 }, 'timeout'],
-  ['HTML', { kind: 'html' }, 'answerInvalid'],
-  ['nothing', { kind: 'empty' }, 'answerInvalid'],
-  ['half a document', { kind: 'truncate' }, 'connectionLost'],
-  ['wrong types', { kind: 'wrongTypes' }, 'answerInvalid'],
-  ['301 to another host', { kind: 'redirect', to: 'https://evil.test/api' }, 'redirectNotAllowed'],
-  ['401', { kind: 'status', status: 401 }, 'unauthorized'],
-  ['403', { kind: 'status', status: 403 }, 'forbidden'],
-  ['404', { kind: 'status', status: 404 }, 'notFound'],
-  ['405', { kind: 'status', status: 405 }, 'methodUnsupported'],
-  ['415', { kind: 'status', status: 415 }, 'contentTypeInvalid'],
-  ['429', { kind: 'status', status: 429 }, 'rateLimited'],
-  ['500', { kind: 'status', status: 500 }, 'internalError'],
-  ['503', { kind: 'status', status: 503 }, 'unavailable'],
-  ['502 in HTML', { kind: 'status', status: 502, body: 'html' }, 'serverError'],
-];
-
-describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
-  test.each(faults)('%s', async (_name, fault, outcome) => {
-    const { journal, service, run } = await world({ faults: { all: { ...fault, operations: [operation] } } });
-    if (operation === 'getTask') await run(calls.createTask(service));
-    const before = journal.length;
-    const error = await run(calls[operation](service)).then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-    expect(error).toBeInstanceOf(ServiceError);
-    expect(error).toMatchObject({ code: `service.${outcome}` });
-    if (operation === 'createTask') expect(journal.length - before).toBeLessThanOrEqual(1);
-    // A creation that the service acted on is never called one without effect.
-    const acted = journal.slice(before).some(({ taskId }) => taskId !== null);
-    if (acted) expect(error).toMatchObject({ effect: 'unknown' });
-  });
-
-  test.each([
-    ['the same host', '/api'],
-    ['a host of the Secret', 'https://eu.service.test/api'],
-  ])('a redirect to %s is followed', async (_name, to) => {
-    const { service, run } = await world({
-      faults: { moved: { kind: 'redirect', to, operations: [operation], times: 1 } },
-    });
-    if (operation === 'getTask') await run(calls.createTask(service));
-    await expect(run(calls[operation](service))).resolves.toBeDefined();
-  });
 });
 
 test.each([

@@ -1,0 +1,43 @@
+/** The words between an operation and the exchange that performs it: what to send, how to read the answer, what came of it. */
+import type { BodyTaker } from './answer-stream.ts';
+import type { JobCookies } from './job-cookies.ts';
+import type { MissingJob } from './missing-job.ts';
+import type { Operation } from './operation.ts';
+import type { RequestClass } from './request-budget.ts';
+import type { Failure } from './service-failure.ts';
+import type { ResponseHead } from './transport.ts';
+import type { Answer } from './upgrade-service.ts';
+
+export interface Call {
+  readonly operation: Operation;
+  /** Path and query below the base path: `/v1/…`. */
+  readonly path: string;
+  /** JSON text. */
+  readonly body?: string;
+  readonly signal?: AbortSignal | undefined;
+  /** Called before each write of the call; see `CreateTaskOptions.beforeSend`. */
+  readonly beforeSend?: (() => void) | undefined;
+  /** In whose turn it stands, where that is not its operation's; and when it should leave, on the monotonic clock. */
+  readonly requestClass?: RequestClass | undefined;
+  readonly dueMs?: number | undefined;
+  /** Instead of its operation's. */
+  readonly deadlineMs?: number | undefined;
+  /** Sent with each write, and filled by each answer (5.3). */
+  readonly cookies?: JobCookies | undefined;
+  /** What it means that the service knows no such job; `sentAtMs` as in `Answer`. */
+  readonly whyMissing?: ((sentAtMs: number, sentCookie: boolean) => MissingJob) | undefined;
+}
+
+export type Reply<T> =
+  | { readonly kind: 'answer'; readonly answer: Answer<T> }
+  | { readonly kind: 'failure'; readonly failure: Failure };
+
+/** The body of an answer of success as a value; throws a `DecodeError`. */
+export type Decode<T> = (body: Uint8Array) => T;
+
+/** Takes the body of an answer of success as it comes. Its taker throws a `DecodeError`; anything else is the caller's own. */
+export interface Streaming<T> {
+  begin(head: ResponseHead, sentAtMs: number): BodyTaker<T>;
+}
+
+export type Reading<T> = Decode<T> | Streaming<T>;

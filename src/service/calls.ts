@@ -1,0 +1,39 @@
+/**
+ * Calls of operations: each is as many requests as the outcome table lets it have, and ends in an answer or a `ServiceError`. No call
+ * sleeps: long waits are the caller's, who gets them as the error's handling.
+ */
+import type { Call, Reading } from './call.ts';
+import { Exchange, type ExchangeOptions } from './exchange.ts';
+import { type Outcome, treatmentOf } from './outcome.ts';
+import { toServiceError } from './service-failure.ts';
+import type { SettingNames } from './setting-names.ts';
+import type { Answer } from './upgrade-service.ts';
+
+export interface CallsOptions extends ExchangeOptions {
+  /** What messages call the settings; members of a Secret where nothing else is said. */
+  readonly names?: SettingNames;
+}
+
+export class Calls {
+  readonly #exchange: Exchange;
+  readonly #names: SettingNames | undefined;
+
+  constructor(options: CallsOptions) {
+    this.#exchange = new Exchange(options);
+    this.#names = options.names;
+  }
+
+  async perform<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
+    const timesSeen = new Map<Outcome, number>();
+    for (;;) {
+      const reply = await this.#exchange.perform(call, reading);
+      if (reply.kind === 'answer') return reply.answer;
+      const { outcome } = reply.failure;
+      const seen = (timesSeen.get(outcome) ?? 0) + 1;
+      timesSeen.set(outcome, seen);
+      if (seen > treatmentOf(call.operation, outcome).again) {
+        throw toServiceError(call.operation, reply.failure, this.#names);
+      }
+    }
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * Answers about search jobs (4.1, 4.2, 4.4), from unknown JSON to types that cannot hold nonsense. Unknown members are ignored, `null`
+ * counts as missing, an unknown state is kept as it came. A wrong type is a `DecodeError` that names the place. Pages of messages
+ * are read while they come, by `page-scanner.ts`.
+ */
+import {
+  arrayIn,
+  decodeDocument,
+  type Members,
+  membersAt,
+  mismatch,
+  opaqueId,
+  optionalArray,
+  optionalCount,
+  optionalText,
+  text,
+} from './json-members.ts';
+import { decodePageFields } from './page-field.ts';
+import type { HistogramBucket, JobState, JobStatus, RecordPage } from './search-service.ts';
+
+export interface CreatedJob {
+  readonly id: string;
+  /** As it came: the notice about cookies is in it. */
+  readonly warning: string | undefined;
+}
+
+/** 2.2 */
+export function decodeCreatedJob(body: Uint8Array): CreatedJob {
+  const members = decodeDocument(body);
+  return { id: opaqueId(members, 'id', ''), warning: optionalText(members, 'warning', '') };
+}
+
+const states: ReadonlyMap<string, JobState> = new Map<string, JobState>([
+  ['NOT STARTED', 'notStarted'],
+  ['GATHERING RESULTS', 'gatheringResults'],
+  ['GATHERING RESULTS FROM SUBQUERIES', 'gatheringSubqueries'],
+  ['FORCE PAUSED', 'forcePaused'],
+  ['DONE GATHERING RESULTS', 'doneGatheringResults'],
+  ['DONE GATHERING HISTOGRAM', 'doneGatheringHistogram'],
+  ['CANCELLED', 'cancelled'],
+]);
+
+/** Of a state that nobody knows so much is kept. */
+const maxStateLength = 100;
+
+function decodeState(members: Members): JobState {
+  const state = text(members, 'state', '');
+  return states.get(state.trim()) ?? { unknown: state.slice(0, maxStateLength) };
+}
+
+/** Of a job that has not begun the count may be missing; of any other it would be taken for none. */
+function decodeMessageCount(members: Members, state: JobState): number {
+  const count = optionalCount(members, 'messageCount', '');
+  if (count !== undefined) return count;
+  if (state === 'notStarted') return 0;
+  throw mismatch('messageCount', 'a whole number from 0 on', members.messageCount);
+}
+
+function decodeBucket(value: unknown, path: string): HistogramBucket {
+  const members = membersAt(value, path);
+  const startMs = members.startTimestamp;
+  if (typeof startMs !== 'number' || !Number.isSafeInteger(startMs)) {
+    throw mismatch(`${path}.startTimestamp`, 'milliseconds since the epoch', startMs);
+  }
+  const lengthMs = optionalCount(members, 'length', path);
+  const count = optionalCount(members, 'count', path);
+  if (lengthMs === undefined) throw mismatch(`${path}.length`, 'a whole number', members.length);
+  if (count === undefined) throw mismatch(`${path}.count`, 'a whole number', members.count);
+  return { startMs, lengthMs, count };
+}
+
+function texts(members: Members, name: string): readonly string[] {
+  return optionalArray(members, name).map((value, index) => {
+    if (typeof value !== 'string') throw mismatch(`${name}[${index}]`, 'a string', value);
+    return value;
+  });
+}
+
+/** 2.3; `warning` as it came. */
+export function decodeJobStatus(body: Uint8Array): JobStatus {
+  const members = decodeDocument(body);
+  const state = decodeState(members);
+  const usage = members.usageDetails;
+  return {
+    state,
+    messageCount: decodeMessageCount(members, state),
+    recordCount: optionalCount(members, 'recordCount', ''),
+    buckets: optionalArray(members, 'histogramBuckets').map((value, index) =>
+      decodeBucket(value, `histogramBuckets[${index}]`),
+    ),
+    pendingErrors: texts(members, 'pendingErrors'),
+    pendingWarnings: texts(members, 'pendingWarnings'),
+    scannedBytes:
+      usage === undefined || usage === null
+        ? undefined
+        : optionalCount(membersAt(usage, 'usageDetails'), 'dataScannedInBytes', 'usageDetails'),
+    warning: optionalText(members, 'warning', ''),
+  };
+}
+
+/** 2.6; `warning` as it came. */
+export function decodeRecordPage(body: Uint8Array): RecordPage {
+  const members = decodeDocument(body);
+  return {
+    fields: decodePageFields(members.fields),
+    records: arrayIn(members, 'records').map((value, index) => decodeRecord(value, `records[${index}]`)),
+    warning: optionalText(members, 'warning', ''),
+  };
+}
+
+function decodeRecord(value: unknown, path: string): ReadonlyMap<string, string> {
+  const map = membersAt(membersAt(value, path).map, `${path}.map`);
+  const record = new Map<string, string>();
+  for (const [name, field] of Object.entries(map)) {
+    if (field === undefined || field === null) continue;
+    record.set(name, fieldText(field, `${path}.map`));
+  }
+  return record;
+}
+
+/** Every value is a string (2.6); a service that writes numbers and truth values as such means the same. */
+function fieldText(value: unknown, path: string): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  // A field's name is data, and stays out of messages.
+  throw mismatch(`${path}.*`, 'a string', value);
+}

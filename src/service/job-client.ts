@@ -1,0 +1,165 @@
+/**
+ * One search job as the service knows it: the four operations on it (4.2 to 4.5), with its cookies, and with what tells the reasons
+ * apart for which the service may no longer know it. It does nothing by itself: `search-job.ts` keeps it alive.
+ */
+import { assert } from '../base/assert.ts';
+import type { BodyTaker } from './answer-stream.ts';
+import type { Streaming } from './call.ts';
+import type { Calls } from './calls.ts';
+import { newsOf, withoutCookieNotice } from './cookie-notice.ts';
+import { type CreatedJob, decodeJobStatus, decodeRecordPage } from './decode-search.ts';
+import type { JobCookies } from './job-cookies.ts';
+import { type MissingJob, missingJob } from './missing-job.ts';
+import type { JobOperation } from './operation.ts';
+import type { Outcome } from './outcome.ts';
+import { PageScanner } from './page-scanner.ts';
+import {
+  type JobStatus,
+  type MessagePage,
+  maxPageRows,
+  type OpenJob,
+  type PageQuery,
+  type RecordPage,
+  type RowReceiver,
+  type StatusOptions,
+} from './search-service.ts';
+import { ServiceError } from './service-error.ts';
+import type { Answer, CallOptions } from './upgrade-service.ts';
+
+export const jobsPath = '/v1/search/jobs';
+/** The code of a job that is not there after its deletion was asked for. */
+const notThere = `service.${'jobDeleted' satisfies Outcome}`;
+
+export interface JobClientOptions extends CreatedJob {
+  readonly calls: Calls;
+  readonly cookies: JobCookies;
+  /** When its creation was sent, on the monotonic clock. */
+  readonly createdAtMs: number;
+}
+
+export class JobClient implements OpenJob {
+  readonly id: string;
+  readonly warning: string | undefined;
+  readonly #calls: Calls;
+  readonly #cookies: JobCookies;
+  readonly #createdAtMs: number;
+  /** `warning` of the creation as it came. */
+  readonly #notice: string | undefined;
+  readonly #path: string;
+  #heardAtMs: number;
+  #isHeard = false;
+  #isDeleted = false;
+
+  constructor(options: JobClientOptions) {
+    this.id = options.id;
+    this.warning = withoutCookieNotice(options.warning);
+    this.#calls = options.calls;
+    this.#cookies = options.cookies;
+    this.#createdAtMs = options.createdAtMs;
+    this.#heardAtMs = options.createdAtMs;
+    this.#notice = options.warning;
+    this.#path = `${jobsPath}/${encodeURIComponent(options.id)}`;
+  }
+
+  get heardAtMs(): number {
+    return this.#heardAtMs;
+  }
+
+  async getStatus(options: StatusOptions = {}): Promise<Answer<JobStatus>> {
+    const { signal, dueMs, isLook, deadlineMs, beforeSend } = options;
+    const answer = await this.#calls.perform(
+      {
+        ...this.#followUp('getJob', ''),
+        signal,
+        dueMs,
+        deadlineMs,
+        beforeSend,
+        requestClass: isLook ? 'jobCare' : undefined,
+      },
+      decodeJobStatus,
+    );
+    this.#heard(answer.sentAtMs);
+    return this.#withNews(answer);
+  }
+
+  async listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>> {
+    const reading: Streaming<MessagePage> = {
+      begin: (_head, sentAtMs) => {
+        this.#heard(sentAtMs);
+        return takeRows(receiver);
+      },
+    };
+    const call = { ...this.#followUp('listMessages', `/messages?${parametersOf(query)}`), signal: options?.signal };
+    return this.#withNews(await this.#calls.perform(call, reading));
+  }
+
+  async listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>> {
+    const call = { ...this.#followUp('listRecords', `/records?${parametersOf(query)}`), signal: options?.signal };
+    const answer = await this.#calls.perform(call, decodeRecordPage);
+    this.#heard(answer.sentAtMs);
+    return this.#withNews(answer);
+  }
+
+  async delete(options?: CallOptions): Promise<Answer<undefined>> {
+    const beforeSend = () => {
+      this.#isDeleted = true;
+    };
+    const call = { ...this.#followUp('deleteJob', ''), signal: options?.signal, beforeSend };
+    try {
+      return await this.#calls.perform(call, () => undefined);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== notThere || error.sentAtMs === undefined) throw error;
+      return { value: undefined, sentAtMs: error.sentAtMs };
+    }
+  }
+
+  #followUp(operation: JobOperation, rest: string) {
+    return {
+      operation,
+      path: this.#path + rest,
+      cookies: this.#cookies,
+      whyMissing: (sentAtMs: number, sentCookie: boolean) => this.#whyMissing(sentAtMs, sentCookie),
+    };
+  }
+
+  #heard(sentAtMs: number): void {
+    this.#isHeard = true;
+    this.#heardAtMs = Math.max(this.#heardAtMs, sentAtMs);
+  }
+
+  #whyMissing(sentAtMs: number, hasCookie: boolean): MissingJob {
+    return missingJob(
+      {
+        createdAtMs: this.#createdAtMs,
+        heardAtMs: this.#heardAtMs,
+        isHeard: this.#isHeard,
+        isDeleted: this.#isDeleted,
+        hadCookie: this.#cookies.wereSent,
+        hasCookie,
+      },
+      sentAtMs,
+    );
+  }
+
+  #withNews<T extends { readonly warning: string | undefined }>({ value, sentAtMs }: Answer<T>): Answer<T> {
+    return { value: { ...value, warning: newsOf(value.warning, this.#notice) }, sentAtMs };
+  }
+}
+
+function parametersOf({ offset, limit }: PageQuery): URLSearchParams {
+  assert(Number.isSafeInteger(offset) && offset >= 0, 'an offset is a whole number from 0 on');
+  assert(Number.isInteger(limit) && limit > 0 && limit <= maxPageRows, 'a limit is a whole number from 1 to 10,000');
+  return new URLSearchParams({ offset: String(offset), limit: String(limit) });
+}
+
+/** Scans a page while it comes. What the receiver throws goes through the scanner to the caller as it is. */
+function takeRows(receiver: RowReceiver): BodyTaker<MessagePage> {
+  const scanner = new PageScanner((row) => receiver.row(row));
+  return {
+    write(chunk) {
+      scanner.write(chunk);
+      return receiver.room?.();
+    },
+    end: () => scanner.end(),
+  };
+}

@@ -1,0 +1,42 @@
+/** Why the service does not know a job: one answer, six reasons (7.3, 10.2, 3.1, 5.3). */
+import { expect, test } from 'vitest';
+import { type JobFacts, missingJob } from '../../../../src/service/missing-job.ts';
+import type { JobMissing } from '../../../../src/service/outcome.ts';
+
+const hour = 3_600_000;
+
+const facts: JobFacts = {
+  createdAtMs: 0,
+  heardAtMs: 0,
+  isHeard: false,
+  isDeleted: false,
+  hadCookie: true,
+  hasCookie: true,
+};
+const heard = (heardAtMs: number): Partial<JobFacts> => ({ heardAtMs, isHeard: true });
+const noCookie: Partial<JobFacts> = { hadCookie: false, hasCookie: false };
+
+const cases: readonly [string, Partial<JobFacts>, number, JobMissing][] = [
+  ['right after its creation', {}, 300, 'jobNotKnownYet'],
+  ['still within the grace for replicas', {}, 9_999, 'jobNotKnownYet'],
+  ['within it, though another replica knew it', heard(3_000), 5_000, 'jobNotKnownYet'],
+  ['within it, without a cookie', noCookie, 5_000, 'jobNotKnownYet'],
+  ['after our own deletion, whatever else', { isDeleted: true, ...noCookie }, 300, 'jobDeleted'],
+  ['never known, without a cookie', noCookie, 10_000, 'jobCookieMissing'],
+  ['never known for long, without a cookie', noCookie, 50_000, 'jobCookieMissing'],
+  ['known, until its cookie was over', { ...heard(60_000), hasCookie: false }, 61_000, 'jobCookieMissing'],
+  ['known without a cookie, so that none is missing', { ...noCookie, ...heard(60_000) }, 61_000, 'jobGone'],
+  ['after 20 s of silence', heard(60_000), 80_000, 'jobSilenced'],
+  ['never known with its cookie, and silent', {}, 20_000, 'jobSilenced'],
+  ['after eight hours, and not silent', heard(8 * hour - 5_000), 8 * hour, 'jobTimedOut'],
+  ['after eight hours, and silent', heard(8 * hour - 25_000), 8 * hour, 'jobSilenced'],
+  ['in the midst of its life', heard(60_000), 65_000, 'jobGone'],
+];
+
+test.each(cases)('%s', (_name, change, sentAtMs, outcome) => {
+  expect(missingJob({ ...facts, ...change }, sentAtMs).outcome).toBe(outcome);
+});
+
+test('a lost job says how long nothing had been heard of it', () => {
+  expect(missingJob({ ...facts, ...heard(60_000) }, 91_500).detail).toContain('31.5 s');
+});
