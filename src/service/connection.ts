@@ -4,6 +4,7 @@ import type { Metrics } from '../base/metrics.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import { ServiceClient } from './client.ts';
 import type { KeyBudget } from './request-budget.ts';
+import { SearchJobs } from './search-jobs.ts';
 import type { ServiceAddress } from './service-address.ts';
 import type { SettingNames } from './setting-names.ts';
 import type { Transport } from './transport.ts';
@@ -25,6 +26,7 @@ export interface ConnectionSettings {
 
 export interface ServiceConnection {
   readonly service: UpgradeService;
+  readonly searches: SearchJobs;
   /** Sends nothing more; resolves once what is under way has its answer and every socket is closed. */
   drain(): Promise<void>;
   /** Destroys every socket; calls under way end as broken. */
@@ -47,6 +49,7 @@ export function connectWith(options: ConnectOptions): Connect {
   return (settings) => {
     const transport = options.transport(settings);
     const service = new ServiceClient({ ...settings, transport, clock, metrics, userAgent });
-    return { service, drain: () => transport.drain(), close: () => transport.close() };
+    const searches = new SearchJobs({ service, permits: settings.budget.jobs, clock });
+    return { service, searches, drain: () => transport.drain(), close: () => transport.close() };
   };
 }

@@ -8,6 +8,7 @@ import { SecretText } from '../../../src/base/secret-text.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import type { ConnectionSettings } from '../../../src/service/connection.ts';
 import { outcomes } from '../../../src/service/outcome.ts';
+import type { SearchJobs } from '../../../src/service/search-jobs.ts';
 import { toServiceError } from '../../../src/service/service-failure.ts';
 import type { UpgradeService } from '../../../src/service/upgrade-service.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -39,6 +40,7 @@ class World {
       this.connected.push(settings);
       return {
         service: {} as UpgradeService,
+        searches: {} as SearchJobs,
         drain: async () => void this.drained.push(settings),
         close: async () => void this.closed.push(settings),
       };

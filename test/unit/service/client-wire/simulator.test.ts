@@ -5,6 +5,9 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
+import type { PageRow } from '../../../../src/service/page-row.ts';
+import { RequestBudget } from '../../../../src/service/request-budget.ts';
+import type { RowReceiver } from '../../../../src/service/search-service.ts';
 import { connectOverTls } from '../../../../src/service/undici/connect.ts';
 import type { JournalEntry } from '../../../../src/simulator/journal.ts';
 import { ServiceModel } from '../../../../src/simulator/model.ts';
@@ -28,6 +31,8 @@ beforeAll(async () => {
       groups: { web: { count: 1_200, version: '19.253-26' } },
       // A call of each test, from the same user; the client's own limits are tested elsewhere.
       limits: { requestsPerSecond: 0 },
+      search: { notStartedFor: '0s', duration: '0s' },
+      logs: { messages: 3_000, from: '-1h', to: '-0s' },
     },
     { startMs: systemClock.now(), journal: (entry) => journal.push(entry) },
   );
@@ -68,6 +73,80 @@ test('through a proxy from the environment, by a name that only the proxy knows'
   const { service } = await accounts.resolve(key);
   await expect(service.listBuilds()).resolves.toMatchObject({ value: [{ version: '19.500-1', latest: true }] });
   expect(proxy.tunnels.map(({ target }) => target)).toEqual(['service.test:443']);
+});
+
+describe('pages of messages over TLS', () => {
+  async function openJob() {
+    const { origin, pathname } = new URL(server.baseURL);
+    const budget = new RequestBudget({ clock: systemClock, requestsPerSecond: 100 });
+    const connect = connectOverTls({
+      clock: systemClock,
+      metrics: noMetrics,
+      userAgent: 'logfleet/test',
+      environment: {},
+    });
+    const connection = connect({
+      address: { origin, basePath: pathname },
+      accessId: 'id',
+      accessKey: new SecretText('key'),
+      caCertificates: certificate.cert,
+      allowedHosts: [],
+      budget: budget.key('id'),
+    });
+    const range = { fromMs: model.startMs - 3_600_000, toMs: model.startMs };
+    const job = await connection.searches.open({ query: '*', ...range, requiresRawMessages: true });
+    const { messageCount } = await job.whenFinished();
+    expect(messageCount).toBe(3_000);
+    return Object.assign(job, {
+      async [Symbol.asyncDispose]() {
+        await job.close();
+        await connection.close();
+      },
+    });
+  }
+
+  /** Ids of rows; without room after each of them, until the event loop has turned. */
+  class SlowTaker implements RowReceiver {
+    readonly ids: string[] = [];
+
+    row({ messageId }: PageRow): void {
+      this.ids.push(messageId);
+    }
+
+    room(): Promise<void> {
+      return new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  test('come whole through a taker who is slow, and the job is deleted', async () => {
+    const taker = new SlowTaker();
+    {
+      await using job = await openJob();
+      await job.readMessages({ offset: 0, receiver: taker });
+    }
+    expect(taker.ids).toHaveLength(3_000);
+    expect(new Set(taker.ids).size).toBe(3_000);
+    expect(model.counters().jobsActive).toBe(0);
+  });
+
+  test('that break off in their midst are gone on with behind the last whole row', async () => {
+    await using job = await openJob();
+    const before = journal.length;
+    model.patch(
+      { faults: { cut: { kind: 'truncate', operations: ['listMessages'], nth: [1, 2, 3] } } },
+      server.nowMs(),
+    );
+    const taker = new SlowTaker();
+    await job.readMessages({ offset: 0, receiver: taker });
+    model.patch({ faults: null }, server.nowMs());
+    expect(taker.ids).toHaveLength(3_000);
+    expect(new Set(taker.ids).size).toBe(3_000);
+    const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
+    const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
+    expect(offsets).toHaveLength(4);
+    // Each has brought about half of what was left.
+    expect(offsets.every((offset, index) => index === 0 || offset > (offsets[index - 1] ?? 0) + 100)).toBe(true);
+  });
 });
 
 describe('faults on the wire', () => {

@@ -1,0 +1,113 @@
+/**
+ * What the statuses of one job have brought together: each hands out its errors, warnings and buckets once (2.3), so that they are
+ * kept here; and whether one was lost on its way, with whatever it held (protocol E5). Bounded, whatever the service sends.
+ */
+import { type Histogram, JobHistogram } from './job-histogram.ts';
+import type { JobState, JobStatus } from './search-service.ts';
+
+/** So many different texts are kept, the first ones, and so many characters of each. */
+const maxTexts = 100;
+const maxTextLength = 1_000;
+/** Says that the search was cut at the message limit (10.2). */
+const limitReached = /max(?:imum)?\s+results\s+reached/i;
+
+/** Different texts, in the order in which they came. */
+export interface GatheredTexts {
+  readonly texts: readonly string[];
+  /** Whether there were more than are kept. */
+  readonly isCut: boolean;
+}
+
+/** What is known of a job at a moment. */
+export interface JobProgress {
+  readonly state: JobState;
+  readonly messageCount: number;
+  /** Undefined where the service counts messages alone. */
+  readonly recordCount: number | undefined;
+  readonly scannedBytes: number | undefined;
+  readonly errors: GatheredTexts;
+  /** Those that the status, the creation and pages carried by themselves, too. */
+  readonly warnings: GatheredTexts;
+  /** A warning said that the message limit was reached (protocol E4). */
+  readonly isLimitReached: boolean;
+  /** The answer to a status request was lost, and maybe an error with it: the job proves nothing (protocol E5). */
+  readonly isTainted: boolean;
+  /** Statuses that were answered. */
+  readonly statuses: number;
+}
+
+class Texts {
+  readonly #texts = new Set<string>();
+  #isCut = false;
+
+  add(text: string): void {
+    const kept = text.slice(0, maxTextLength);
+    if (this.#texts.has(kept)) return;
+    if (this.#texts.size < maxTexts) this.#texts.add(kept);
+    else this.#isCut = true;
+  }
+
+  read(): GatheredTexts {
+    return { texts: [...this.#texts], isCut: this.#isCut };
+  }
+}
+
+export class JobGathering {
+  readonly #errors = new Texts();
+  readonly #warnings = new Texts();
+  readonly #histogram = new JobHistogram();
+  #state: JobState = 'notStarted';
+  #messageCount = 0;
+  #recordCount: number | undefined;
+  #scannedBytes: number | undefined;
+  #isLimitReached = false;
+  #isTainted = false;
+  #statuses = 0;
+
+  /** How far the job has come from the end of its range, in ms since the epoch; undefined while nobody knows. */
+  get reachedMs(): number | undefined {
+    return this.#histogram.reachedMs;
+  }
+
+  take(status: JobStatus): void {
+    this.#statuses++;
+    this.#state = status.state;
+    this.#messageCount = status.messageCount;
+    this.#recordCount = status.recordCount ?? this.#recordCount;
+    this.#scannedBytes = status.scannedBytes ?? this.#scannedBytes;
+    this.#histogram.add(status.buckets);
+    for (const text of status.pendingErrors) this.#errors.add(text);
+    for (const text of status.pendingWarnings) this.warn(text);
+    this.warn(status.warning);
+  }
+
+  /** A warning from elsewhere than a status. */
+  warn(text: string | undefined): void {
+    if (text === undefined) return;
+    this.#warnings.add(text);
+    this.#isLimitReached ||= limitReached.test(text);
+  }
+
+  /** A status was asked for, and its answer did not come. */
+  lost(): void {
+    this.#isTainted = true;
+  }
+
+  progress(): JobProgress {
+    return {
+      state: this.#state,
+      messageCount: this.#messageCount,
+      recordCount: this.#recordCount,
+      scannedBytes: this.#scannedBytes,
+      errors: this.#errors.read(),
+      warnings: this.#warnings.read(),
+      isLimitReached: this.#isLimitReached,
+      isTainted: this.#isTainted,
+      statuses: this.#statuses,
+    };
+  }
+
+  histogram(): Histogram {
+    return this.#histogram.read(this.#messageCount);
+  }
+}

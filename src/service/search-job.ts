@@ -1,0 +1,348 @@
+/**
+ * One search job from its creation to its end: asked for its status as `job-cadence.ts` has it, so that it stays alive and its end
+ * is seen soon; what the statuses bring is gathered (`job-gathering.ts`); its results are read page by page (`page-reading.ts`).
+ *
+ * ```text
+ * created ── running ── done, or paused at the limit ─▶ finished ── closed
+ *               │                                           │
+ *               └── cancelled, lost, refused for good ──────┴─────▶ ended, with its reason
+ * ```
+ *
+ * Invariant: at most one status request of a job is under way, and none once it is closed or has ended; its permit is held for as long
+ * as the service may count the job. Whoever opened a job closes it, whatever came of it.
+ */
+import { type Clock, sleep } from '../base/clock.ts';
+import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
+import type { JobPermit } from './job-admission.ts';
+import { keepAliveMs, nextLookMs, repeatAfter } from './job-cadence.ts';
+import { cancelledError, closedError, isFinal, isMissing, silencedError, uncountedError } from './job-end.ts';
+import { JobGathering, type JobProgress } from './job-gathering.ts';
+import type { Histogram } from './job-histogram.ts';
+import { readPages } from './page-reading.ts';
+import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
+import { ServiceError } from './service-error.ts';
+
+/** An orphan job is cancelled after so much silence (3.1); until then it counts as active. */
+export const orphanLifeMs = 30_000;
+/** Without any answer for so long a job is given up: the service has cancelled it long since. */
+const longestSilenceMs = 60_000;
+/** A replica that has not heard of the job, and a service that cannot be reached, are not asked again sooner. */
+const againDelayMs = 1_000;
+/** How often a deletion is sent before the job is left to die by itself. */
+const deletionTries = 3;
+const deletionDelayMs = 500;
+
+export interface SearchJobOptions {
+  readonly job: OpenJob;
+  readonly order: JobOrder;
+  readonly permit: JobPermit;
+  readonly clock: Clock;
+  /** Called after each status that was answered. */
+  readonly onProgress?: ((progress: JobProgress) => void) | undefined;
+}
+
+/** What came of asking for a status; `leastDelayMs`: asking again at once would be in vain. */
+type Asked = { readonly kind: 'answered' | 'withdrawn' } | { readonly kind: 'failed'; readonly leastDelayMs: number };
+
+/** Which messages to read, and who takes them. */
+export interface MessageReading {
+  /** The first one, from 0 on. */
+  readonly offset: number;
+  /** How many there are, those before `offset` too; as many as the last status counted where absent. */
+  readonly total?: number;
+  readonly receiver: RowReceiver;
+  /** Called after each page that came whole, with the offset of its first row. */
+  readonly onPage?: (page: MessagePage, offset: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface RecordReading {
+  readonly offset: number;
+  readonly total?: number;
+  /** Takes the records of a page; the next one is asked for when a promise is fulfilled. */
+  readonly take: (page: RecordPage, offset: number) => Promise<void> | undefined;
+  readonly signal?: AbortSignal;
+}
+
+export class SearchJob {
+  readonly #job: OpenJob;
+  readonly #order: JobOrder;
+  readonly #permit: JobPermit;
+  readonly #clock: Clock;
+  readonly #onProgress: (progress: JobProgress) => void;
+  readonly #gathering = new JobGathering();
+  /** When the creation was sent, on the monotonic clock. */
+  readonly #createdAtMs: number;
+  /** Aborted when the job is closed or has ended. */
+  readonly #stop = new AbortController();
+  #lookAtMs: number;
+  #finished: JobProgress | undefined;
+  #end: LogfleetError | undefined;
+  #closing: Promise<void> | undefined;
+  #waiting: (() => void)[] = [];
+
+  constructor(options: SearchJobOptions) {
+    this.#job = options.job;
+    this.#order = options.order;
+    this.#permit = options.permit;
+    this.#clock = options.clock;
+    this.#onProgress = options.onProgress ?? (() => {});
+    this.#createdAtMs = options.job.heardAtMs;
+    this.#lookAtMs = this.#createdAtMs + nextLookMs(undefined);
+    this.#gathering.warn(options.job.warning);
+    void this.#keep();
+  }
+
+  get id(): string {
+    return this.#job.id;
+  }
+
+  /** As the last answered status has it. */
+  get progress(): JobProgress {
+    return this.#gathering.progress();
+  }
+
+  /** Why the job can no longer be used; undefined while it can. */
+  get end(): LogfleetError | undefined {
+    return this.#end;
+  }
+
+  /** Of what was found so far. */
+  histogram(): Histogram {
+    return this.#gathering.histogram();
+  }
+
+  /**
+   * Resolves when the service has searched all it will: DONE GATHERING RESULTS or FORCE PAUSED. Rejects with `end` when the job is
+   * lost before, with the signal's reason when that comes first.
+   */
+  async whenFinished(signal?: AbortSignal): Promise<JobProgress> {
+    while (!this.#finished) {
+      signal?.throwIfAborted();
+      this.#throwIfOver();
+      await this.#news(signal);
+    }
+    return this.#finished;
+  }
+
+  /** 4.3. Resolves to the offset behind the last row; see `readPages`. */
+  async readMessages(reading: MessageReading): Promise<number> {
+    const { receiver, onPage } = reading;
+    let given = 0;
+    const counting: RowReceiver = {
+      row: (row) => {
+        receiver.row(row);
+        given++;
+      },
+      room: () => receiver.room?.(),
+    };
+    return this.#read(reading, this.progress.messageCount, (signal) => ({
+      fetch: async (query) => {
+        given = 0;
+        const { value } = await this.#job.listMessages(query, counting, { signal });
+        this.#gathering.warn(value.warning);
+        onPage?.(value, query.offset);
+        return value.rows;
+      },
+      given: () => given,
+      room: () => receiver.room?.(),
+    }));
+  }
+
+  /** 4.4. To be called of a finished job alone: earlier records may be wrong (10.3). Resolves to the offset behind the last one. */
+  async readRecords(reading: RecordReading): Promise<number> {
+    const total = reading.total ?? this.progress.recordCount;
+    if (total === undefined) throw uncountedError(this.id);
+    let taking: Promise<void> | undefined;
+    const end = await this.#read(reading, total, (signal) => ({
+      fetch: async (query) => {
+        const { value } = await this.#job.listRecords(query, { signal });
+        this.#gathering.warn(value.warning);
+        taking = reading.take(value, query.offset)?.finally(() => {
+          taking = undefined;
+        });
+        return value.records.length;
+      },
+      given: () => 0,
+      room: () => taking,
+    }));
+    await taking;
+    return end;
+  }
+
+  /** Ends the job and deletes it (4.5). Never rejects: what cannot be deleted dies by itself after 30 s of silence. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const isOver = this.#end !== undefined;
+    this.#end ??= closedError(this.id);
+    this.#over();
+    if (isOver) return;
+    if (await this.#delete()) this.#permit.end();
+    else this.#endPermitLater();
+  }
+
+  async #delete(): Promise<boolean> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#job.delete();
+        return true;
+      } catch (thrown) {
+        const { kind } = asLogfleetError(thrown).handling;
+        if (kind === 'stall' || kind === 'bug' || tries === deletionTries) return false;
+        await sleep(this.#clock, deletionDelayMs * tries);
+      }
+    }
+  }
+
+  async #read(
+    { offset, total, signal }: MessageReading | RecordReading,
+    counted: number,
+    sourceWith: (signal: AbortSignal) => Parameters<typeof readPages>[0],
+  ): Promise<number> {
+    this.#throwIfOver();
+    const either = signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
+    try {
+      return await readPages(sourceWith(either), {
+        clock: this.#clock,
+        signal: either,
+        offset,
+        total: total ?? counted,
+      });
+    } catch (error) {
+      this.#throwIfOver();
+      throw error;
+    }
+  }
+
+  /** Asks for the status whenever it is time, until the job is over. */
+  async #keep(): Promise<void> {
+    let tries = 0;
+    let leastDelayMs = 0;
+    while (!this.#end) {
+      const dueMs = this.#job.heardAtMs + keepAliveMs;
+      const repeat = tries > 0 ? repeatAfter(tries) : undefined;
+      const atMs = this.#finished ? dueMs : Math.min(dueMs, this.#lookAtMs);
+      const waitMs = repeat ? Math.max(repeat.delayMs, leastDelayMs) : atMs - this.#clock.monotonic();
+      if (waitMs > 0 && !(await this.#pause(waitMs))) return;
+      // Pages that were answered meanwhile have put the poll off, so that the time is looked at again.
+      if (waitMs > 0 && !repeat) continue;
+      const isLook = !repeat && this.#clock.monotonic() < dueMs;
+      const asked = await this.#ask(dueMs, isLook, repeat?.deadlineMs);
+      if (asked.kind === 'answered') tries = 0;
+      if (asked.kind !== 'failed') continue;
+      tries++;
+      leastDelayMs = asked.leastDelayMs;
+    }
+  }
+
+  async #ask(dueMs: number, isLook: boolean, deadlineMs: number | undefined): Promise<Asked> {
+    const withdrawal = new AbortController();
+    let isSent = false;
+    const withdraw = () => {
+      if (!isSent) withdrawal.abort(new Error('no longer wanted'));
+    };
+    // A look that is still in line when the job needs a poll makes way for it.
+    const timer = isLook ? this.#clock.after(dueMs - this.#clock.monotonic(), withdraw) : undefined;
+    this.#stop.signal.addEventListener('abort', withdraw, { once: true });
+    try {
+      const { value, sentAtMs } = await this.#job.getStatus({
+        signal: withdrawal.signal,
+        dueMs: isLook ? this.#clock.monotonic() : dueMs,
+        isLook,
+        ...(deadlineMs === undefined ? {} : { deadlineMs }),
+        beforeSend: () => {
+          isSent = true;
+        },
+      });
+      this.#take(value, sentAtMs);
+      return { kind: 'answered' };
+    } catch (thrown) {
+      if (withdrawal.signal.aborted && !isSent) return { kind: 'withdrawn' };
+      return this.#failed(asLogfleetError(thrown));
+    } finally {
+      timer?.cancel();
+      this.#stop.signal.removeEventListener('abort', withdraw);
+    }
+  }
+
+  #take(status: JobStatus, sentAtMs: number): void {
+    if (this.#end) return;
+    this.#gathering.take(status);
+    this.#lookAtMs = sentAtMs + nextLookMs({ elapsedMs: sentAtMs - this.#createdAtMs, donePart: this.#donePart() });
+    const { progress } = this;
+    if (status.state === 'cancelled') this.#ended(cancelledError(this.id));
+    else if (status.state === 'doneGatheringResults' || status.state === 'forcePaused') this.#finished = progress;
+    this.#onProgress(progress);
+    this.#tell();
+  }
+
+  /** A job works from the end of its range to the beginning. */
+  #donePart(): number | undefined {
+    const { fromMs, toMs } = this.#order;
+    const { reachedMs } = this.#gathering;
+    if (reachedMs === undefined || toMs <= fromMs) return undefined;
+    return Math.min(1, Math.max(0, (toMs - reachedMs) / (toMs - fromMs)));
+  }
+
+  #failed(error: LogfleetError): Asked {
+    const isSent = error instanceof ServiceError && error.sentAtMs !== undefined;
+    const isEarly = error.code === 'service.jobNotKnownYet';
+    const asked: Asked = { kind: 'failed', leastDelayMs: isEarly || !isSent ? againDelayMs : 0 };
+    if (this.#end) return asked;
+    if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
+    const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
+    if (isFinal(error)) this.#ended(error);
+    else if (silentMs >= longestSilenceMs) this.#ended(silencedError(this.id, silentMs, error));
+    return asked;
+  }
+
+  #ended(error: LogfleetError): void {
+    this.#end = error;
+    // The service no longer counts what it no longer knows; of anything else nobody can tell.
+    if (isMissing(error)) this.#permit.end();
+    else this.#endPermitLater();
+    this.#over();
+  }
+
+  #over(): void {
+    this.#stop.abort(this.#end);
+    this.#tell();
+  }
+
+  #endPermitLater(): void {
+    this.#clock.after(orphanLifeMs, () => this.#permit.end());
+  }
+
+  #throwIfOver(): void {
+    if (this.#end) throw this.#end;
+  }
+
+  /** False when the job was over first. */
+  #pause(delayMs: number): Promise<boolean> {
+    return sleep(this.#clock, delayMs, this.#stop.signal).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #news(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      signal?.addEventListener('abort', done, { once: true });
+      this.#waiting.push(done);
+    });
+  }
+
+  #tell(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}

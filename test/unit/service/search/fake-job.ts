@@ -1,0 +1,144 @@
+/** A search job of a service that a test plays: each operation is a function that it may change at any time. */
+import type { Clock } from '../../../../src/base/clock.ts';
+import type { JobPermit } from '../../../../src/service/job-admission.ts';
+import { parseJson } from '../../../../src/service/json.ts';
+import type { PageRow } from '../../../../src/service/page-row.ts';
+import type {
+  JobOrder,
+  JobStatus,
+  MessagePage,
+  OpenJob,
+  PageQuery,
+  RecordPage,
+  RowReceiver,
+  StatusOptions,
+} from '../../../../src/service/search-service.ts';
+import { type Effect, ServiceError } from '../../../../src/service/service-error.ts';
+import type { Answer, CallOptions } from '../../../../src/service/upgrade-service.ts';
+
+export const order: JobOrder = { query: 'x', fromMs: 0, toMs: 100_000 };
+
+export const running: JobStatus = {
+  state: 'gatheringResults',
+  messageCount: 0,
+  recordCount: undefined,
+  buckets: [],
+  pendingErrors: [],
+  pendingWarnings: [],
+  scannedBytes: undefined,
+  warning: undefined,
+};
+
+export const done = (messageCount: number): JobStatus => ({ ...running, state: 'doneGatheringResults', messageCount });
+
+/** One row with the id and the time of its number. */
+export function rowOf(index: number): PageRow {
+  const bytes = Buffer.from(`{"_messageid":"${index}"}`);
+  return { bytes, messageId: String(index), messageTimeMs: 100_000 - index, receiptTimeMs: undefined };
+}
+
+export function failure(
+  outcome: string,
+  more: { effect?: Effect; retryAfterMs?: number; stall?: boolean; sent?: boolean } = {},
+) {
+  const { effect = 'none', retryAfterMs, stall, sent = true } = more;
+  return new ServiceError({
+    code: `service.${outcome}`,
+    message: outcome,
+    handling: stall
+      ? { kind: 'stall' }
+      : retryAfterMs === undefined
+        ? { kind: 'backoff' }
+        : { kind: 'retryAfter', delayMs: retryAfterMs },
+    effect,
+    ...(sent ? { sentAtMs: 0 } : {}),
+  });
+}
+
+export class FakeJob implements OpenJob {
+  readonly id = 'A1';
+  warning: string | undefined;
+  heardAtMs: number;
+  /** When each status was asked for. */
+  readonly asked: number[] = [];
+  readonly options: StatusOptions[] = [];
+  readonly queries: PageQuery[] = [];
+  deletions = 0;
+  /** A status, or what goes wrong; keeps the job alive where it is answered. */
+  status: () => Promise<JobStatus> | JobStatus = () => running;
+  /** Gives rows to the receiver. */
+  page: (query: PageQuery, receiver: RowReceiver) => Promise<number> | number = () => 0;
+  records: (query: PageQuery) => RecordPage = () => ({ fields: [], records: [], warning: undefined });
+  deletion: () => void = () => {};
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.heardAtMs = clock.monotonic();
+  }
+
+  async getStatus(options: StatusOptions = {}): Promise<Answer<JobStatus>> {
+    options.signal?.throwIfAborted();
+    options.beforeSend?.();
+    const sentAtMs = this.#clock.monotonic();
+    this.asked.push(sentAtMs);
+    this.options.push(options);
+    const value = await this.status();
+    this.heardAtMs = Math.max(this.heardAtMs, sentAtMs);
+    return { value, sentAtMs };
+  }
+
+  async listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>> {
+    options?.signal?.throwIfAborted();
+    this.queries.push(query);
+    const sentAtMs = this.#clock.monotonic();
+    const rows = await this.page(query, receiver);
+    this.heardAtMs = Math.max(this.heardAtMs, sentAtMs);
+    return { value: { rows, bytes: 0, fields: [], warning: undefined }, sentAtMs };
+  }
+
+  async listRecords(query: PageQuery): Promise<Answer<RecordPage>> {
+    this.queries.push(query);
+    return { value: this.records(query), sentAtMs: this.#clock.monotonic() };
+  }
+
+  async delete(): Promise<Answer<undefined>> {
+    this.deletions++;
+    this.deletion();
+    return { value: undefined, sentAtMs: this.#clock.monotonic() };
+  }
+}
+
+/** Counts how often it was ended, and when first. */
+export class FakePermit implements JobPermit {
+  endedAtMs: number | undefined;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  end(): void {
+    this.endedAtMs ??= this.#clock.monotonic();
+  }
+}
+
+/** Gives out the rows of `query` of a job that has `total`, at most `most` of them. */
+export function serve(total: number, most = 10_000) {
+  return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {
+    const rows = Math.max(0, Math.min(total - offset, limit, most));
+    for (let index = 0; index < rows; index++) receiver.row(rowOf(offset + index));
+    return rows;
+  };
+}
+
+/** The ids of rows, as they came. */
+export class Ids implements RowReceiver {
+  readonly ids: number[] = [];
+
+  row(row: PageRow): void {
+    this.ids.push(Number((parseJson(Buffer.from(row.bytes).toString()) as { _messageid: string })._messageid));
+  }
+}
+
+export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);

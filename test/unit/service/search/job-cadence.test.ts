@@ -1,0 +1,61 @@
+/** When a job is asked for its status: how often for a search of a given length, and how late its end is seen (B4). */
+import { describe, expect, test } from 'vitest';
+import { keepAliveMs, nextLookMs, repeatAfter } from '../../../../src/service/job-cadence.ts';
+
+/** Times of the looks at a search that is done after `durationMs`, the last of them the first that sees it done. */
+function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
+  const times = [nextLookMs(undefined)];
+  for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
+    times.push(last + nextLookMs({ elapsedMs: last, donePart: donePartAt(last) }));
+  }
+  return times;
+}
+
+/** As the histogram shows it: in whole buckets, none of them before the first message. */
+const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
+  Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
+
+describe('a search whose histogram shows how far it is', () => {
+  test.each([500, 1_000, 2_000])('of %d ms takes one look', (durationMs) => {
+    expect(looksAt(durationMs, inBuckets(durationMs, 60))).toHaveLength(1);
+  });
+
+  test.each([2_500, 4_000, 6_000, 8_000, 10_000])('of %d ms takes two, and is seen done soon', (durationMs) => {
+    for (const buckets of [24, 60, 1_000]) {
+      const looks = looksAt(durationMs, inBuckets(durationMs, buckets));
+      expect(looks).toHaveLength(2);
+      expect((looks[1] as number) - durationMs).toBeLessThan(0.4 * durationMs);
+    }
+  });
+
+  test('of ten minutes takes no more than its keep-alive', () => {
+    const durationMs = 600_000;
+    const looks = looksAt(durationMs, inBuckets(durationMs, 60));
+    expect(looks.length).toBeLessThanOrEqual(Math.ceil(durationMs / keepAliveMs) + 2);
+    expect((looks.at(-1) as number) - durationMs).toBeLessThanOrEqual(keepAliveMs);
+  });
+});
+
+test.each([1_000, 3_000, 10_000, 60_000])(
+  'of a search of %d ms that finds nothing, no look is later than 12 s',
+  (durationMs) => {
+    const looks = looksAt(durationMs, () => undefined);
+    const gaps = looks.map((time, index) => time - (looks[index - 1] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(keepAliveMs);
+    expect(looks.length).toBeLessThanOrEqual(3 + durationMs / keepAliveMs);
+  },
+);
+
+test.each([0, 1e-9, 0.999, 1])('a part of %d leads to a look between half a second and 12 s later', (donePart) => {
+  const delayMs = nextLookMs({ elapsedMs: 3_000, donePart });
+  expect(delayMs).toBeGreaterThanOrEqual(500);
+  expect(delayMs).toBeLessThanOrEqual(keepAliveMs);
+});
+
+test('a lost poll is sent again at once, and once more, before the 20 s of silence are over (B4)', () => {
+  const [first, second] = [repeatAfter(1), repeatAfter(2)];
+  expect([first.delayMs, second.delayMs]).toEqual([0, 0]);
+  // Due, a deadline of 2 s, and both repeats with theirs.
+  expect(keepAliveMs + 2_000 + first.deadlineMs + second.deadlineMs).toBeLessThanOrEqual(20_000);
+  expect([3, 4, 50].map((tries) => repeatAfter(tries).delayMs)).toEqual([1_000, 2_000, 4_000]);
+});

@@ -1,0 +1,160 @@
+/** What statuses bring together: histograms in both readings, errors and warnings that are handed out once, and what was lost (2.3, 10.2, E5). */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { JobGathering } from '../../../../src/service/job-gathering.ts';
+import { JobHistogram } from '../../../../src/service/job-histogram.ts';
+import type { HistogramBucket, JobStatus } from '../../../../src/service/search-service.ts';
+
+const nothing: JobStatus = {
+  state: 'gatheringResults',
+  messageCount: 0,
+  recordCount: undefined,
+  buckets: [],
+  pendingErrors: [],
+  pendingWarnings: [],
+  scannedBytes: undefined,
+  warning: undefined,
+};
+
+const bucket = (startMs: number, count: number, lengthMs = 100): HistogramBucket => ({ startMs, lengthMs, count });
+
+describe('the histogram', () => {
+  test('adds up what is told once', () => {
+    const histogram = new JobHistogram();
+    histogram.add([bucket(900, 5), bucket(800, 2)]);
+    histogram.add([bucket(700, 1)]);
+    expect(histogram.read(8)).toEqual({
+      buckets: [bucket(700, 1), bucket(800, 2), bucket(900, 5)],
+      total: 8,
+      addsUp: true,
+    });
+  });
+
+  /** How the true counts of buckets reach the client: from the end to the beginning, each poll a part of the way. */
+  const course = fc.record({
+    counts: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 12 }),
+    /** How much of all was found at each poll. */
+    polls: fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 8 }),
+  });
+
+  /** Counts of each bucket after `found` messages, the newest bucket first. */
+  function after(counts: readonly number[], found: number): number[] {
+    let left = found;
+    return counts.map((count) => {
+      const part = Math.min(count, left);
+      left -= part;
+      return part;
+    });
+  }
+
+  test.each(['more of each bucket', 'all of each bucket'] as const)(
+    'is right at every poll of a service that tells %s',
+    (kind) => {
+      fc.assert(
+        fc.property(course, ({ counts, polls }) => {
+          const all = counts.reduce((sum, count) => sum + count, 0);
+          const histogram = new JobHistogram();
+          let before = counts.map(() => 0);
+          for (const percent of [...polls].sort((left, right) => left - right).concat(100)) {
+            const found = Math.floor((all * percent) / 100);
+            const now = after(counts, found);
+            const told = now.map((count, index) =>
+              kind === 'all of each bucket' ? count : count - (before[index] ?? 0),
+            );
+            histogram.add(told.flatMap((count, index) => (count > 0 ? [bucket(-100 * index, count)] : [])));
+            before = now;
+            const { buckets, total, addsUp } = histogram.read(found);
+            expect([total, addsUp]).toEqual([found, true]);
+            const expected = now.flatMap((count, index) => (count > 0 ? [bucket(-100 * index, count)] : []));
+            expect(buckets).toEqual(expected.reverse());
+          }
+        }),
+      );
+    },
+  );
+
+  test('says so when a lost status took a bucket with it, and heals where each status has all of them', () => {
+    const parts = new JobHistogram();
+    parts.add([bucket(900, 5)]);
+    // The status with [bucket(800, 3)] never came.
+    parts.add([bucket(700, 2)]);
+    expect(parts.read(10)).toMatchObject({ total: 7, addsUp: false });
+    const whole = new JobHistogram();
+    whole.add([bucket(900, 5)]);
+    whole.add([bucket(900, 5), bucket(800, 3), bucket(700, 2)]);
+    expect(whole.read(10)).toMatchObject({ total: 10, addsUp: true });
+  });
+
+  test('takes buckets of another width for others', () => {
+    const histogram = new JobHistogram();
+    histogram.add([bucket(900, 5, 100), bucket(900, 5, 50)]);
+    expect(histogram.read(10).buckets).toHaveLength(2);
+  });
+
+  test('is bounded, and does not add up beyond that', () => {
+    const histogram = new JobHistogram();
+    histogram.add(Array.from({ length: 20_001 }, (_, index) => bucket(index * 100, 1)));
+    expect(histogram.read(20_001)).toMatchObject({ total: 20_000, addsUp: false });
+  });
+
+  test('shows how far the job has come', () => {
+    const histogram = new JobHistogram();
+    expect(histogram.reachedMs).toBeUndefined();
+    histogram.add([bucket(900, 5), bucket(300, 1), bucket(800, 1)]);
+    expect(histogram.reachedMs).toBe(300);
+  });
+});
+
+describe('what statuses hand out once', () => {
+  test('is kept, each text once', () => {
+    const gathering = new JobGathering();
+    gathering.take({ ...nothing, pendingErrors: ['a'], pendingWarnings: ['w'], warning: 'v' });
+    gathering.take({ ...nothing, pendingErrors: ['b', 'a'], warning: 'v' });
+    gathering.take(nothing);
+    expect(gathering.progress()).toMatchObject({
+      errors: { texts: ['a', 'b'], isCut: false },
+      warnings: { texts: ['w', 'v'], isCut: false },
+      statuses: 3,
+    });
+  });
+
+  test('is bounded, and the limit is seen all the same (E4)', () => {
+    const gathering = new JobGathering();
+    const many = Array.from({ length: 500 }, (_, index) => `${index} ${'x'.repeat(5_000)}`);
+    gathering.take({ ...nothing, pendingErrors: many, pendingWarnings: [...many, 'Max results reached.'] });
+    const { errors, warnings, isLimitReached } = gathering.progress();
+    expect([errors.texts.length, errors.isCut, errors.texts[0]?.length]).toEqual([100, true, 1_000]);
+    expect(warnings.isCut).toBe(true);
+    expect(isLimitReached).toBe(true);
+  });
+
+  test.each([
+    ['Max results reached', true],
+    ['WARNING: maximum results reached for this query', true],
+    ['Results reach back to 1970', false],
+  ])('%s is the message limit: %s (10.2)', (warning, isLimitReached) => {
+    const gathering = new JobGathering();
+    gathering.take({ ...nothing, warning });
+    expect(gathering.progress().isLimitReached).toBe(isLimitReached);
+  });
+});
+
+test('figures are those of the last status, and stay where one leaves them out', () => {
+  const gathering = new JobGathering();
+  gathering.take({ ...nothing, messageCount: 10, recordCount: 2, scannedBytes: 99 });
+  gathering.take({ ...nothing, state: { unknown: 'RESTING' }, messageCount: 12 });
+  expect(gathering.progress()).toMatchObject({
+    state: { unknown: 'RESTING' },
+    messageCount: 12,
+    recordCount: 2,
+    scannedBytes: 99,
+    isTainted: false,
+  });
+});
+
+test('a lost status taints the job for good (E5)', () => {
+  const gathering = new JobGathering();
+  gathering.lost();
+  gathering.take({ ...nothing, state: 'doneGatheringResults' });
+  expect(gathering.progress().isTainted).toBe(true);
+});

@@ -1,0 +1,367 @@
+/** One search job: when it is asked for its status, what comes of lost answers, how it ends, and what it leaves behind (B4, E5, 3.1, 4.5). */
+import { describe, expect, test } from 'vitest';
+import { JobAdmission } from '../../../../src/service/job-admission.ts';
+import type { JobProgress } from '../../../../src/service/job-gathering.ts';
+import { SearchJob } from '../../../../src/service/search-job.ts';
+import { SearchJobs } from '../../../../src/service/search-jobs.ts';
+import type { JobStatus } from '../../../../src/service/search-service.ts';
+import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
+import { settled } from '../client/harness.ts';
+import { done, FakeJob, FakePermit, failure, Ids, order, running, serve } from './fake-job.ts';
+
+function world(status: FakeJob['status'] = () => running) {
+  const clock = new VirtualClock();
+  const fake = new FakeJob(clock);
+  fake.status = status;
+  const permit = new FakePermit(clock);
+  const seen: JobProgress[] = [];
+  const job = new SearchJob({ job: fake, order, permit, clock, onProgress: (progress) => seen.push(progress) });
+  return { clock, fake, permit, job, seen };
+}
+
+/** A status after `elapsedMs` of a search that goes through its range of 100 s at an even pace. */
+function statusAt(elapsedMs: number, durationMs: number): JobStatus {
+  const part = Math.min(1, elapsedMs / durationMs);
+  const startMs = order.toMs - Math.floor(part * 100) * 1_000;
+  const buckets = part === 0 ? [] : [{ startMs, lengthMs: 1_000, count: 1 }];
+  return part === 1 ? done(1) : { ...running, buckets };
+}
+
+describe('when it is asked (B4)', () => {
+  test.each([
+    [1_000, 1],
+    [4_000, 2],
+    [10_000, 2],
+  ])('a search of %d ms is seen done at the status number %d', async (durationMs, statuses) => {
+    const { clock, fake, job } = world();
+    fake.status = () => statusAt(clock.monotonic(), durationMs);
+    await settled(clock, job.whenFinished());
+    expect(job.progress.statuses).toBe(statuses);
+    expect(clock.monotonic()).toBeLessThan(1.5 * durationMs + 2_000);
+  });
+
+  test('a long one every 12 s, and each poll says when it was due', async () => {
+    const { clock, fake } = world();
+    await clock.advance(70_000);
+    expect(fake.asked).toEqual([2_000, 6_000, 18_000, 30_000, 42_000, 54_000, 66_000]);
+    expect(fake.options.map(({ dueMs, isLook }) => [dueMs, isLook]).slice(0, 4)).toEqual([
+      [2_000, true],
+      [6_000, true],
+      [18_000, false],
+      [30_000, false],
+    ]);
+  });
+
+  test('once it is done only to stay alive, and pages that are answered put that off', async () => {
+    const { clock, fake, job } = world(() => done(4));
+    fake.page = serve(4, 1);
+    const log = new Ids();
+    await clock.advance(10_000);
+    await job.readMessages({ offset: 0, total: 1, receiver: log });
+    await clock.advance(11_000);
+    await job.readMessages({ offset: 1, total: 2, receiver: log });
+    await clock.advance(11_999);
+    expect(fake.asked).toEqual([2_000]);
+    await clock.advance(1);
+    expect(fake.asked).toEqual([2_000, 33_000]);
+    await clock.advance(24_000);
+    expect(fake.asked).toEqual([2_000, 33_000, 45_000, 57_000]);
+  });
+
+  test('pages do not put off a look at a job that is not done', async () => {
+    const { clock, fake, job } = world(() => ({ ...running, messageCount: 50 }));
+    fake.page = serve(50, 1);
+    const log = new Ids();
+    for (let row = 0; row < 20; row++) {
+      await clock.advance(1_000);
+      await job.readMessages({ offset: row, total: row + 1, receiver: log });
+    }
+    expect(fake.asked).toEqual([2_000, 6_000, 18_000]);
+  });
+
+  test('a look that waits in line makes way when the job needs a poll', async () => {
+    const { clock, fake } = world();
+    const waiting: { readonly isLook: boolean | undefined; readonly signal: AbortSignal | undefined }[] = [];
+    fake.getStatus = ({ isLook, signal } = {}) => {
+      waiting.push({ isLook, signal });
+      return new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason));
+      });
+    };
+    await clock.advance(11_999);
+    expect(waiting).toHaveLength(1);
+    await clock.advance(1);
+    expect(waiting.map(({ isLook, signal }) => [isLook, signal?.aborted])).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+  });
+
+  test.each([
+    ['an unknown state', { ...running, state: { unknown: 'RESTING' } } as const],
+    ['DONE GATHERING HISTOGRAM (E13)', { ...running, state: 'doneGatheringHistogram' } as const],
+  ])('%s is no end: it is asked on', async (_name, status) => {
+    const { clock, fake, job } = world(() => status);
+    await clock.advance(100_000);
+    expect(fake.asked.length).toBeGreaterThan(8);
+    fake.status = () => done(0);
+    expect(await settled(clock, job.whenFinished())).toMatchObject({ state: 'doneGatheringResults' });
+  });
+
+  test('FORCE PAUSED is an end', async () => {
+    const { clock, job } = world(() => ({ ...running, state: 'forcePaused', messageCount: 100_000 }));
+    expect(await settled(clock, job.whenFinished())).toMatchObject({ state: 'forcePaused', messageCount: 100_000 });
+  });
+});
+
+describe('a status that is not answered', () => {
+  test('taints the job where errors may have been lost with it, and not where it was refused or never sent (E5)', async () => {
+    for (const [error, isTainted] of [
+      [failure('timeout', { effect: 'unknown' }), true],
+      [failure('rateLimited', { retryAfterMs: 1 }), false],
+      [failure('refused', { sent: false }), false],
+    ] as const) {
+      const { clock, fake, job } = world();
+      fake.status = () => {
+        fake.status = () => done(0);
+        throw error;
+      };
+      await settled(clock, job.whenFinished());
+      expect(job.progress.isTainted).toBe(isTainted);
+    }
+  });
+
+  test('is asked again at once, twice, then less often, each time as a poll that is due (B4)', async () => {
+    const { clock, fake } = world();
+    let isDown = false;
+    fake.status = async () => {
+      if (!isDown) return running;
+      await new Promise<void>((resolve) => void clock.after(2_000, resolve));
+      throw failure('timeout', { effect: 'unknown' });
+    };
+    await clock.advance(17_000);
+    isDown = true;
+    await clock.advance(33_000);
+    expect(fake.asked.slice(2)).toEqual([18_000, 20_000, 22_000, 25_000, 29_000, 35_000, 41_000, 47_000]);
+    expect(fake.options.slice(2).map(({ isLook, dueMs }) => [isLook, dueMs])).toEqual(Array(8).fill([false, 18_000]));
+    expect(fake.options.slice(2, 6).map(({ deadlineMs }) => deadlineMs)).toEqual([undefined, 2_000, 4_000, 8_000]);
+  });
+
+  test('for want of a connection is asked again a second later at the soonest', async () => {
+    const { clock, fake } = world(() => {
+      throw failure('refused', { sent: false });
+    });
+    await clock.advance(12_000);
+    expect(fake.asked).toEqual([2_000, 3_000, 4_000, 5_000, 7_000, 11_000]);
+  });
+
+  test('for a minute ends the job, which the service has long since cancelled (3.1)', async () => {
+    const { clock, fake, job, permit } = world(() => {
+      throw failure('refused', { sent: false });
+    });
+    const error = await settled(clock, job.whenFinished());
+    expect(error).toMatchObject({ code: 'service.jobSilenced', reason: 'JobSilenced' });
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+    const asked = fake.asked.length;
+    await clock.advance(600_000);
+    expect([fake.asked.length, permit.endedAtMs, clock.next()]).toEqual([asked, expect.any(Number), undefined]);
+  });
+
+  test('right after the creation, since a replica has not heard of it, is asked again (10.2)', async () => {
+    const { clock, fake, job } = world(() => {
+      if (clock.monotonic() < 5_000) throw failure('jobNotKnownYet');
+      return done(3);
+    });
+    expect(await settled(clock, job.whenFinished())).toMatchObject({ messageCount: 3, isTainted: false });
+    expect(fake.asked).toEqual([2_000, 3_000, 4_000, 5_000]);
+  });
+});
+
+describe('an end that is not ours', () => {
+  test.each(['jobSilenced', 'jobCookieMissing', 'jobTimedOut', 'jobGone'])('%s', async (outcome) => {
+    const error = failure(outcome);
+    const { clock, fake, job, permit } = world(() => {
+      throw error;
+    });
+    expect(await settled(clock, job.whenFinished())).toBe(error);
+    expect([job.end, permit.endedAtMs, fake.asked]).toEqual([error, 2_000, [2_000]]);
+    await job.close();
+    expect([fake.deletions, clock.next()]).toEqual([0, undefined]);
+  });
+
+  test('CANCELLED by others (3.1)', async () => {
+    const { clock, job, permit, seen } = world(() => ({ ...running, state: 'cancelled' }));
+    expect(await settled(clock, job.whenFinished())).toMatchObject({ code: 'job.cancelled', reason: 'JobCancelled' });
+    expect([permit.endedAtMs, seen.at(-1)?.state]).toEqual([2_000, 'cancelled']);
+  });
+
+  test('a refusal for good: it is not hammered, and its permit is kept until it must have died', async () => {
+    const { clock, fake, job, permit } = world(() => {
+      throw failure('unauthorized', { stall: true });
+    });
+    expect(await settled(clock, job.whenFinished())).toMatchObject({ code: 'service.unauthorized' });
+    expect([fake.asked.length, permit.endedAtMs]).toEqual([1, undefined]);
+    await clock.advance(30_000);
+    expect([fake.asked.length, permit.endedAtMs]).toEqual([1, 32_000]);
+  });
+
+  test('ends what is being read, with the reason why', async () => {
+    const { clock, fake, job } = world(() => done(10));
+    fake.page = () => new Promise<number>(() => {});
+    fake.listMessages = (_query, _receiver, options) =>
+      new Promise((_resolve, reject) => {
+        options?.signal?.addEventListener('abort', () => reject(failure('abandoned')));
+      });
+    await clock.advance(2_000);
+    const reading = job.readMessages({ offset: 0, receiver: new Ids() });
+    fake.status = () => ({ ...running, state: 'cancelled' });
+    expect(await settled(clock, reading)).toMatchObject({ code: 'job.cancelled' });
+    await expect(job.readMessages({ offset: 0, receiver: new Ids() })).rejects.toMatchObject({ code: 'job.cancelled' });
+  });
+
+  test('after it was done leaves its results unread, and what was seen', async () => {
+    const { clock, fake, job } = world(() => done(10));
+    await clock.advance(2_000);
+    fake.status = () => {
+      throw failure('jobGone');
+    };
+    await clock.advance(12_000);
+    expect(await job.whenFinished()).toMatchObject({ messageCount: 10 });
+    await expect(job.readMessages({ offset: 0, receiver: new Ids() })).rejects.toMatchObject({
+      code: 'service.jobGone',
+    });
+  });
+});
+
+describe('closing', () => {
+  test('deletes the job once, ends its permit, and sends nothing more', async () => {
+    const { clock, fake, job, permit } = world();
+    await clock.advance(5_000);
+    await Promise.all([job.close(), job.close()]);
+    expect([fake.deletions, permit.endedAtMs]).toEqual([1, 5_000]);
+    await clock.advance(600_000);
+    expect([fake.asked, clock.next()]).toEqual([[2_000], undefined]);
+    expect(await settled(clock, job.whenFinished())).toMatchObject({ code: 'job.closed' });
+  });
+
+  test('lets a status that is under way end, and withdraws one that was not sent', async () => {
+    for (const isSent of [true, false]) {
+      const { clock, fake, job } = world();
+      let signal: AbortSignal | undefined;
+      fake.getStatus = (options = {}) => {
+        if (isSent) options.beforeSend?.();
+        signal = options.signal;
+        return new Promise((_resolve, reject) => {
+          options.signal?.addEventListener('abort', () => reject(options.signal?.reason));
+        });
+      };
+      await clock.advance(2_000);
+      await job.close();
+      expect(signal?.aborted).toBe(!isSent);
+    }
+  });
+
+  test('tries a deletion three times, and then leaves the job to die by itself', async () => {
+    const { clock, fake, job, permit } = world();
+    fake.deletion = () => {
+      throw failure('connectionLost', { effect: 'unknown' });
+    };
+    await settled(clock, job.close());
+    expect([fake.deletions, permit.endedAtMs]).toEqual([3, undefined]);
+    await clock.advance(30_000);
+    expect(permit.endedAtMs).toBeDefined();
+  });
+
+  test('ends the pages that are being read', async () => {
+    const { clock, fake, job } = world(() => done(10));
+    await clock.advance(2_000);
+    fake.listMessages = (_query, _receiver, options) =>
+      new Promise((_resolve, reject) => {
+        options?.signal?.addEventListener('abort', () => reject(failure('abandoned')));
+      });
+    const reading = job.readMessages({ offset: 0, receiver: new Ids() });
+    const closing = job.close();
+    expect(await settled(clock, reading)).toMatchObject({ code: 'job.closed' });
+    await closing;
+  });
+});
+
+test('whoever waits for the end may stop waiting, and the job goes on', async () => {
+  const { clock, job, fake } = world();
+  const controller = new AbortController();
+  const waiting = job.whenFinished(controller.signal);
+  clock.after(3_000, () => controller.abort(new Error('enough')));
+  expect(await settled(clock, waiting)).toMatchObject({ message: 'enough' });
+  fake.status = () => done(1);
+  expect(await settled(clock, job.whenFinished())).toMatchObject({ messageCount: 1 });
+});
+
+describe('opening', () => {
+  function opener(limit: number) {
+    const clock = new VirtualClock();
+    const permits = new JobAdmission({ clock, sustainable: () => limit });
+    const created: FakeJob[] = [];
+    let creation: () => void = () => {};
+    const jobs = new SearchJobs({
+      clock,
+      permits,
+      service: {
+        createJob: async () => {
+          creation();
+          const fake = new FakeJob(clock);
+          created.push(fake);
+          return { value: fake, sentAtMs: clock.monotonic() };
+        },
+      },
+    });
+    return {
+      clock,
+      permits,
+      created,
+      jobs,
+      fail: (error: Error) =>
+        (creation = () => {
+          throw error;
+        }),
+    };
+  }
+
+  test('takes a permit before the creation, and the next job comes when one is closed (B4)', async () => {
+    const { jobs, permits, created } = opener(2);
+    const [first] = await Promise.all([jobs.open(order), jobs.open(order)]);
+    const third = jobs.open(order);
+    await settle();
+    expect([created.length, permits.active]).toEqual([2, 2]);
+    await first?.close();
+    await third;
+    expect([created.length, permits.active]).toEqual([3, 2]);
+  });
+
+  test('who stops waiting for a permit leaves nothing behind', async () => {
+    const { jobs, permits } = opener(1);
+    await jobs.open(order);
+    const controller = new AbortController();
+    const waiting = jobs.open(order, { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    expect(permits.active).toBe(1);
+  });
+
+  test('gives the permit back where the creation was refused', async () => {
+    const { jobs, permits, fail } = opener(1);
+    fail(failure('parse.error', { stall: true }));
+    await expect(jobs.open(order)).rejects.toMatchObject({ code: 'service.parse.error' });
+    expect(permits.active).toBe(0);
+  });
+
+  test('keeps it for 30 s where a job may have come of a creation that was lost, and tells (3.1)', async () => {
+    const { clock, jobs, permits, fail, created } = opener(1);
+    fail(failure('timeout', { effect: 'unknown' }));
+    await expect(jobs.open(order)).rejects.toMatchObject({ code: 'service.timeout', effect: 'unknown' });
+    expect(created).toHaveLength(0);
+    await clock.advance(29_999);
+    expect(permits.active).toBe(1);
+    await clock.advance(1);
+    expect(permits.active).toBe(0);
+  });
+});

@@ -1,0 +1,109 @@
+/** The client and the simulated service in one process and in virtual time: budget, client, transport and service as one. */
+import { noMetrics } from '../../../src/base/metrics.ts';
+import { SecretText } from '../../../src/base/secret-text.ts';
+import { ServiceClient } from '../../../src/service/client.ts';
+import { RequestBudget } from '../../../src/service/request-budget.ts';
+import { SearchJobs } from '../../../src/service/search-jobs.ts';
+import type { JobOrder } from '../../../src/service/search-service.ts';
+import { InProcessService } from '../../../src/simulator/in-process.ts';
+import type { JournalEntry } from '../../../src/simulator/journal.ts';
+import type { LogData } from '../../../src/simulator/log-data/log-data.ts';
+import { ServiceModel } from '../../../src/simulator/model.ts';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { InProcessTransport } from '../../support/in-process-transport.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { RowData } from '../simulator/search/row-data.ts';
+
+/** Thirty collectors. */
+export const usual: Scenario = {
+  users: { ops: { keys: { id: 'key' } } },
+  builds: ['19.500-1', '19.253-26'],
+  ids: { firstCollector: '9007199254740993', firstTask: '9223372036854770000' },
+  groups: { web: { count: 30, version: '19.253-26', osName: 'Linux' } },
+};
+
+/** Ten a minute over the hour before the start. */
+export const messageCount = 600;
+
+function tenAMinute(startMs: number): LogData {
+  return new RowData(
+    Array.from({ length: messageCount }, (_, index) => ({
+      at: startMs - (index + 1) * 6_000,
+      raw: `message ${index}`,
+    })),
+  );
+}
+
+export const firstCollector = '9007199254740993';
+
+const hosts: ReadonlySet<string> = new Set(['https://service.test', 'https://eu.service.test']);
+
+export class SimulatedWorld {
+  readonly clock = new VirtualClock();
+  readonly journal: JournalEntry[] = [];
+  readonly model: ServiceModel;
+  readonly service: InProcessService;
+  readonly budget: RequestBudget;
+  readonly client: ServiceClient;
+  readonly jobs: SearchJobs;
+
+  /** The scenario may have messages of its own. */
+  constructor(scenario: Scenario = {}, latencyMs = 20) {
+    const { clock } = this;
+    const startMs = clock.now();
+    const journal = (entry: JournalEntry) => void this.journal.push(entry);
+    this.model = new ServiceModel({ ...usual, ...scenario }, { startMs, journal, logData: tenAMinute(startMs) });
+    this.service = new InProcessService(this.model, clock, { latencyMs });
+    this.budget = new RequestBudget({ clock });
+    const budget = this.budget.key('id');
+    this.client = new ServiceClient({
+      transport: new InProcessTransport((origin) => (hosts.has(origin) ? this.service : undefined), clock),
+      budget,
+      clock,
+      metrics: noMetrics,
+      address: { origin: 'https://service.test', basePath: '/api' },
+      accessId: 'id',
+      accessKey: new SecretText('key'),
+      allowedHosts: ['eu.service.test'],
+      userAgent: 'logfleet/test',
+    });
+    this.jobs = new SearchJobs({ service: this.client, permits: budget.jobs, clock });
+  }
+
+  /** All messages of the hour before the start. */
+  get order(): JobOrder {
+    return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
+  }
+
+  /** As they are now. */
+  counters() {
+    this.model.advance(this.service.nowMs());
+    return this.model.counters();
+  }
+
+  /** What a call comes to, once the clock has run. */
+  async run<T>(call: Promise<T>): Promise<T> {
+    let done = false;
+    const end = () => {
+      done = true;
+    };
+    void call.then(end, end);
+    await this.clock.run(() => done);
+    return call;
+  }
+
+  /** What it fails with; undefined where it succeeds. */
+  async failure(call: Promise<unknown>): Promise<unknown> {
+    return this.run(
+      call.then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    );
+  }
+
+  /** The requests of an operation that arrived, in order. */
+  requests(operation?: string): readonly JournalEntry[] {
+    return this.journal.filter((entry) => operation === undefined || entry.operation === operation);
+  }
+}
