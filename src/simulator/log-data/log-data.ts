@@ -26,13 +26,15 @@ export interface Search {
    * Goes on until every message of `downToMs` and later (by message time, or by receipt time) is found, or `mostMatches` are, those
    * of former calls among them. `each` is called for every new match, `times` being 1, newest first (by receipt time: in no
    * order). With `eachReads`, the fields in lower case that decide what `each` does, matches that agree in all of them may come
-   * as one, `times` over, in any order.
+   * as one, `times` over, in any order. With `sliceMs`, what decides besides is the slice in which the message time lies, slices
+   * being counted from the epoch: matches that come as one share it, and `messageTimeMs` of their row is any time in it.
    */
   advance(
     downToMs: number,
     mostMatches: number,
     each?: (row: Row, times: number) => void,
     eachReads?: ReadonlySet<string>,
+    sliceMs?: number,
   ): void;
   /** Matches found so far; never above the `mostMatches` of any call. */
   readonly found: number;

@@ -29,6 +29,11 @@ export interface Query {
   readonly aggregate?: () => Aggregation;
   /** Fields of a stored row, in lower case, that filter, transform and aggregation read together. */
   readonly reads: ReadonlySet<string>;
+  /**
+   * All that the query reads of `_messagetime`, which is not among `reads` then, is in which slice of this length a row lies, counted
+   * from the epoch. Undefined where it reads nothing of it, or more.
+   */
+  readonly sliceMs?: number;
 }
 
 export interface Transform {
@@ -105,10 +110,13 @@ function assemble(rows: RowStage, records: RecordStage | undefined): Query {
   const { filter, messageLimit } = rows;
   const transform = rows.transform();
   const grouping = records?.grouping;
-  const reads = new Set([...filter.reads, ...rows.reads, ...rows.stored(records?.reads ?? [])]);
+  const readElsewhere = new Set([...filter.reads, ...rows.stored(records?.reads ?? [])]);
+  const sliceMs = readElsewhere.has('_messagetime') ? undefined : rows.sliceMs;
+  const readByOperators = [...rows.reads].filter((name) => sliceMs === undefined || name !== '_messagetime');
   return {
     filter: { reads: filter.reads, matches: (row) => filter.holds(row) },
-    reads,
+    reads: new Set([...readElsewhere, ...readByOperators]),
+    ...(sliceMs !== undefined && { sliceMs }),
     ...(transform && { transform }),
     ...(messageLimit !== undefined && { messageLimit }),
     ...(grouping && { aggregate: () => new GroupedRows(grouping) }),

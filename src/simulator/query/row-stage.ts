@@ -46,6 +46,12 @@ export class RowStage {
     return this.#reads;
   }
 
+  /** The length of slices where a slice is all that operators read of `_messagetime`. */
+  get sliceMs(): number | undefined {
+    const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));
+    return readers.length === 1 ? readers[0]?.sliceMs : undefined;
+  }
+
   /** Of a field that messages have, or that was added so far; `string` for one that only rows may know. */
   typeOf(name: string): FieldDescriptor['fieldType'] {
     const known = this.#added.get(name.toLowerCase()) ?? messageField(name);

@@ -9,6 +9,8 @@ import type { Visibility, WorkingRow } from './working-row.ts';
 export interface RowStep {
   /** Names in lower case, of stored fields and of those that steps before it add. */
   readonly reads: ReadonlySet<string>;
+  /** All that it reads of `_messagetime` is in which slice of this length the message lies, counted from the epoch. */
+  readonly sliceMs?: number;
   /** Fields that are known to be added before a row is seen. */
   readonly adds: readonly FieldDescriptor[];
   /** Whether it can drop rows. */
@@ -64,6 +66,7 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
   return {
     ...additions([{ name, fieldType: 'long', keyField: false }]),
     reads: new Set(['_messagetime']),
+    sliceMs: lengthMs,
     drops: false,
     run(row) {
       row.set(name, String(Math.floor(row.messageTimeMs / lengthMs) * lengthMs));

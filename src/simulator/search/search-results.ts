@@ -66,7 +66,7 @@ export class SearchResults {
       const seen = query.transform ? query.transform.apply(row) : row;
       if (seen) aggregation.add(seen, times);
     };
-    this.#search.advance(reachedMs, this.#mostMessages, add, query.reads);
+    this.#search.advance(reachedMs, this.#mostMessages, add, query.reads, query.sliceMs);
   }
 
   get messages(): number {

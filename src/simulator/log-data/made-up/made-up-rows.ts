@@ -61,9 +61,12 @@ export class MadeUpRows implements RowWriter {
     return new MadeUpRow(template, timeMs, timeMs + delayIn(block, rank), id, blockId(block.number));
   }
 
-  /** What all rows of a template agree in. Whoever asks it for anything else said wrongly what they read. */
-  templateRow(template: number): Row {
-    return new TemplateRow(this.templates.at(template));
+  /**
+   * What all rows of a template agree in, or those of a slice that begins at `sliceStartMs`. Whoever asks it for anything else said
+   * wrongly what they read.
+   */
+  templateRow(template: number, sliceStartMs?: number): Row {
+    return new TemplateRow(this.templates.at(template), sliceStartMs);
   }
 
   bytesOf(rank: number, withRaw: boolean): number {
@@ -132,13 +135,15 @@ class MadeUpRow implements Row {
 
 class TemplateRow implements Row {
   readonly #template: Template;
+  readonly #sliceStartMs: number | undefined;
 
-  constructor(template: Template) {
+  constructor(template: Template, sliceStartMs: number | undefined) {
     this.#template = template;
+    this.#sliceStartMs = sliceStartMs;
   }
 
   get messageTimeMs(): number {
-    return notRead('_messagetime');
+    return this.#sliceStartMs ?? notRead('_messagetime');
   }
 
   get receiptTimeMs(): number {

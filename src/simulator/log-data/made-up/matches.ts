@@ -5,6 +5,7 @@
 import type { Filter } from '../../query/row.ts';
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
+import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
 export interface Matches {
@@ -17,8 +18,8 @@ export interface Matches {
   find(from: number, to: number, index: number): number;
   /** Calls back for those in [from, to), newest first, until `take` is false; whether it never was. */
   each(from: number, to: number, take: (rank: number) => boolean): boolean;
-  /** Adds to `times`, by template, how many there are in [from, to). */
-  countByTemplate(from: number, to: number, times: Float64Array): void;
+  /** Adds those in [from, to). */
+  addTo(tally: MatchTally, from: number, to: number): void;
 }
 
 export function matchesOf(rows: MadeUpRows, filter: Filter): Matches {
@@ -91,27 +92,32 @@ class TemplateMatches implements Matches {
     return true;
   }
 
-  countByTemplate(from: number, to: number, times: Float64Array): void {
+  addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
-    const blocksOf = new Float64Array(layoutCount);
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {
-      if (blocks === 0) this.#addTimes(layouts.numberOf(block), first, end, 1, times);
-      for (let next = block; next < block + blocks; next++) {
-        const layout = layouts.numberOf(next);
-        blocksOf[layout] = (blocksOf[layout] as number) + 1;
-      }
-    }
-    for (const [layout, blocks] of blocksOf.entries()) {
-      if (blocks > 0) this.#addTimes(layout, 0, layouts.rows, blocks, times);
+      if (blocks > 0) this.#addBlocks(tally, block, blocks);
+      else this.#addPart(tally, layouts.numberOf(block), first, end);
     }
   }
 
-  /** Adds `blocks` for each match in a part of a layout. */
-  #addTimes(layout: number, first: number, end: number, blocks: number, times: Float64Array): void {
+  #addBlocks(tally: MatchTally, first: number, blocks: number): void {
+    const { layouts } = this.#rows;
+    const blocksOf = new Float64Array(layoutCount);
+    for (let block = first; block < first + blocks; block++) {
+      const layout = layouts.numberOf(block);
+      blocksOf[layout] = (blocksOf[layout] as number) + 1;
+    }
+    for (let layout = 0; layout < layoutCount; layout++) {
+      const count = blocksOf[layout] as number;
+      if (count > 0) tally.addBlocks(layout, count, this.#templates);
+    }
+  }
+
+  #addPart(tally: MatchTally, layout: number, first: number, end: number): void {
     const { templates } = this.#rows.layouts.layout(layout);
     for (let entry = first; entry < end; entry++) {
       const template = templates[entry] as number;
-      if (this.#templates[template] === 1) times[template] = (times[template] as number) + blocks;
+      if (this.#templates[template] === 1) tally.add(template, 1);
     }
   }
 
@@ -179,10 +185,9 @@ class RowMatches implements Matches {
     return true;
   }
 
-  countByTemplate(from: number, to: number, times: Float64Array): void {
+  addTo(tally: MatchTally, from: number, to: number): void {
     this.each(from, to, (rank) => {
-      const template = this.#rows.templateOf(rank);
-      times[template] = (times[template] as number) + 1;
+      tally.add(this.#rows.templateOf(rank), 1);
       return true;
     });
   }

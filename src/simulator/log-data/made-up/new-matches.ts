@@ -1,6 +1,7 @@
 /** How new matches reach those who asked for each of them: one by one, or as many at once as look the same to them. */
 import type { Row } from '../../query/row.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
+import { MatchTally } from './match-tally.ts';
 import { isSettledByTemplate, type Matches } from './matches.ts';
 
 type Each = (row: Row, times: number) => void;
@@ -15,15 +16,19 @@ export interface NewMatches {
   end(): void;
 }
 
-/** `reads`: the fields in lower case that decide what `each` does; undefined where nothing is known about them. */
+/**
+ * `reads`: the fields in lower case that decide what `each` does; undefined where nothing is known about them. `sliceMs`: besides
+ * them, the slice of that length decides in which the message time lies.
+ */
 export function newMatches(
   rows: MadeUpRows,
   matches: Matches,
   each: Each,
   reads: ReadonlySet<string> | undefined,
+  sliceMs: number | undefined,
 ): NewMatches {
   return reads && isSettledByTemplate(reads)
-    ? new CountedByTemplate(rows, matches, each)
+    ? new CountedByKind(rows, matches, each, reads, sliceMs)
     : new OneByOne(rows, matches, each);
 }
 
@@ -52,31 +57,51 @@ class OneByOne implements NewMatches {
   end(): void {}
 }
 
-class CountedByTemplate implements NewMatches {
+/** Matches come from newer to older ones, so that a slice is over when one of another slice comes. */
+class CountedByKind implements NewMatches {
   readonly #rows: MadeUpRows;
   readonly #matches: Matches;
   readonly #each: Each;
-  readonly #times: Float64Array;
+  readonly #tally: MatchTally;
+  readonly #sliceMs: number | undefined;
+  /** Where the slice begins whose matches are being counted; undefined before the first one, and where there are no slices. */
+  #sliceStartMs: number | undefined;
 
-  constructor(rows: MadeUpRows, matches: Matches, each: Each) {
+  constructor(rows: MadeUpRows, matches: Matches, each: Each, reads: ReadonlySet<string>, sliceMs: number | undefined) {
     this.#rows = rows;
     this.#matches = matches;
     this.#each = each;
-    this.#times = new Float64Array(rows.templates.count);
+    this.#tally = new MatchTally(rows, reads);
+    this.#sliceMs = sliceMs;
   }
 
   at(rank: number): void {
-    const template = this.#rows.templateOf(rank);
-    this.#times[template] = (this.#times[template] as number) + 1;
+    if (this.#sliceMs !== undefined) this.#enterSlice(rank, this.#sliceMs);
+    this.#tally.add(this.#rows.templateOf(rank), 1);
   }
 
   between(from: number, to: number): void {
-    this.#matches.countByTemplate(from, to, this.#times);
+    const sliceMs = this.#sliceMs;
+    if (sliceMs === undefined) {
+      this.#matches.addTo(this.#tally, from, to);
+      return;
+    }
+    for (let rank = from; rank < to; ) {
+      const end = Math.min(to, this.#rows.timeline.rankAt(this.#enterSlice(rank, sliceMs)));
+      this.#matches.addTo(this.#tally, rank, end);
+      rank = end;
+    }
   }
 
   end(): void {
-    for (const [template, times] of this.#times.entries()) {
-      if (times > 0) this.#each(this.#rows.templateRow(template), times);
-    }
+    this.#tally.take((template, times) => this.#each(this.#rows.templateRow(template, this.#sliceStartMs), times));
+  }
+
+  /** Goes to the slice of a rank, and returns where it begins. */
+  #enterSlice(rank: number, sliceMs: number): number {
+    const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;
+    if (startMs !== this.#sliceStartMs) this.end();
+    this.#sliceStartMs = startMs;
+    return startMs;
   }
 }

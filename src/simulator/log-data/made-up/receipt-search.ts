@@ -56,6 +56,7 @@ export class ReceiptSearch implements Search {
     mostMatches: number,
     each?: (row: Row, times: number) => void,
     eachReads?: ReadonlySet<string>,
+    sliceMs?: number,
   ): void {
     const targetMs = Math.max(downToMs, this.#range.fromMs);
     const former = this.#window;
@@ -63,7 +64,7 @@ export class ReceiptSearch implements Search {
     this.#goTo(targetMs, mostMatches);
     const { timeline } = this.#rows;
     this.#scannedBytes += this.#rows.rawBytes(timeline.rankAt(former.fromMs), timeline.rankAt(this.#window.fromMs));
-    if (each) this.#tell(former, newMatches(this.#rows, this.#matches, each, eachReads));
+    if (each) this.#tell(former, newMatches(this.#rows, this.#matches, each, eachReads, sliceMs));
   }
 
   /** Moves the window's beginning to `targetMs`, or to where `mostMatches` are reached, by steps that grow until one is too long. */

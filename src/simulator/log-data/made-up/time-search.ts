@@ -43,6 +43,7 @@ export class TimeSearch implements Search {
     mostMatches: number,
     each?: (row: Row, times: number) => void,
     eachReads?: ReadonlySet<string>,
+    sliceMs?: number,
   ): void {
     const targetMs = Math.max(downToMs, this.#range.fromMs);
     if (targetMs >= this.#reachedMs || this.found >= mostMatches) return;
@@ -54,7 +55,7 @@ export class TimeSearch implements Search {
     this.#reachedMs = end < target ? timeline.timeOf(end) + 1 : targetMs;
     this.#scannedBytes += this.#rows.rawBytes(begin, end);
     if (!each || end === begin) return;
-    const matches = newMatches(this.#rows, this.#matches, each, eachReads);
+    const matches = newMatches(this.#rows, this.#matches, each, eachReads, sliceMs);
     matches.between(begin, end);
     matches.end();
   }

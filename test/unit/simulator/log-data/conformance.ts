@@ -274,6 +274,29 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
         { numRuns: 25 },
       );
     });
+
+    test('adds up the same for each slice of the message time, counted from the epoch', () => {
+      const sums = fc.constantFrom('_sourcecategory', '_raw', '_receipttime', '_format');
+      const slices = fc.constantFrom(1, 7, 500, 1_000, 60_000, 3_600_000);
+      fc.assert(
+        fc.property(range, filter, sums, slices, steps, (searched, [, wanted], field, sliceMs, course) => {
+          const search = data.search(searched, wanted);
+          const plain = new PlainSearch(all, searched, wanted);
+          const counted = new Map<string, number>();
+          const expected = new Map<string, number>();
+          const add = (sum: typeof counted, row: Row, times: number) => {
+            const key = `${Math.floor(row.messageTimeMs / sliceMs)} ${row.field(field)}`;
+            sum.set(key, (sum.get(key) ?? 0) + times);
+          };
+          for (const { downToMs, mostMatches } of course) {
+            search.advance(downToMs, mostMatches, (row, times) => add(counted, row, times), new Set([field]), sliceMs);
+            for (const { row } of plain.advance(downToMs, mostMatches)) add(expected, row, 1);
+          }
+          expect(counted).toEqual(expected);
+        }),
+        { numRuns: 40 },
+      );
+    });
   });
 }
 

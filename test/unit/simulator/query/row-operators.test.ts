@@ -195,10 +195,26 @@ describe('what a query reads', () => {
   test.each<[string, readonly string[]]>([
     ['* | count', []],
     ['error | count by _sourceHost', ['_raw', '_sourcehost']],
-    ['* | timeslice 1m | sum(_size), count by _timeslice', ['_messagetime', '_size']],
+    ['* | timeslice 1m | sum(_size), count by _timeslice', ['_size']],
+    ['* | timeslice 1m | max(_messagetime) by _timeslice', ['_messagetime']],
     ['* | parse regex "(?<a>.)" | count by a, b', ['_raw', 'b']],
     ['_source=s | where _size > 1 | json auto', ['_raw', '_size', '_source']],
   ])('%s: %j', (query, names) => {
     expect([...parseQuery(query).reads].sort()).toEqual(names);
+  });
+
+  test.each<[string, number | undefined]>([
+    ['* | timeslice 1h | count by _timeslice', 3_600_000],
+    ['* | json auto | timeslice 90s as slice | where slice > 5 | count by user', 90_000],
+    ['* | count', undefined],
+    ['* | timeslice 1h | timeslice 1m as minute | count by _timeslice', undefined],
+    ['* | timeslice 1h | where _messagetime > 5 | count by _timeslice', undefined],
+    ['* | where _messagetime > 5 | timeslice 1h | count by _timeslice', undefined],
+    ['* | timeslice 1h | max(_messagetime) by _timeslice', undefined],
+    ['* | timeslice 1h | count by _messageTime', undefined],
+  ])('%s reads of the time no more than slices of %s ms', (text, sliceMs) => {
+    const query = parseQuery(text);
+    expect(query.sliceMs).toBe(sliceMs);
+    expect(query.reads.has('_messagetime')).toBe(text !== '* | count' && sliceMs === undefined);
   });
 });

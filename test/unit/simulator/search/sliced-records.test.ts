@@ -1,0 +1,116 @@
+/** Aggregations over slices of time (4.1): what is counted by slices is what is counted row by row. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { LogData, Search } from '../../../../src/simulator/log-data/log-data.ts';
+import { madeUpData } from '../../../../src/simulator/log-data/made-up/made-up-data.ts';
+import { madeUpSettings } from '../../../../src/simulator/log-data/made-up/made-up-settings.ts';
+import { parseQuery } from '../../../../src/simulator/query/query.ts';
+import { SearchResults } from '../../../../src/simulator/search/search-results.ts';
+
+const minute = 60_000;
+const fromMs = Date.UTC(2026, 0, 1);
+const toMs = fromMs + 5 * minute;
+
+const data = madeUpData(
+  madeUpSettings({
+    fromMs,
+    toMs,
+    amount: { perSecond: 50 },
+    dense: [{ atMs: fromMs + 2 * minute, count: 3_000 }],
+    variety: 60,
+    receipt: { promptMs: 900, lateShare: 0.05, lateMs: 20_000 },
+  }),
+);
+
+/** The same messages, each handed out by itself. */
+const rowByRow: LogData = {
+  fields: data.fields,
+  search(range, filter): Search {
+    const search = data.search(range, filter);
+    return {
+      advance: (downToMs, mostMatches, each) => search.advance(downToMs, mostMatches, each),
+      get found() {
+        return search.found;
+      },
+      get reachedMs() {
+        return search.reachedMs;
+      },
+      get scannedBytes() {
+        return search.scannedBytes;
+      },
+      count: (from, to) => search.count(from, to),
+      page: (offset, limit, maxBytes, withRaw) => search.page(offset, limit, maxBytes, withRaw),
+    };
+  },
+};
+
+const queries = [
+  '* | timeslice 1m | count by _timeslice',
+  '* | timeslice 10s | count by _timeslice',
+  '* | timeslice 3ms | count by _timeslice',
+  'error | timeslice 7s as slice | count, sum(_size), max(_size) by slice, _sourceCategory',
+  '* | timeslice 1m | count_distinct(_sourceHost), min(_timeslice) by _collector',
+  '* | timeslice 1m | timeslice 1s as second | count by _timeslice',
+  '* | timeslice 1m | max(_messagetime), count by _timeslice',
+  '* | parse regex "(?<digit>[0-9])" | timeslice 30s | count by _timeslice, digit',
+  '* | limit 4000 | timeslice 30s | count by _timeslice',
+  `* | where _messagetime > ${fromMs + minute} | timeslice 30s | count by _timeslice`,
+  `* | timeslice 1m | where _timeslice > ${fromMs} | count by _timeslice | sort by _count`,
+];
+
+test('records by slices are the same as row by row, whenever they are asked for and by either time', () => {
+  const time = fc.integer({ min: fromMs - minute, max: toMs + minute });
+  const query = fc.constantFrom(...queries).map((text) => ({ text, query: parseQuery(text) }));
+  fc.assert(
+    fc.property(
+      query,
+      time,
+      time,
+      fc.boolean(),
+      fc.array(time, { maxLength: 3 }),
+      (asked, one, other, byReceiptTime, stops) => {
+        const range = { fromMs: Math.min(one, other), toMs: Math.max(one, other), byReceiptTime };
+        const resultsOf = (source: LogData) =>
+          new SearchResults({
+            query: asked.query,
+            range,
+            data: source,
+            messageLimit: 100_000,
+            receivedByMs: Number.POSITIVE_INFINITY,
+            bucketMs: undefined,
+            histogramFirst: false,
+          });
+        const [sliced, plain] = [resultsOf(data), resultsOf(rowByRow)];
+        for (const stopMs of [...stops.toSorted((left, right) => right - left), range.fromMs]) {
+          sliced.advance(stopMs, stopMs);
+          plain.advance(stopMs, stopMs);
+          expect(sliced.messages).toBe(plain.messages);
+          expect(sliced.table()).toEqual(plain.table());
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test('a slice costs one row for each kind of message, however many messages it has', () => {
+  const hour = 60 * minute;
+  const large = madeUpData(madeUpSettings({ fromMs, toMs: fromMs + 24 * hour, amount: { perSecond: 1_000 } }));
+  const { filter, reads, sliceMs } = parseQuery('* | timeslice 1h | count by _timeslice');
+  const all = large.search({ fromMs, toMs: fromMs + 24 * hour, byReceiptTime: false }, filter);
+  all.advance(fromMs, Number.POSITIVE_INFINITY);
+  for (const byReceiptTime of [false, true]) {
+    const search = large.search({ fromMs: fromMs + hour, toMs: fromMs + 9 * hour, byReceiptTime }, filter);
+    const told: [sliceStartMs: number, times: number][] = [];
+    search.advance(
+      fromMs,
+      Number.POSITIVE_INFINITY,
+      (row, times) => told.push([row.messageTimeMs, times]),
+      reads,
+      sliceMs,
+    );
+    expect(told.length).toBeLessThanOrEqual(9);
+    expect(told.reduce((sum, [, times]) => sum + times, 0)).toBe(search.found);
+    expect(told[1]).toEqual([fromMs + 7 * hour, all.count(fromMs + 7 * hour, fromMs + 8 * hour)]);
+  }
+});
