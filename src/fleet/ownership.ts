@@ -102,10 +102,16 @@ export class Ownership {
 
   owner(id: string): Claimant | undefined {
     const claims = this.#claims.get(id);
-    if (claims === undefined) return undefined;
     const holder = this.#flights.get(id)?.policy;
+    const held = claims !== undefined && holder !== undefined && includes(claims, holder);
+    return held ? this.#claimants.get(holder) : this.first(id);
+  }
+
+  /** Whose the collector would be if nothing was in flight there: who goes first of all that claim it. */
+  first(id: string): Claimant | undefined {
+    const claims = this.#claims.get(id);
+    if (claims === undefined) return undefined;
     if (typeof claims === 'string') return this.#claimants.get(claims);
-    if (holder !== undefined && claims.includes(holder)) return this.#claimants.get(holder);
     let best: Claimant | undefined;
     for (const uid of claims) {
       const claimant = this.#claimants.get(uid);

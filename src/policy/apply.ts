@@ -28,8 +28,9 @@ export class Applier {
     posting.acknowledge(heard.posted);
     tasks.acknowledge(heard.tasks);
     for (const look of decision.looks) duration.learn(look);
-    const more = decision.post.length >= input.observation.room;
-    posting.post(bound.account.service, decision.post, more);
+    const { generation } = policy.metadata;
+    const moreWait = decision.post.length >= input.observation.room;
+    posting.post(bound.account.service, { entries: decision.post, generation, moreWait });
     if (began) host.events.publish(owner, rolloutStarted(ledger.header));
     this.#read(gathered, decision);
     const { essentials, figures, health, requeueAfterMs, settled } = decision;

@@ -69,9 +69,15 @@ export class Gatherer {
     const target = verdict?.kind === 'offered' ? verdict.version : kept.known?.header.target;
     const notOffered = verdict?.kind === 'notOffered' ? verdict.message : undefined;
     if (problem) turns.troubled(owner.uid);
-    if (bound.listing.completeSinceMs() === undefined || target === undefined) {
-      if (notOffered !== undefined) turns.excuse(policy, () => verdictOf(policy, bound.listing)?.kind === 'notOffered');
-      else if (problem) turns.excuse(policy, () => bound.listing.problem() !== undefined);
+    if (bound.listing.completeSinceMs() === undefined) {
+      if (problem) turns.excuse(policy, () => bound.listing.problem() !== undefined);
+      return { kind: 'unready', problem, notOffered };
+    }
+    if (target === undefined) {
+      if (verdict?.kind === 'notOffered') {
+        keptRoster.claim(policy, verdict.wanted, bound);
+        turns.claimed(owner.uid, bound.account.serviceId);
+      }
       return { kind: 'unready', problem, notOffered };
     }
     const began = kept.known?.header.target !== target;

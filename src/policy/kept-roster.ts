@@ -1,12 +1,13 @@
 /**
- * The roster of one policy as this process keeps it: made anew when the selection or the target is another, brought up to date for
+ * The roster of one policy as this process keeps it: made anew when selection, target or ledger is another, brought up to date for
  * each decision otherwise.
  *
  * Invariant: what is claimed in ownership is what the present roster selects.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Ledger } from './ledger.ts';
+import { Ledger } from './ledger.ts';
+import { nextRollout } from './rollout.ts';
 import { Roster, sameSelection } from './roster.ts';
 import type { Bound } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
@@ -21,12 +22,15 @@ export interface KeptRosterOptions {
 interface Kept {
   readonly roster: Roster;
   readonly spec: CollectorVersionPolicy['spec'];
+  readonly ledger: Ledger;
   readonly target: string;
 }
 
 export class KeptRoster {
   readonly #options: KeptRosterOptions;
   #kept: Kept | undefined;
+  /** Stands for the ledger of a rollout that cannot begin. */
+  #blank: Ledger | undefined;
 
   constructor(options: KeptRosterOptions) {
     this.#options = options;
@@ -42,16 +46,25 @@ export class KeptRoster {
     this.#kept = undefined;
   }
 
+  /** Claims what the policy selects, where there is no rollout: the build that it wants is not offered, and it has had no other (U13). */
+  claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
+    if (this.#blank?.header.target !== target) {
+      const beginning = { service: bound.account.serviceId, target, counts: undefined, wallMs: 0 };
+      this.#blank = new Ledger(nextRollout(undefined, undefined, beginning));
+    }
+    this.current(policy, this.#blank, bound);
+  }
+
   /** How the collectors that the policy selects stand now towards the ledger's target. */
   current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): Roster {
     const { policy, clock, settings } = this.#options;
     const { target } = ledger.header;
     let kept = this.#kept;
-    if (!kept || kept.target !== target || !sameSelection(kept.spec, spec)) {
+    if (kept?.ledger !== ledger || kept.target !== target || !sameSelection(kept.spec, spec)) {
       // Claims of a selection that is no more are let go of with it.
       if (kept) for (const id of kept.roster.ids()) ownership.unclaim(policy, id);
       const roster = new Roster({ policy, spec, targetVersion: target, listing, ownership, ledger, settings });
-      kept = { roster, spec, target };
+      kept = { roster, spec, ledger, target };
       this.#kept = kept;
       ownership.follow(policy, () => roster.claimNew());
     }

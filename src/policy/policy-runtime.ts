@@ -68,8 +68,6 @@ export class PolicyRuntime {
   readonly #parts: RuntimeParts;
   readonly #gatherer: Gatherer;
   readonly #applier: Applier;
-  /** The generation of the last decision: a newer one withdraws what was written ahead for it (U2). */
-  #decidedGeneration: number | undefined;
   #newsTimer: Timer | undefined;
   #closed = false;
 
@@ -96,7 +94,7 @@ export class PolicyRuntime {
       posting: new Posting({
         clock,
         settings,
-        stillWanted: (entry) => this.#stillWanted(entry),
+        stillWanted: (entry, generation) => this.#stillWanted(entry, generation),
         onNews: () => this.#news(),
         onRoom: () => this.#enqueue(),
         onProblem,
@@ -114,15 +112,12 @@ export class PolicyRuntime {
   async reconcile(policy: CollectorVersionPolicy): Promise<Result> {
     const gathered = await this.#gatherer.gather(policy);
     if (gathered.kind === 'unready') return this.#applier.report(policy, gathered);
-    const decision = decide(gathered.input);
-    this.#decidedGeneration = policy.metadata.generation;
-    return this.#applier.apply(policy, gathered, decision);
+    return this.#applier.apply(policy, gathered, decide(gathered.input));
   }
 
-  /** What stands in the host may be another: it is read anew, and what was written ahead and not sent yet is withdrawn. */
+  /** What stands in the host may be another: it is read anew. Nothing that waits to be sent leaves before that. */
   doubt(): void {
     const { kept, roster, tasks } = this.#parts;
-    this.#decidedGeneration = undefined;
     kept.forget();
     roster.forget();
     tasks.forgetAll();
@@ -148,8 +143,8 @@ export class PolicyRuntime {
     if (!this.#closed) this.#options.enqueue(this.key);
   }
 
-  /** U2, right before the socket write. The age of the attempt is the poster's to watch. */
-  #stillWanted({ collectorId, open }: Entry): boolean {
+  /** U2, right before the socket write. A newer text of the policy withdraws what was written ahead for the one before. */
+  #stillWanted({ collectorId, open }: Entry, generation: number): boolean {
     const { host, clock, settings, binding, kept, turns, draining } = this.#parts;
     const newest = host.resources('CollectorVersionPolicy').get(this.key);
     const { bound } = binding;
@@ -162,7 +157,7 @@ export class PolicyRuntime {
       host.leadership.term() === this.#term &&
       newest !== undefined &&
       newest.metadata.uid === this.uid &&
-      newest.metadata.generation === this.#decidedGeneration &&
+      newest.metadata.generation === generation &&
       newest.metadata.deletionTimestamp === undefined &&
       pausedByOf(newest) === undefined &&
       open !== undefined &&
@@ -170,7 +165,8 @@ export class PolicyRuntime {
       open.toVersion === kept.known.header.target &&
       open.toVersion === (newest.spec.target.version ?? open.toVersion) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      bound.ownership.owner(collectorId)?.uid === this.uid
+      // What was never sent is not in flight: who came meanwhile, and goes first, need not wait for it (U13).
+      (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === this.uid
     );
   }
 

@@ -15,17 +15,29 @@ import type { PolicySettings } from './settings.ts';
 export interface PostingOptions {
   readonly clock: Clock;
   readonly settings: PolicySettings;
-  /** Whether this attempt is still wanted, by the newest that is known; asked right before the socket write. */
-  readonly stillWanted: (entry: Entry) => boolean;
+  /**
+   * Whether this attempt, which was written ahead for this generation of the policy, is still wanted by the newest that is known;
+   * asked right before the socket write.
+   */
+  readonly stillWanted: (entry: Entry, generation: number) => boolean;
   /** An outcome came in. */
   readonly onNews: () => void;
-  /** There is room for more, where `post` was told that more wait. */
+  /** There is room for more, where the last batch left some waiting. */
   readonly onRoom: () => void;
   /** A POST failed for a reason that is not about its collector: nothing more should be tried for a while. */
   readonly onProblem: (error: LogfleetError) => void;
   readonly onAccepted: (entry: Entry, taskId: string) => void;
   /** The service would not have the build that was asked for (U11). */
   readonly onBuildRefused: () => void;
+}
+
+/** Attempts that were written ahead together. */
+export interface Batch {
+  readonly entries: readonly Entry[];
+  /** Of the policy that wanted them. */
+  readonly generation: number;
+  /** Whether there would have been more, had there been room. */
+  readonly moreWait: boolean;
 }
 
 /** What became of the POST of one attempt, by the attempt's number. */
@@ -70,13 +82,12 @@ export class Posting {
     for (const [id, heard] of taken) if (this.#heard.get(id) === heard) this.#heard.delete(id);
   }
 
-  /** @param moreWait whether more would have been written ahead, had there been room */
-  post(service: UpgradeService, entries: readonly Entry[], moreWait: boolean): void {
+  post(service: UpgradeService, { entries, generation, moreWait }: Batch): void {
     this.#moreWait = moreWait;
     for (const entry of entries) {
       this.#flying.add(entry.collectorId);
       this.#waiting++;
-      void this.#send(service, entry);
+      void this.#send(service, entry, generation);
     }
   }
 
@@ -91,7 +102,7 @@ export class Posting {
     this.#abort.abort(new Error('the policy is no longer looked after'));
   }
 
-  async #send(service: UpgradeService, entry: Entry): Promise<void> {
+  async #send(service: UpgradeService, entry: Entry, generation: number): Promise<void> {
     const { collectorId, open } = entry;
     const { clock, settings, stillWanted } = this.#options;
     const expiry = new AbortController();
@@ -100,7 +111,7 @@ export class Posting {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
     });
     const beforeSend = () => {
-      if (!stillWanted(entry)) throw withdrawn('it is no longer wanted');
+      if (!stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
       // A redirected POST is written twice.
       if (!sent) this.#left(true);
       sent = true;

@@ -29,7 +29,8 @@ export interface Truth {
 }
 
 export function missingForConvergence(truth: Truth): string[] {
-  const running = truth.state.collectors.filter(({ upgrading }) => upgrading);
+  // What a silent collector was at, it goes on with when it talks again, which may be never.
+  const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
   return truth.policies.flatMap((policy) =>
     missingOfPolicy(truth, policy).map((what) => `${policy.metadata.name}: ${what}`),
@@ -111,7 +112,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
     if (is !== shouldBe) missing.push(`${what} is ${is}, in truth ${shouldBe}`);
   };
   // With a single build, who runs it shows in no list (U7); who was never upgraded by us is not known of at all.
-  const seen = plan.fleet.offer !== 'single' || plan.scenario.list?.atTarget === true;
+  const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
   const sticky = wasReselected(truth, policy);
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
   if (seen && !sticky) {
@@ -133,6 +134,11 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
       missing.push(`${collector.name} runs ${collector.version}, and there is no reason for it`);
   }
   return missing;
+}
+
+/** Whether collectors may go again: of several changes to the size of a group a later one may be to a smaller. */
+function mayShrink({ fleet }: HistoryPlan): boolean {
+  return Object.keys(fleet.events).filter((name) => name.startsWith('more')).length > 1;
 }
 
 /** Whether who has been a member stays one although the selector no longer says so (U12). */

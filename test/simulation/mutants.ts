@@ -47,7 +47,7 @@ export const mutants: readonly Mutant[] = [
     'nobody asks again before the write',
     'paused',
     'policy/posting.ts',
-    'if (!stillWanted(entry))',
+    'if (!stillWanted(entry, generation))',
     'if (false)',
   ),
   {
@@ -55,7 +55,7 @@ export const mutants: readonly Mutant[] = [
     name: 'who slept posts on',
     directions: 'frozen',
     mutations: [
-      { file: 'policy/posting.ts', find: 'if (!stillWanted(entry))', replace: 'if (false)' },
+      { file: 'policy/posting.ts', find: 'if (!stillWanted(entry, generation))', replace: 'if (false)' },
       {
         file: 'policy/posting.ts',
         find: 'clock.after(settings.intentLifeMs,',

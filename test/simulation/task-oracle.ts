@@ -1,4 +1,5 @@
 /** U15: what became of the requests to create tasks, by the service's own record of tasks. */
+import type { Scenario } from '../../src/simulator/scenario.ts';
 import type { TaskState } from '../../src/simulator/snapshot.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
 
@@ -8,13 +9,20 @@ export function taskViolations(record: HistoryRecord): string[] {
   return [...byCollector].flatMap(([id, tasks]) => [...overlaps(record, id, tasks), ...tooMany(record, id, tasks)]);
 }
 
-/** Never two upgrades of one collector running that we started. One that hangs runs until its time-out. */
-function overlaps({ startMs }: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
+/**
+ * Never two upgrades of one collector running that we started. One that hangs runs until its time-out; so does one of a collector that
+ * fell silent, which the service then takes for free although the collector may go on with it later.
+ */
+function overlaps({ startMs, plan, state }: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const found: string[] = [];
+  const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
+  const patches = Object.values(plan.fleet.events).map(({ patch }) => patch as Scenario | undefined);
+  const fallsSilent = patches.some((patch) => patch?.collectors?.[name]?.running === false);
   for (const [index, task] of tasks.entries()) {
     const before = tasks[index - 1];
     if (!before) continue;
-    const endMs = before.collectorEndTime ?? before.endTime ?? Number.POSITIVE_INFINITY;
+    const collectorEndMs = fallsSilent ? null : before.collectorEndTime;
+    const endMs = collectorEndMs ?? before.endTime ?? Number.POSITIVE_INFINITY;
     if (task.requestTime < endMs) {
       found.push(
         `U15: two upgrades of ${id} run at once: task ${before.id} and, from ${task.requestTime - startMs} on, ${task.id}`,

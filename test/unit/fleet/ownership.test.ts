@@ -52,6 +52,14 @@ describe('U13: who goes first', () => {
   });
 });
 
+test('U13: who goes first is the same whatever is in flight, though the collector does not pass on', () => {
+  const { ownership, owner } = table(claimant('a'), claimant('b', { priority: 1 }));
+  for (const uid of ['a', 'b']) ownership.claim(uid, '1');
+  ownership.began('1', flight('a'));
+  expect([owner(), ownership.first('1')?.uid]).toEqual(['a', 'b']);
+  expect(ownership.first('2')).toBeUndefined();
+});
+
 describe('claims', () => {
   test('nobody owns what nobody claims', () => {
     expect(table(claimant('a')).owner()).toBeUndefined();

@@ -1,6 +1,7 @@
 /** Attempts on their way: what is checked before the write (U2), what becomes of them (U3, U11), and how many wait at once. */
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
+import type { Entry } from '../../../src/policy/ledger.ts';
 import { Posting } from '../../../src/policy/posting.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { attempt, entry, settings, target } from './builders.ts';
@@ -10,15 +11,17 @@ const intended = (id: string) => entry({ collectorId: id, open: attempt({ state:
 const several = (count: number, from = 1) =>
   Array.from({ length: count }, (_, index) => intended(String(from + index)));
 
+const batch = (entries: readonly Entry[]) => ({ entries, generation: 3, moreWait: true });
+
 function world() {
   const clock = new VirtualClock();
   const service = new ScriptedService();
   const problems: LogfleetError[] = [];
-  const state = { wanted: true, news: 0, rooms: 0, accepted: 0, buildsRefused: 0 };
+  const state = { wanted: true, generation: 3, news: 0, rooms: 0, accepted: 0, buildsRefused: 0 };
   const posting = new Posting({
     clock,
     settings,
-    stillWanted: () => state.wanted,
+    stillWanted: (_, generation) => state.wanted && generation === state.generation,
     onNews: () => state.news++,
     onRoom: () => state.rooms++,
     onProblem: (error) => problems.push(error),
@@ -31,7 +34,7 @@ function world() {
 describe('U3: what becomes of a POST', () => {
   test('202 is accepted, with its id', async () => {
     const { service, posting, state } = world();
-    posting.post(service, [intended('1')], true);
+    posting.post(service, batch([intended('1')]));
     expect(service.posts[0]?.asked).toEqual({ collectorId: '1', toVersion: target });
     expect([...posting.flying]).toEqual(['1']);
     service.posts[0]?.send();
@@ -55,7 +58,7 @@ describe('U3: what becomes of a POST', () => {
     ['what nobody foresaw, after the write', new Error('?'), 'unknown'],
   ])('U11: %s', async (_, error, kind) => {
     const { service, posting } = world();
-    posting.post(service, [intended('1')], true);
+    posting.post(service, batch([intended('1')]));
     service.posts[0]?.send();
     service.posts[0]?.fail(error);
     await settle();
@@ -65,7 +68,7 @@ describe('U3: what becomes of a POST', () => {
 
   test('U11: a refusal carries its code and message', async () => {
     const { service, posting } = world();
-    posting.post(service, [intended('1')], true);
+    posting.post(service, batch([intended('1')]));
     service.posts[0]?.send();
     service.posts[0]?.fail(serviceError({ status: 400, serviceCode: 'collector.in.upgrading', message: 'busy' }));
     await settle();
@@ -82,7 +85,7 @@ describe('U3: what becomes of a POST', () => {
     ['a refusal is one of its collector', serviceError({ status: 400, serviceCode: 'collector.invalid' }), 0],
   ])('U11: %s', async (_, error, count) => {
     const { service, posting, problems } = world();
-    posting.post(service, [intended('1')], true);
+    posting.post(service, batch([intended('1')]));
     service.posts[0]?.send();
     service.posts[0]?.fail(error);
     await settle();
@@ -91,7 +94,7 @@ describe('U3: what becomes of a POST', () => {
 
   test('what fails before the write was never sent', async () => {
     const { service, posting } = world();
-    posting.post(service, [intended('1')], true);
+    posting.post(service, batch([intended('1')]));
     service.posts[0]?.fail(new Error('?'));
     await settle();
     expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'notSent' });
@@ -99,7 +102,7 @@ describe('U3: what becomes of a POST', () => {
 
   test('an outcome stays until a written decision took it in', async () => {
     const { service, posting } = world();
-    posting.post(service, several(2), true);
+    posting.post(service, batch(several(2)));
     service.posts[0]?.send();
     service.posts[0]?.answer({ taskId: '9' });
     await settle();
@@ -115,7 +118,7 @@ describe('U3: what becomes of a POST', () => {
 describe('U2: right before the write', () => {
   test('what is no longer wanted is withdrawn as never sent', async () => {
     const { service, posting, state, problems } = world();
-    posting.post(service, [intended('1')], true);
+    posting.post(service, batch([intended('1')]));
     state.wanted = false;
     service.posts[0]?.send();
     await settle();
@@ -123,9 +126,27 @@ describe('U2: right before the write', () => {
     expect(problems).toEqual([]);
   });
 
+  test('what was written ahead for an older text of the policy is withdrawn, whatever was decided since', async () => {
+    const { service, posting, state } = world();
+    posting.post(service, batch([intended('1')]));
+    state.generation = 4;
+    posting.post(service, { ...batch([intended('2')]), generation: 4 });
+    for (const call of service.posts) call.send();
+    service.posts[1]?.answer({ taskId: '9' });
+    await settle();
+    expect([...posting.heard.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'accepted']);
+  });
+
+  test('no one is told of room that nobody waits for', () => {
+    const { service, posting, state } = world();
+    posting.post(service, { ...batch(several(1)), moreWait: false });
+    service.posts[0]?.send();
+    expect(state.rooms).toBe(0);
+  });
+
   test('what waited for longer than 5 s is withdrawn', async () => {
     const { clock, service, posting } = world();
-    posting.post(service, [intended('1')], true);
+    posting.post(service, batch([intended('1')]));
     await clock.advance(settings.intentLifeMs - 1);
     expect(posting.flying.size).toBe(1);
     await clock.advance(1);
@@ -135,7 +156,7 @@ describe('U2: right before the write', () => {
 
   test('what was written by then is not', async () => {
     const { clock, service, posting } = world();
-    posting.post(service, [intended('1')], true);
+    posting.post(service, batch([intended('1')]));
     await clock.advance(settings.intentLifeMs - 1);
     service.posts[0]?.send();
     await clock.advance(60_000);
@@ -147,7 +168,7 @@ describe('U2: right before the write', () => {
 
   test('a redirected POST is checked again', async () => {
     const { service, posting, state } = world();
-    posting.post(service, [intended('1')], true);
+    posting.post(service, batch([intended('1')]));
     service.posts[0]?.send();
     state.wanted = false;
     service.posts[0]?.send();
@@ -160,7 +181,7 @@ describe('U2: batches', () => {
   test('of twenty at most, and the next once most of them have been sent', () => {
     const { service, posting, state } = world();
     expect(posting.room()).toBe(20);
-    posting.post(service, several(20), true);
+    posting.post(service, batch(several(20)));
     expect(posting.room()).toBe(0);
     for (const call of service.posts.slice(0, 15)) call.send();
     expect(posting.room()).toBe(0);
@@ -172,7 +193,7 @@ describe('U2: batches', () => {
 
   test('those sent and not answered yet take no room', () => {
     const { service, posting } = world();
-    posting.post(service, several(20), true);
+    posting.post(service, batch(several(20)));
     for (const call of service.posts) call.send();
     expect(posting.room()).toBe(20);
     expect(posting.flying.size).toBe(20);
@@ -180,30 +201,30 @@ describe('U2: batches', () => {
 
   test('are halved by each that waited too long, down to one', async () => {
     const { clock, service, posting } = world();
-    posting.post(service, several(2), true);
+    posting.post(service, batch(several(2)));
     await clock.advance(settings.intentLifeMs);
     expect(posting.room()).toBe(5);
-    posting.post(service, several(5, 10), true);
+    posting.post(service, batch(several(5, 10)));
     await clock.advance(settings.intentLifeMs);
     expect(posting.room()).toBe(1);
   });
 
   test('grow by one with each that was sent in time, up to twenty again', async () => {
     const { clock, service, posting } = world();
-    posting.post(service, several(1), true);
+    posting.post(service, batch(several(1)));
     await clock.advance(settings.intentLifeMs);
     expect(posting.room()).toBe(10);
-    posting.post(service, several(4, 10), true);
+    posting.post(service, batch(several(4, 10)));
     for (const call of service.posts.slice(1)) call.send();
     expect(posting.room()).toBe(14);
-    posting.post(service, several(10, 20), true);
+    posting.post(service, batch(several(10, 20)));
     for (const call of service.posts.slice(5)) call.send();
     expect(posting.room()).toBe(20);
   });
 
   test('a write that is repeated counts once', () => {
     const { service, posting } = world();
-    posting.post(service, several(1), true);
+    posting.post(service, batch(several(1)));
     service.posts[0]?.send();
     service.posts[0]?.send();
     expect(posting.room()).toBe(20);
@@ -212,7 +233,7 @@ describe('U2: batches', () => {
 
 test('once closed, nothing is sent or heard of any more', async () => {
   const { service, posting, state, problems } = world();
-  posting.post(service, several(2), true);
+  posting.post(service, batch(several(2)));
   service.posts[0]?.send();
   posting.close();
   await settle();

@@ -1,6 +1,6 @@
 /** Policies that share a service in ways that are not the same: other settings, another path, a build that is withdrawn. */
 import { expect, test } from 'vitest';
-import { policyDefaults, World } from '../../support/world.ts';
+import { policiesPath, policyDefaults, World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
 
 const posts = (world: World) => world.journal.filter(({ method }) => method === 'POST');
@@ -49,6 +49,48 @@ test('U13: a collector belongs to one policy by the host, whatever the path of t
   await world.clock.advance(20 * minuteMs);
   expect(posts(world)).toHaveLength(6);
   expect(world.policy('second')?.status?.collectors).toMatchObject({ matched: 6, foreign: 6 });
+});
+
+test('U13: what a policy selects is its own also while the build that it wants is not offered', async () => {
+  const world = new World({
+    scenario: {
+      builds: ['19.100-1', '19.150-1', '19.200-1'],
+      groups: { web: { count: 6, version: '19.100-1' } },
+      upgrade: { duration: '30s' },
+    },
+  });
+  world.addSecret();
+  world.addPolicy('first', { target: { version: '19.999-9' }, priority: 1 });
+  world.addPolicy('second', { target: { version: '19.150-1' } });
+  world.start();
+  expect(await world.until(() => world.ready('first')?.reason === 'VersionNotOffered', minuteMs)).toBe(true);
+  await world.clock.advance(20 * minuteMs);
+  expect(posts(world)).toHaveLength(0);
+  expect(world.policy('second')?.status?.collectors).toMatchObject({ matched: 6, foreign: 6 });
+  world.api.patch(`${policiesPath}/first`, { spec: { target: { version: '19.200-1' } } });
+  expect(await world.until(() => world.ready('first')?.status === 'True', 20 * minuteMs)).toBe(true);
+  expect(posts(world)).toHaveLength(6);
+});
+
+test('U2: who is no longer selected is not posted, although it was written ahead', async () => {
+  const world = new World({
+    scenario: {
+      builds: ['19.100-1', '19.150-1', '19.200-1'],
+      groups: { db: { count: 10, version: '19.100-1' }, web: { count: 10, version: '19.100-1' } },
+      upgrade: { duration: '30s' },
+    },
+  });
+  world.addSecret();
+  world.addPolicy('production', { target: { version: '19.200-1' } });
+  world.start();
+  await world.until(() => posts(world).length >= 2, minuteMs);
+  world.api.patch(`${policiesPath}/production`, { spec: { selector: { matchNames: ['web-*'] } } });
+  const before = posts(world).length;
+  expect(await world.until(() => world.ready('production')?.status === 'True', 20 * minuteMs)).toBe(true);
+  const names = new Map(world.model.snapshot(world.service.nowMs()).collectors.map(({ id, name }) => [id, name]));
+  // The next four may have been on their way.
+  const later = posts(world).slice(before + 4);
+  expect(later.filter(({ collectorId }) => names.get(collectorId ?? '')?.startsWith('db-'))).toEqual([]);
 });
 
 test('U11: a build that is withdrawn stalls the policy at once, and what was refused meanwhile is tried once it is back', async () => {
