@@ -40,8 +40,13 @@ export class ClaimTurns {
     if (!this.#turns.has(uid)) this.#allClaimed = false;
   }
 
-  /** The policy is about to claim collectors of this service. */
+  /** The policy belongs to this service, and will claim of its collectors. An excuse holds on until that is in sight (`resumes`). */
   claiming(uid: string, serviceId: string): void {
+    if (this.#turns.get(uid)?.kind !== 'excused') this.resumes(uid, serviceId);
+  }
+
+  /** Nothing keeps the policy from claiming but the time that its first sweep takes. */
+  resumes(uid: string, serviceId: string): void {
     const { host } = new URL(serviceId);
     const turn = this.#turns.get(uid);
     if (turn && turn.kind !== 'excused' && turn.host === host) return;

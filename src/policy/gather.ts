@@ -71,6 +71,7 @@ export class Gatherer {
     if (problem) turns.troubled(owner.uid);
     if (bound.listing.completeSinceMs() === undefined) {
       if (problem) turns.excuse(policy, () => bound.listing.problem() !== undefined);
+      else turns.resumes(owner.uid, bound.account.serviceId);
       return { kind: 'unready', problem, notOffered };
     }
     if (target === undefined) {

@@ -116,11 +116,13 @@ describe('an excuse', () => {
     expect(held('a')).toBeUndefined();
   });
 
-  test('ends when the policy is about to claim', () => {
+  test('ends when the policy is about to claim, and not with each look that it takes', () => {
     const { turns, held, of } = world('a', 'b');
     turns.claimed('a', service);
     turns.excuse(of('b'), () => true);
     turns.claiming('b', service);
+    expect(held('a')).toBeUndefined();
+    turns.resumes('b', service);
     expect(held('a')).toBe(waits('b'));
   });
 
