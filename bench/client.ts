@@ -1,7 +1,10 @@
 /** `npm run bench -- client`: what the client of the service makes of the answers to search jobs, each beside what was promised. */
 import { availableParallelism, cpus } from 'node:os';
+import { type JobsAliveFigures, jobsAliveSection, keepJobsAlive } from './client/jobs-alive.ts';
 import type { ScanFigures } from './client/page-scan.ts';
 import { measureScanner, scannerSection } from './client/scanner.ts';
+import { measureSearchRequests, type SearchRequestFigures, searchRequestsSection } from './client/search-requests.ts';
+import { measureTransfer, type TransferResult, transferSection } from './client/transfer.ts';
 import { renderSections, type Section } from './rollout/figures.ts';
 
 export interface ClientBenchOptions {
@@ -14,9 +17,12 @@ export interface ClientBenchOptions {
 export interface ClientReport {
   readonly machine: string;
   readonly scanner?: readonly ScanFigures[];
+  readonly transfer?: readonly TransferResult[];
+  readonly requests?: SearchRequestFigures;
+  readonly alive?: JobsAliveFigures;
 }
 
-const parts = ['scanner'] as const;
+const parts = ['scanner', 'transfer', 'requests', 'alive'] as const;
 type Part = (typeof parts)[number];
 
 export async function benchClient({ quick, json, only }: ClientBenchOptions): Promise<void> {
@@ -30,12 +36,18 @@ export async function benchClient({ quick, json, only }: ClientBenchOptions): Pr
   const report: ClientReport = {
     machine: `${availableParallelism()} x ${cpus()[0]?.model.trim()}, Node ${process.version}`,
     ...(wants('scanner') ? { scanner: await measureScanner(quick) } : {}),
+    ...(wants('transfer') ? { transfer: await measureTransfer(quick) } : {}),
+    ...(wants('requests') ? { requests: await measureSearchRequests() } : {}),
+    ...(wants('alive') ? { alive: await keepJobsAlive() } : {}),
   };
   console.log(json ? JSON.stringify(report, undefined, 2) : render(report));
 }
 
-function render({ machine, scanner }: ClientReport): string {
+function render({ machine, scanner, transfer, requests, alive }: ClientReport): string {
   const sections: Section[] = [];
   if (scanner) sections.push(scannerSection(scanner));
+  if (transfer) sections.push(transferSection(transfer));
+  if (requests) sections.push(searchRequestsSection(requests));
+  if (alive) sections.push(jobsAliveSection(alive));
   return `${renderSections(sections)}\n\n${machine}`;
 }

@@ -11,9 +11,9 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                 --full    100,000 collectors from the first upgrade to the last: twenty minutes
                 --only    parts: requests, converged, load, latency
                 --json    one JSON document instead of tables
-  client      how fast pages of messages are read, and in how much memory
+  client      how fast pages of messages are read, in how much memory, and what searches cost in requests
                 --quick   few repetitions
-                --only    parts: scanner
+                --only    parts: scanner, transfer, requests, alive
                 --json    one JSON document instead of tables
   simulator   what the simulated service serves with its limits lifted`;
 

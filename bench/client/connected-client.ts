@@ -1,0 +1,34 @@
+/** The client as the operator has it, on a simulator in a process of its own: over TLS, with a request budget. */
+import { readFileSync } from 'node:fs';
+import { systemClock } from '../../src/base/clock.ts';
+import { noMetrics } from '../../src/base/metrics.ts';
+import { SecretText } from '../../src/base/secret-text.ts';
+import { type BudgetSettings, RequestBudget } from '../../src/service/request-budget.ts';
+import type { SearchJobs } from '../../src/service/search-jobs.ts';
+import { connectOverTls } from '../../src/service/undici/connect.ts';
+import type { Ready } from '../simulator-process.ts';
+
+export interface ConnectedClient {
+  readonly jobs: SearchJobs;
+  close(): Promise<void>;
+}
+
+export function connectTo(simulator: Ready, settings: Partial<BudgetSettings> = {}): ConnectedClient {
+  const { origin, pathname } = new URL(simulator.baseURL);
+  const budget = new RequestBudget({ clock: systemClock, ...settings });
+  const connect = connectOverTls({
+    clock: systemClock,
+    metrics: noMetrics,
+    userAgent: 'logfleet/bench',
+    environment: {},
+  });
+  const { searches, close } = connect({
+    address: { origin, basePath: pathname },
+    accessId: simulator.accessId,
+    accessKey: new SecretText(simulator.accessKey),
+    caCertificates: readFileSync(simulator.caFile, 'utf8'),
+    allowedHosts: [],
+    budget: budget.key(simulator.accessId),
+  });
+  return { jobs: searches, close };
+}

@@ -1,0 +1,114 @@
+/** Thirty search jobs kept alive for ten virtual minutes while pages are read: the client and the simulator in process. */
+import { noMetrics } from '../../src/base/metrics.ts';
+import { SecretText } from '../../src/base/secret-text.ts';
+import { ServiceClient } from '../../src/service/client.ts';
+import { RequestBudget } from '../../src/service/request-budget.ts';
+import type { SearchJob } from '../../src/service/search-job.ts';
+import { SearchJobs } from '../../src/service/search-jobs.ts';
+import { InProcessService } from '../../src/simulator/in-process.ts';
+import type { JournalEntry } from '../../src/simulator/journal.ts';
+import { ServiceModel } from '../../src/simulator/model.ts';
+import { InProcessTransport } from '../../test/support/in-process-transport.ts';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import type { Section } from '../rollout/figures.ts';
+
+export interface JobsAliveFigures {
+  readonly jobs: number;
+  readonly minutes: number;
+  readonly lost: number;
+  readonly requests: number;
+  /** Of all requests. */
+  readonly pageShare: number;
+  /** Of four a second. */
+  readonly rateShare: number;
+  readonly refused429: number;
+  readonly mostPerSecond: number;
+}
+
+const jobCount = 30;
+const readers = 6;
+const minutes = 10;
+const leastPageShare = 0.5;
+
+export async function keepJobsAlive(): Promise<JobsAliveFigures> {
+  const clock = new VirtualClock();
+  const journal: JournalEntry[] = [];
+  const startMs = clock.now();
+  const model = new ServiceModel(
+    {
+      users: { ops: { keys: { id: 'key' } } },
+      // As short a silence as the service may choose (3.1).
+      search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 10 } },
+      logs: { messages: 2_000, from: '-1h', to: '-0s' },
+    },
+    { startMs, journal: (entry) => journal.push(entry) },
+  );
+  const service = new InProcessService(model, clock, { latencyMs: 20 });
+  const jobs = jobsOn(service, clock);
+  const order = { query: '*', fromMs: startMs - 3_600_000, toMs: startMs, requiresRawMessages: true };
+  const opened: SearchJob[] = [];
+  for (let job = 0; job < jobCount; job++) {
+    void jobs.open(order).then(async (one) => {
+      await one.whenFinished();
+      opened.push(one);
+    });
+  }
+  await clock.run(() => opened.length === jobCount);
+  const first = journal.length;
+  for (const job of opened.slice(0, readers)) void readOn(job);
+  await clock.advance(minutes * 60_000);
+  const requests = journal.slice(first);
+  const pages = requests.filter(({ operation }) => operation === 'listMessages').length;
+  const { jobsLostToSilence, rejected429, maxPerSecond } = model.counters();
+  return {
+    jobs: jobCount,
+    minutes,
+    lost: jobsLostToSilence + opened.filter(({ end }) => end !== undefined).length,
+    requests: requests.length,
+    pageShare: pages / requests.length,
+    rateShare: requests.length / (minutes * 60 * 4),
+    refused429: rejected429,
+    mostPerSecond: maxPerSecond,
+  };
+}
+
+function jobsOn(service: InProcessService, clock: VirtualClock): SearchJobs {
+  const budget = new RequestBudget({ clock });
+  const client = new ServiceClient({
+    transport: new InProcessTransport(() => service, clock),
+    budget: budget.key('id'),
+    clock,
+    metrics: noMetrics,
+    address: { origin: 'https://service.test', basePath: '/api' },
+    accessId: 'id',
+    accessKey: new SecretText('key'),
+    allowedHosts: [],
+    userAgent: 'logfleet/bench',
+  });
+  return new SearchJobs({ service: client, permits: budget.jobs, clock });
+}
+
+async function readOn(job: SearchJob): Promise<void> {
+  while (!job.end) await job.readMessages({ offset: 0, receiver: { row() {} } });
+}
+
+export function jobsAliveSection(figures: JobsAliveFigures): Section {
+  const { lost, pageShare, rateShare, refused429, mostPerSecond } = figures;
+  return {
+    title: `${figures.jobs} jobs kept alive for ${figures.minutes} minutes while pages of ${readers} of them are read, virtual time`,
+    lines: [
+      { what: 'jobs lost', measured: String(lost), target: '0', met: lost === 0 },
+      {
+        what: 'pages, of all requests',
+        measured: `${(100 * pageShare).toFixed(1)} %`,
+        target: `>= ${100 * leastPageShare} %`,
+        met: pageShare >= leastPageShare,
+      },
+      {
+        what: 'requests',
+        measured: `${figures.requests}, ${(100 * rateShare).toFixed(1)} % of 4 a second, at most ${mostPerSecond} in one, ${refused429} answers of 429`,
+      },
+    ],
+    notes: ['The service cancels after 20 s of silence, the shortest that its specification allows.'],
+  };
+}

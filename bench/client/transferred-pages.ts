@@ -1,0 +1,71 @@
+/**
+ * Pages of messages from the simulator over TLS through the client and its scanner, in a process of its own:
+ * `node transferred-pages.ts '{"baseURL": …}' '{"totalMb": …}'` prints the figures as one line of JSON.
+ */
+import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
+import type { Ready } from '../simulator-process.ts';
+import { connectTo } from './connected-client.ts';
+
+export interface TransferCase {
+  /** Million bytes to read in all, after some to warm up. */
+  readonly totalMb: number;
+  /** How many pages at once. */
+  readonly atOnce: number;
+}
+
+export interface TransferFigures extends TransferCase {
+  readonly rows: number;
+  readonly pages: number;
+  readonly mbPerSecond: number;
+  /** For each second of processor time of this process. */
+  readonly mbPerProcessorSecond: number;
+  /** Million bytes: before the first page, and at most. */
+  readonly startResidentMb: number;
+  readonly peakResidentMb: number;
+}
+
+const mebibyte = 1_048_576;
+export const day = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 2) };
+
+async function transfer(simulator: Ready, { totalMb, atOnce }: TransferCase): Promise<TransferFigures> {
+  // The limits of the service are lifted: what is measured is the way, not the rate.
+  const client = connectTo(simulator, { requestsPerSecond: 1_000 });
+  const job = await client.jobs.open({ query: '*', ...day, requiresRawMessages: true });
+  await job.whenFinished();
+  const startResidentMb = (residentMiB(process.pid) * mebibyte) / 1e6;
+  let bytes = 0;
+  let rows = 0;
+  let pages = 0;
+  const receiver = { row: () => void rows++ };
+  const onPage = (page: { readonly bytes: number }) => {
+    bytes += page.bytes;
+    pages++;
+  };
+  const until = async (megabytes: number) => {
+    while (bytes < megabytes * 1e6) await job.readMessages({ offset: 0, receiver, onPage });
+  };
+  await until(totalMb / 5);
+  [bytes, rows, pages] = [0, 0, 0];
+  const [startMs, startCpu] = [performance.now(), processorSeconds(process.pid)];
+  await Promise.all(Array.from({ length: atOnce }, () => until(totalMb)));
+  const seconds = (performance.now() - startMs) / 1_000;
+  const cpu = processorSeconds(process.pid) - startCpu;
+  await job.close();
+  await client.close();
+  return {
+    totalMb,
+    atOnce,
+    rows,
+    pages,
+    mbPerSecond: bytes / 1e6 / seconds,
+    mbPerProcessorSecond: bytes / 1e6 / cpu,
+    startResidentMb,
+    peakResidentMb: (peakResidentMiB(process.pid) * mebibyte) / 1e6,
+  };
+}
+
+if (import.meta.main) {
+  const [, , ready = '', one = ''] = process.argv;
+  console.log(JSON.stringify(await transfer(JSON.parse(ready) as Ready, JSON.parse(one) as TransferCase)));
+  process.exit();
+}
