@@ -182,8 +182,8 @@ function verdictOf({ spec }: CollectorVersionPolicy, listing: FleetListing): Tar
 /** What became of the very attempts that the ledger has open: it may have been read anew since they were posted. */
 function outcomesFor(ledger: Ledger, heard: ReadonlyMap<string, HeardOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
-  for (const [id, { attempt, outcome }] of heard) {
-    if (ledger.entry(id)?.open?.number === attempt) outcomes.set(id, outcome);
+  for (const [id, { entry, outcome }] of heard) {
+    if (ledger.entry(id)?.open?.number === entry.open?.number) outcomes.set(id, outcome);
   }
   return outcomes;
 }

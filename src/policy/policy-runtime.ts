@@ -129,10 +129,11 @@ export class PolicyRuntime {
     return posting.flying.size === 0 && posting.heard.size === 0 && !publisher.heldBack;
   }
 
-  /** Stops what is under way. What it has in flight stays known to ownership. */
+  /** Stops what is under way. What it has in flight stays known to ownership, and what was never sent is not (U13). */
   close(): void {
     const { posting, tasks, binding } = this.#parts;
     this.#closed = true;
+    for (const id of posting.neverSent()) binding.bound?.ownership.ended(id, this.uid);
     posting.close();
     tasks.close();
     this.#newsTimer?.cancel();

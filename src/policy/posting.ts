@@ -40,9 +40,10 @@ export interface Batch {
   readonly moreWait: boolean;
 }
 
-/** What became of the POST of one attempt, by the attempt's number. */
+/** What became of the POST of one attempt. */
 export interface HeardOutcome {
-  readonly attempt: number;
+  /** As it was written ahead. */
+  readonly entry: Entry;
   readonly outcome: PostOutcome;
 }
 
@@ -51,8 +52,8 @@ export class Posting {
   readonly #abort = new AbortController();
   readonly #flying = new Set<string>();
   readonly #heard = new Map<string, HeardOutcome>();
-  /** Written ahead, and not sent yet. */
-  #waiting = 0;
+  /** Written ahead, and not sent yet; by collector. */
+  readonly #waiting = new Map<string, Entry>();
   /** How many are written ahead at once: fewer where others use the budget, too, so that none waits longer than it may. */
   #batch: number;
   #moreWait = false;
@@ -74,7 +75,7 @@ export class Posting {
 
   /** How many more may be written ahead now: none until most of the last batch has been sent. */
   room(): number {
-    return this.#waiting <= this.#batch / 5 ? this.#batch - this.#waiting : 0;
+    return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
 
   /** Outcomes that a written decision has taken in. */
@@ -86,16 +87,20 @@ export class Posting {
     this.#moreWait = moreWait;
     for (const entry of entries) {
       this.#flying.add(entry.collectorId);
-      this.#waiting++;
+      this.#waiting.set(entry.collectorId, entry);
       void this.#send(service, entry, generation);
     }
   }
 
   /** These will not be posted, although they may have been written ahead. */
   withdraw(entries: readonly Entry[]): void {
-    for (const { collectorId, open } of entries) {
-      if (open) this.#heard.set(collectorId, { attempt: open.number, outcome: { kind: 'notSent' } });
-    }
+    for (const entry of entries) this.#heard.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
+  }
+
+  /** Collectors that nothing is in flight for, although an attempt was written ahead: it was not sent, or had no effect. */
+  *neverSent(): IterableIterator<string> {
+    for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
+    for (const [id, { entry, outcome }] of this.#heard) if (outcome.kind === 'notSent' && !entry.open?.probe) yield id;
   }
 
   close(): void {
@@ -113,7 +118,7 @@ export class Posting {
     const beforeSend = () => {
       if (!stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
       // A redirected POST is written twice.
-      if (!sent) this.#left(true);
+      if (!sent) this.#left(collectorId, true);
       sent = true;
     };
     let outcome: PostOutcome;
@@ -129,10 +134,10 @@ export class Posting {
       outcome = expired ? { kind: 'notSent' } : this.#classify(asLogfleetError(thrown), sent);
     }
     timer.cancel();
-    if (!sent) this.#left(!expiry.signal.aborted);
     if (this.#abort.signal.aborted) return;
+    if (!sent) this.#left(collectorId, !expiry.signal.aborted);
     this.#flying.delete(collectorId);
-    this.#heard.set(collectorId, { attempt: open?.number ?? 0, outcome });
+    this.#heard.set(collectorId, { entry, outcome });
     this.#options.onNews();
   }
 
@@ -150,8 +155,8 @@ export class Posting {
   }
 
   /** One is no longer waiting. In time: the batch may grow again; too late: it was too large. */
-  #left(inTime: boolean): void {
-    this.#waiting--;
+  #left(collectorId: string, inTime: boolean): void {
+    this.#waiting.delete(collectorId);
     const { batchSize } = this.#options.settings;
     this.#batch = inTime ? Math.min(batchSize, this.#batch + 1) : Math.max(1, this.#batch >> 1);
     if (!this.#moreWait || this.room() === 0) return;

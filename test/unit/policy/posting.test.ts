@@ -231,6 +231,18 @@ describe('U2: batches', () => {
   });
 });
 
+test('U13: what is known not to be in flight: it waits, or was withdrawn, and is no probe', async () => {
+  const { service, posting, state } = world();
+  const probe = entry({ collectorId: '4', open: attempt({ state: 'intended', probe: true }) });
+  posting.post(service, batch([...several(3), probe]));
+  service.posts[0]?.send();
+  state.wanted = false;
+  service.posts[1]?.send();
+  service.posts[3]?.send();
+  await settle();
+  expect([...posting.neverSent()]).toEqual(['3', '2']);
+});
+
 test('once closed, nothing is sent or heard of any more', async () => {
   const { service, posting, state, problems } = world();
   posting.post(service, batch(several(2)));

@@ -3,6 +3,27 @@ import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
 
+test('what was written ahead and never sent is not in flight for the next one', async () => {
+  const world = new World({
+    scenario: {
+      builds: ['19.100-1', '19.150-1', '19.200-1'],
+      groups: { web: { count: 20, version: '19.100-1' } },
+      upgrade: { duration: '5m' },
+    },
+  });
+  const posts = () => world.journal.filter(({ method }) => method === 'POST').length;
+  const add = (version: string) => world.addPolicy('production', { target: { version } });
+  world.addSecret();
+  add('19.200-1');
+  world.start();
+  await world.until(() => posts() === 4, minuteMs);
+  world.api.remove(`${policiesPath}/production`);
+  add('19.150-1');
+  // Sooner than any look at what became of attempts whose outcome is unknown.
+  await world.clock.advance(20_000);
+  expect(posts()).toBe(20);
+});
+
 test('what was accepted a moment before the deletion is taken over with its task, and asked about no second time', async () => {
   const world = new World({
     scenario: {
