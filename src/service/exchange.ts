@@ -51,7 +51,8 @@ interface Answered<T> {
   readonly kind: 'response';
   readonly response: TransportResponse;
   readonly sentAtMs: number;
-  readonly sentCookie: boolean;
+  /** The header `Cookie` that went with it. */
+  readonly cookie: string | undefined;
   /** Where the body was taken as it came. */
   readonly stream: AnswerStream<T> | undefined;
 }
@@ -138,30 +139,31 @@ export class Exchange {
   }
 
   #judge<T>(call: Call, reading: Reading<T>, url: URL, attempt: Answered<T>): Reply<T> {
-    const { response, sentAtMs, sentCookie } = attempt;
+    const { response, sentAtMs, cookie } = attempt;
     const { status, body } = response;
     if (status >= 200 && status < 300) return decoded(reading, url, attempt);
     const { serviceCode, errorId, message } = decodeErrorBody(body);
     const outcome = outcomeOfAnswer(call.operation, status, serviceCode);
-    const missing = outcome === 'jobGone' ? call.whyMissing?.(sentAtMs, sentCookie) : undefined;
+    const missing = outcome === 'jobGone' ? call.whyMissing?.(sentAtMs, cookie !== undefined) : undefined;
     const failure: Failure = {
       outcome: missing?.outcome ?? outcome,
       detail: missing?.detail,
       address: addressOf(url),
       status,
       serviceCode,
-      errorId: this.#withoutSecrets(errorId),
-      serviceMessage: this.#withoutSecrets(message),
+      errorId: this.#withoutSecrets(errorId, cookie),
+      serviceMessage: this.#withoutSecrets(message, cookie),
       retryAfterMs: this.#retryAfterMs(response),
       sentAtMs,
     };
     return { kind: 'failure', failure };
   }
 
-  /** A service that repeats what it was sent must not get the key into a status. */
-  #withoutSecrets(text: string | undefined): string | undefined {
+  /** A service that repeats what it was sent must not get the key, or what stands for it, into a status. */
+  #withoutSecrets(text: string | undefined, cookie: string | undefined): string | undefined {
     const credentials = this.#authorization.slice('Basic '.length);
-    return text?.replaceAll(this.#options.accessKey.reveal(), '[secret]').replaceAll(credentials, '[secret]');
+    const secrets = [this.#options.accessKey.reveal(), credentials, ...valuesOf(cookie)];
+    return secrets.reduce((rest, secret) => rest?.replaceAll(secret, '[secret]'), text);
   }
 
   #retryAfterMs(response: TransportResponse): number | undefined {
@@ -206,8 +208,7 @@ export class Exchange {
         ),
       );
       this.#answered(call, slot, response, sentAtMs ?? response.headAtMs);
-      const sentCookie = cookie !== undefined;
-      return { kind: 'response', response, sentAtMs: sentAtMs ?? response.headAtMs, sentCookie, stream };
+      return { kind: 'response', response, sentAtMs: sentAtMs ?? response.headAtMs, cookie, stream };
     } catch (error) {
       if (sentAtMs === undefined) {
         slot.release();
@@ -294,6 +295,14 @@ interface Write {
   readonly beforeWrite: () => void;
   readonly cookie: string | undefined;
   readonly stream: BodyReceiver | undefined;
+}
+
+/** Values of cookies that are long enough to be a secret. */
+function valuesOf(cookie = ''): readonly string[] {
+  return cookie
+    .split('; ')
+    .map((pair) => pair.slice(pair.indexOf('=') + 1))
+    .filter((value) => value.length >= 6);
 }
 
 function anyOf(first: AbortSignal | undefined, second: AbortSignal | undefined): AbortSignal | undefined {
