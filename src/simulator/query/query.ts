@@ -41,8 +41,8 @@ export interface Transform {
   readonly reads: ReadonlySet<string>;
   /** The row with what was parsed (`Row.parsed`) and without what `fields` hides; undefined where it is dropped. */
   apply(row: Row): Row | undefined;
-  /** Whether `apply` can drop a row. */
-  readonly drops: boolean;
+  /** Which rows `apply` does not drop; absent where it drops none. It may read less than `apply` does. */
+  readonly keepsRows?: Filter;
   /** Fields that are known to be added before any row is seen. `json auto` adds others as rows have them. */
   readonly adds: readonly FieldDescriptor[];
   /** Which fields pages still show; absent where all of them are. The case of the name does not count. */

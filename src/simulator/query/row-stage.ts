@@ -12,8 +12,19 @@ import type { Transform } from './query.ts';
 import { expectName, expectNames } from './quoted.ts';
 import { RegularExpression } from './regular-expression.ts';
 import type { FieldDescriptor } from './row.ts';
-import { hideStep, jsonStep, keepStep, type RowStep, regexStep, timesliceStep, whereStep } from './row-steps.ts';
-import { type Visibility, WorkingRow } from './working-row.ts';
+import {
+  applied,
+  hideStep,
+  jsonStep,
+  keepStep,
+  type RowStep,
+  regexStep,
+  stepsThatDrop,
+  storedReads,
+  timesliceStep,
+  whereStep,
+} from './row-steps.ts';
+import type { Visibility } from './working-row.ts';
 
 const durationForm = /[\da-z]+/y;
 const daysForm = /^(\d+)([dw])$/;
@@ -23,7 +34,6 @@ export class RowStage {
   #filter: Predicate;
   readonly #steps: RowStep[] = [];
   readonly #added = new Map<string, FieldDescriptor>();
-  readonly #reads = new Set<string>();
   #sees: Visibility = () => true;
   #messageLimit: number | undefined;
 
@@ -43,7 +53,7 @@ export class RowStage {
 
   /** Fields of stored rows that operators read, in lower case. */
   get reads(): ReadonlySet<string> {
-    return this.#reads;
+    return storedReads(this.#steps);
   }
 
   /** The length of slices where a slice is all that operators read of `_messagetime`. */
@@ -67,14 +77,14 @@ export class RowStage {
   transform(): Transform | undefined {
     const steps = this.#steps;
     if (steps.length === 0) return undefined;
+    const dropping = stepsThatDrop(steps);
     const transform: Transform = {
-      reads: this.#reads,
-      drops: steps.some(({ drops }) => drops),
+      reads: this.reads,
+      ...(dropping.length > 0 && {
+        keepsRows: { reads: storedReads(dropping), matches: (stored) => applied(dropping, stored) !== undefined },
+      }),
       adds: [...this.#added.values()],
-      apply(stored) {
-        const row = new WorkingRow(stored);
-        return steps.every((step) => step.run(row)) ? row : undefined;
-      },
+      apply: (stored) => applied(steps, stored),
     };
     if (!steps.some(({ hides }) => hides)) return transform;
     const keeps = (name: string) => {
@@ -163,7 +173,6 @@ export class RowStage {
   }
 
   #add(step: RowStep): void {
-    for (const name of this.stored(step.reads)) this.#reads.add(name);
     this.#steps.push(step);
     for (const field of step.adds) this.#added.set(field.name.toLowerCase(), field);
   }

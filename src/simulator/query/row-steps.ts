@@ -3,8 +3,8 @@ import { jsonFields } from './json-fields.ts';
 import { messageField } from './message-fields.ts';
 import type { Predicate } from './predicate.ts';
 import type { RegularExpression } from './regular-expression.ts';
-import type { FieldDescriptor } from './row.ts';
-import type { Visibility, WorkingRow } from './working-row.ts';
+import type { FieldDescriptor, Row } from './row.ts';
+import { type Visibility, WorkingRow } from './working-row.ts';
 
 export interface RowStep {
   /** Names in lower case, of stored fields and of those that steps before it add. */
@@ -25,6 +25,35 @@ export interface RowStep {
 
 /** Behind `fields a, b` they are there all the same: without them nobody could page. */
 const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
+
+/** What the steps make of a stored row; undefined where one of them drops it. */
+export function applied(steps: readonly RowStep[], stored: Row): WorkingRow | undefined {
+  const row = new WorkingRow(stored);
+  return steps.every((step) => step.run(row)) ? row : undefined;
+}
+
+/** Fields of stored rows, in lower case, that the steps read. */
+export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
+  const reads = new Set<string>();
+  const added = new Set<string>();
+  for (const step of steps) {
+    for (const name of step.reads) if (!added.has(name)) reads.add(name);
+    for (const name of lowered(step.adds.map((field) => field.name))) added.add(name);
+  }
+  return reads;
+}
+
+/** Those that drop rows, and those before them without which they may drop others. */
+export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
+  const needed: RowStep[] = [];
+  for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
+    const names = lowered(step.adds.map(({ name }) => name));
+    const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
+    // What adds no names that are known hides fields, or adds those that only rows know.
+    if (step.drops || isRead || names.length === 0) needed.push(step);
+  }
+  return needed.reverse();
+}
 
 export function whereStep(condition: Predicate): RowStep {
   return { reads: condition.reads, adds: [], drops: true, shows: asBefore, run: (row) => condition.holds(row) };

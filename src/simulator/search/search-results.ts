@@ -109,9 +109,10 @@ export class SearchResults {
 
 /** Whoever parses may drop messages, too: these are not found. */
 function filterOf({ filter, transform }: Query): Filter {
-  if (!transform?.drops) return filter;
-  const reads = new Set([...filter.reads, ...transform.reads]);
-  return { reads, matches: (row) => filter.matches(row) && transform.apply(row) !== undefined };
+  const keepsRows = transform?.keepsRows;
+  if (!keepsRows) return filter;
+  const reads = new Set([...filter.reads, ...keepsRows.reads]);
+  return { reads, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
 function receivedBy(latestMs: number, filter: Filter): Filter {

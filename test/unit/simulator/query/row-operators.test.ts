@@ -36,13 +36,13 @@ describe('parse regex', () => {
     const text = String.raw`* | parse regex field=_Source "(?<A>\w)" nodrop | parse regex field=a "(?<b>\w)"`;
     const transform = transformOf(text);
     expect(transform.reads).toEqual(new Set(['_source']));
-    expect(transform.drops).toBe(true);
+    expect(transform.keepsRows?.reads).toEqual(transform.reads);
     expect(transform.adds).toEqual([
       { name: 'A', fieldType: 'string', keyField: false },
       { name: 'b', fieldType: 'string', keyField: false },
     ]);
     expect(transform.keeps).toBeUndefined();
-    expect(transformOf(String.raw`* | parse regex "(?<a>\w)" nodrop`).drops).toBe(false);
+    expect(transformOf(String.raw`* | parse regex "(?<a>\w)" nodrop`).keepsRows).toBeUndefined();
   });
 
   test('conditions behind it know what was parsed, whatever the case of the name', () => {
@@ -89,7 +89,8 @@ describe('json auto', () => {
 
   test('drops nothing, and adds what only messages know', () => {
     const transform = transformOf('* | json auto');
-    expect({ drops: transform.drops, adds: transform.adds }).toEqual({ drops: false, adds: [] });
+    expect(transform.keepsRows).toBeUndefined();
+    expect(transform.adds).toEqual([]);
     expect(transform.reads).toEqual(new Set(['_raw']));
   });
 
@@ -186,8 +187,35 @@ describe('limit', () => {
   test('stands before what drops nothing, and before an aggregation', () => {
     const query = parseQuery('* | limit 7 | fields _raw | json auto | timeslice 1m | count');
     expect(query.messageLimit).toBe(7);
-    expect(query.transform?.drops).toBe(false);
+    expect(query.transform).toBeDefined();
+    expect(query.transform?.keepsRows).toBeUndefined();
     expect(query.aggregate).toBeDefined();
+  });
+});
+
+describe('what decides whether a row is dropped', () => {
+  const digit = 'parse regex "(?<digit>[0-9])"';
+
+  test.each<[string, readonly string[]]>([
+    [`* | timeslice 1h | ${digit}`, ['_raw']],
+    [`* | ${digit} | timeslice 1h`, ['_raw']],
+    [`* | timeslice 1h | ${digit} | where digit > 4`, ['_raw']],
+    [`* | timeslice 1h | ${digit} | where _timeslice > 0`, ['_messagetime', '_raw']],
+    [`* | timeslice 1h as Slice | ${digit} nodrop | where sLICE < 3600000`, ['_messagetime']],
+    [`* | timeslice 1h | json auto | where a = 4 or _source = "t"`, ['_raw', '_source', 'a']],
+    [`* | fields _raw | where _source = "" | timeslice 1h`, ['_source']],
+  ])('%s: %j, and nothing else', (text, reads) => {
+    const transform = transformOf(text);
+    expect([...(transform.keepsRows?.reads ?? [])].sort()).toEqual(reads);
+    for (const _raw of ['5', '3', 'x', '{"a":4}']) {
+      for (const [_source, _messagetime] of [
+        ['s', '0'],
+        ['t', '7200000'],
+      ] as const) {
+        const row = message({ _raw, _source, _messagetime });
+        expect(transform.keepsRows?.matches(row)).toBe(transform.apply(row) !== undefined);
+      }
+    }
   });
 });
 

@@ -53,6 +53,7 @@ const queries = [
   '* | timeslice 1m | timeslice 1s as second | count by _timeslice',
   '* | timeslice 1m | max(_messagetime), count by _timeslice',
   '* | parse regex "(?<digit>[0-9])" | timeslice 30s | count by _timeslice, digit',
+  '* | timeslice 30s | parse regex "(?<digit>[0-9])" | where digit > 4 | count by _timeslice, digit',
   '* | limit 4000 | timeslice 30s | count by _timeslice',
   `* | where _messagetime > ${fromMs + minute} | timeslice 30s | count by _timeslice`,
   `* | timeslice 1m | where _timeslice > ${fromMs} | count by _timeslice | sort by _count`,
