@@ -1,10 +1,10 @@
 /**
- * How fast we go: our share of the user's rate, slower after a 429 and back by steps (B5, B7).
+ * How fast we go: our share of the user's rate, and slower with all work after a 429, back by steps (B5, B7).
  *
  * Invariant: between a quarter of the share and the whole of it. Time is given with every question.
  */
 
-/** Never slower than this part of the share, so that polls still get through. */
+/** Never slower than this part of the share. */
 const slowestFactor = 0.25;
 /** What comes back of the share with each step. */
 const stepFactor = 0.25;
@@ -36,6 +36,12 @@ export class RatePace {
     this.requestsPerSecond = requestsPerSecond;
   }
 
+  /** The pace of our share, whatever was refused. */
+  get whole(): Pace {
+    return paceOf(this.requestsPerSecond);
+  }
+
+  /** The pace of all work. */
   current(nowMs: number): Pace {
     return paceOf(this.requestsPerSecond * this.#factorAt(nowMs));
   }

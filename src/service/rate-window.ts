@@ -1,5 +1,7 @@
 /**
- * When the next request may start, so that the server never sees more than the pace allows in any second (B1).
+ * When the next request may start, so that the server never sees more than our share in any second (B1), and no more work than the
+ * pace allows after a 429 (B5). Keep-alive polls are not slowed down: there are no more of them than jobs need, and a job that misses
+ * one is lost with all that it has found.
  *
  * A start stands in the way of later ones for a period and its margin. The margin is what we know of how late it may have come:
  * - on its way, all that it may be, since an answer would have been here by now if it had not been late; where answers of its
@@ -11,11 +13,12 @@
  * starts within one period and margin the last reserved would have found four others, whatever was given back in between.
  */
 import { marginBounds, type PathMargin } from './path-margin.ts';
-import type { RatePace } from './rate-pace.ts';
+import type { Pace, RatePace } from './rate-pace.ts';
 import type { RequestClass } from './request-slot.ts';
 
 /** One start, reserved or made. Only `RateWindow` reads and writes it. */
 export interface Reservation {
+  readonly class: RequestClass;
   sentAtMs: number | undefined;
   /** What round trips say of how late it may have come. */
   measuredMs: number;
@@ -36,8 +39,9 @@ export class RateWindow {
     this.#margin = margin;
   }
 
-  reserve(): Reservation {
+  reserve(requestClass: RequestClass): Reservation {
     const reservation: Reservation = {
+      class: requestClass,
       sentAtMs: undefined,
       measuredMs: 0,
       unansweredMs: undefined,
@@ -53,18 +57,18 @@ export class RateWindow {
     if (index >= 0) this.#live.splice(index, 1);
   }
 
-  stamp(reservation: Reservation, requestClass: RequestClass, nowMs: number): void {
+  stamp(reservation: Reservation, nowMs: number): void {
     reservation.sentAtMs = nowMs;
     reservation.measuredMs = this.#margin.measuredMs;
-    const quickestMs = this.#margin.quickestMs(requestClass) ?? 0;
-    const { periodMs } = this.#pace.current(nowMs);
+    const quickestMs = this.#margin.quickestMs(reservation.class) ?? 0;
+    const { periodMs } = this.#pace.whole;
     reservation.unansweredMs = quickestMs < periodMs ? marginBounds.mostMs : undefined;
     reservation.cautionMs = this.#margin.cautionMs;
   }
 
   /** The head of the answer came `roundTripMs` after the start at `sentAtMs`. */
-  answered(reservation: Reservation, requestClass: RequestClass, roundTripMs: number, sentAtMs: number): void {
-    this.#bound(reservation, this.#margin.learn(requestClass, roundTripMs, sentAtMs), roundTripMs);
+  answered(reservation: Reservation, roundTripMs: number, sentAtMs: number): void {
+    this.#bound(reservation, this.#margin.learn(reservation.class, roundTripMs, sentAtMs), roundTripMs);
   }
 
   /** The connection broke: nothing comes after that, and no answer tells more. */
@@ -85,16 +89,24 @@ export class RateWindow {
     for (const reservation of this.#live) reservation.cautionMs = this.#margin.cautionMs;
   }
 
-  /** When one more may be reserved: not after `nowMs` if at once, infinity if only after one is stamped or given back. */
-  freeAtMs(nowMs: number): number {
-    const { starts, periodMs } = this.#pace.current(nowMs);
-    this.#live = this.#live.filter((reservation) => clearAtMs(reservation, periodMs) > nowMs);
-    const excess = this.#live.length - starts;
-    if (excess < 0) return nowMs;
-    const times = this.#live.map((reservation) => clearAtMs(reservation, periodMs));
-    if (excess > 0) times.sort((left, right) => left - right);
-    return excess > 0 ? (times[excess] as number) : times.reduce((least, time) => Math.min(least, time));
+  /** When one more of the class may be reserved: `nowMs` if at once, infinity if only after one is stamped or given back. */
+  freeAtMs(requestClass: RequestClass, nowMs: number): number {
+    const pace = this.#pace.current(nowMs);
+    this.#live = this.#live.filter((reservation) => clearAtMs(reservation, pace.periodMs) > nowMs);
+    const wholeAtMs = freeAtMs(this.#live, this.#pace.whole, nowMs);
+    if (requestClass === 'keepAlive') return wholeAtMs;
+    const work = this.#live.filter((reservation) => reservation.class !== 'keepAlive');
+    return Math.max(wholeAtMs, freeAtMs(work, pace, nowMs));
   }
+}
+
+/** When there are fewer than the pace allows in a period. */
+function freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: Pace, nowMs: number): number {
+  const times = reservations.map((one) => clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
+  const excess = times.length - starts;
+  if (excess < 0) return nowMs;
+  times.sort((left, right) => left - right);
+  return times[excess] as number;
 }
 
 /** When a start no longer stands in the way. */

@@ -191,7 +191,7 @@ export class RequestBudget {
   #pump(): void {
     const nowMs = this.#clock.monotonic();
     for (const lane of this.#queued) lane.expire(nowMs);
-    while (this.#waiting > 0 && this.#freeAtMs(nowMs) <= nowMs) {
+    while (this.#waiting > 0) {
       const next = this.#order.next(this.#candidates(nowMs));
       if (!next) break;
       this.#dequeue(next.waiter);
@@ -201,9 +201,9 @@ export class RequestBudget {
     this.#setTimer(nowMs);
   }
 
-  /** When the rate allows one more. */
-  #freeAtMs(nowMs: number): number {
-    return Math.max(this.#quietUntilMs, this.#window.freeAtMs(nowMs));
+  /** When the rate allows one more of the class. */
+  #freeAtMs(requestClass: RequestClass, nowMs: number): number {
+    return Math.max(this.#quietUntilMs, this.#window.freeAtMs(requestClass, nowMs));
   }
 
   #candidates(nowMs: number): readonly Candidate[] {
@@ -221,7 +221,8 @@ export class RequestBudget {
       dueMs = Math.min(dueMs, head.dueMs);
       if (!next || goesBefore(head, next)) next = head;
     }
-    return next && { class: requestClass, lateMs: nowMs - dueMs, waiter: next };
+    if (!next || this.#freeAtMs(requestClass, nowMs) > nowMs) return undefined;
+    return { class: requestClass, lateMs: nowMs - dueMs, waiter: next };
   }
 
   #setTimer(nowMs: number): void {
@@ -239,24 +240,25 @@ export class RequestBudget {
 
   /** The next moment at which somebody may go without anybody's doing; infinity when all wait for an answer. */
   #nextChangeMs(nowMs: number): number {
-    const freeAtMs = this.#freeAtMs(nowMs);
-    if (freeAtMs > nowMs) return Math.min(freeAtMs, this.#pace.nextStepMs(nowMs));
-    let nextMs = Number.POSITIVE_INFINITY;
+    const changesMs: number[] = [this.#pace.nextStepMs(nowMs)];
     for (const lane of this.#queued) {
-      nextMs = Math.min(nextMs, lane.nextChangeMs(nowMs));
+      changesMs.push(lane.nextChangeMs(nowMs));
       for (const requestClass of requestClasses) {
         const head = lane.head(requestClass);
-        const heldUntilMs = head ? this.#refusals.heldUntilMs(requestClass, head.dueMs) : nowMs;
-        if (heldUntilMs > nowMs) nextMs = Math.min(nextMs, heldUntilMs);
+        if (!head) continue;
+        changesMs.push(this.#refusals.heldUntilMs(requestClass, head.dueMs), this.#freeAtMs(requestClass, nowMs));
       }
     }
-    return nextMs;
+    return changesMs.reduce(
+      (next, timeMs) => (timeMs > nowMs ? Math.min(next, timeMs) : next),
+      Number.POSITIVE_INFINITY,
+    );
   }
 
   #slot(waiter: Waiter): Slot {
     const { lane } = waiter;
     const occupant = { class: waiter.class };
-    const reservation = this.#window.reserve();
+    const reservation = this.#window.reserve(waiter.class);
     lane.enter(occupant, ++this.#turn);
     let state: 'granted' | 'underWay' | 'held' | 'ended' = 'granted';
     let isHeard = false;
@@ -268,11 +270,11 @@ export class RequestBudget {
     const started = () => {
       if (state !== 'granted') return;
       state = 'underWay';
-      this.#window.stamp(reservation, waiter.class, this.#clock.monotonic());
+      this.#window.stamp(reservation, this.#clock.monotonic());
       this.#pump();
     };
     const learn = (headAtMs: number) => {
-      if (!isHeard) this.#heard(waiter.class, reservation, headAtMs);
+      if (!isHeard) this.#heard(reservation, headAtMs);
       isHeard = true;
     };
     const heard = (headAtMs: number) => {
@@ -310,9 +312,9 @@ export class RequestBudget {
   }
 
   /** Learns from the head of an answer how late the path is. */
-  #heard(requestClass: RequestClass, reservation: Reservation, headAtMs: number): void {
+  #heard(reservation: Reservation, headAtMs: number): void {
     const { sentAtMs = headAtMs } = reservation;
-    this.#window.answered(reservation, requestClass, Math.max(0, headAtMs - sentAtMs), sentAtMs);
+    this.#window.answered(reservation, Math.max(0, headAtMs - sentAtMs), sentAtMs);
   }
 
   /** Learns from an answer whether we are too fast or keep too many jobs. */

@@ -367,6 +367,20 @@ describe('B5: 429', () => {
     expect([5_000, 15_000, 25_000].map(inSecond)).toEqual([2, 3, 4]);
   });
 
+  it('slows work down, and no keep-alive poll', async () => {
+    call(1, 'taskStatus', { status: 429 });
+    await clock.advance(1);
+    call(40, 'taskStatus');
+    call(15, 'keepAlive');
+    await clock.advance(4_500);
+    const polls = wire.sentAt('keepAlive').length;
+    const work = wire.sentAt('taskStatus').length - 1;
+    // At two a second, nine would have gone in all. Polls go first, but for what has waited longer than two seconds.
+    expect(polls).toBeGreaterThanOrEqual(12);
+    expect(work).toBeLessThanOrEqual(6);
+    expect(wire.mostArrivals()).toBe(4);
+  });
+
   it('slows down once for a burst that was refused together', async () => {
     call(4, 'taskStatus', { status: 429 });
     await clock.advance(1);
