@@ -4,7 +4,7 @@ import type { HistoryRecord } from './record.ts';
 const mostPerSecond = 4;
 const mostAtOnce = 10;
 
-export function budgetViolations({ journal, startMs, state, disturbances }: HistoryRecord): string[] {
+export function budgetViolations({ plan, journal, startMs, state, disturbances }: HistoryRecord): string[] {
   // A process that was stopped and goes on may meet the one that took over: the lease rules out tasks, not the odd read.
   if (disturbances.some(({ what }) => what.startsWith('thaw'))) return [];
   const found: string[] = [];
@@ -16,6 +16,9 @@ export function budgetViolations({ journal, startMs, state, disturbances }: Hist
       break;
     }
   }
+  // What stalls when its process is killed hangs on here for ever, and nobody who is left knows of it (B6).
+  const stalls = Object.values(plan.scenario.faults ?? {}).some(({ kind }) => kind === 'stall');
+  if (stalls && disturbances.some(({ what }) => what.startsWith('kill'))) return found;
   const atOnce = Math.max(0, ...journal.map(({ inFlight }) => inFlight));
   if (atOnce > mostAtOnce) found.push(`B1: ${atOnce} requests at once`);
   if (state.counters.rejected429 > 0)

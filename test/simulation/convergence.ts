@@ -208,7 +208,7 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
 
 /** Why a collector that is ours does not run the target, or undefined. */
 function excuseFor(
-  { plan, state, ledgers }: Truth,
+  { plan, state, ledgers, posts }: Truth,
   policy: CollectorVersionPolicy,
   { id, name, version, alive, running }: CollectorState,
   target: string,
@@ -218,9 +218,11 @@ function excuseFor(
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
   if (plan.fleet.touched.has(name)) return 'others upgrade it, too';
-  // Written ahead by somebody who could not go on, and never sent for sure: judged by U5 alone.
-  if (plan.apiFaults.requests > 0 && timedOut(ledgers.get(policy.metadata.uid), id))
-    return 'nobody knows that it was never sent';
+  // Written ahead by somebody who could not go on, or answered by nobody, its probes too: judged by U5 alone.
+  const mayBeUnknown =
+    plan.apiFaults.requests > 0 ||
+    posts.some(({ collectorId, answer }) => collectorId === id && (answer === undefined || answer.status >= 500));
+  if (mayBeUnknown && timedOut(ledgers.get(policy.metadata.uid), id)) return 'nobody knows that it had no effect';
   const tasks = state.tasks.filter(({ collectorId, foreign }) => collectorId === id && !foreign);
   if (tasks.some((task) => task.toVersion === target && task.status !== 2)) return 'its upgrade failed';
   return undefined;
