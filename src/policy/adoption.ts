@@ -1,9 +1,9 @@
 /**
- * Where ledger and status disagree, the stricter wins (U1): what status shows as running and the ledger does not know is taken
- * for running, so that a ledger restored from a backup starts nothing a second time.
+ * Where ledger and status disagree, the stricter wins (U1): what status shows as running and the ledger does not know, or knows
+ * an older attempt of alone, is taken for running and counts, so that a ledger restored from a backup starts nothing a second time.
  */
 import type { CollectorVersionPolicyStatus, TaskSample } from '../api/generated/collector-version-policy.ts';
-import type { EntryChange, Ledger } from './ledger.ts';
+import type { Entry, EntryChange, Ledger } from './ledger.ts';
 
 export function adoptFromStatus(
   status: CollectorVersionPolicyStatus | undefined,
@@ -12,29 +12,37 @@ export function adoptFromStatus(
 ): readonly EntryChange[] {
   const changes: EntryChange[] = [];
   for (const task of status?.tasks ?? []) {
-    if (task.endTime !== undefined || ledger.entry(task.collectorId)) continue;
-    changes.push({ collectorId: task.collectorId, entry: entryOf(task, nowMs) });
+    const known = ledger.entry(task.collectorId);
+    if (task.endTime !== undefined || (known && !isNewer(task, known))) continue;
+    changes.push({ collectorId: task.collectorId, entry: entryOf(task, known, nowMs) });
   }
   return changes;
 }
 
-function entryOf(task: TaskSample, nowMs: number) {
+/** Whether a task that status shows as running began after all that the ledger tells of its collector. */
+function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
+  return !open && ending !== undefined && task.id !== ending.taskId && Date.parse(task.startTime) > ending.endedAtMs;
+}
+
+function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
+  // What somebody else began counts as in flight, and never as an attempt (U10).
+  const adopted = task.state === 'Adopted';
   return {
     collectorId: task.collectorId,
-    before: task.from,
-    used: 1,
-    drifts: 0,
+    before: known?.before ?? task.from,
+    used: (known?.used ?? 0) + (adopted ? 0 : 1),
+    drifts: known?.drifts ?? 0,
     open: {
       number: 0,
       toVersion: task.to,
-      state: task.id === undefined ? ('unknown' as const) : ('accepted' as const),
+      state: adopted ? 'adopted' : task.id === undefined ? 'unknown' : 'accepted',
       taskId: task.id,
-      ours: true,
+      ours: !adopted,
       probe: false,
       startedAtMs: Date.parse(task.startTime),
       sinceMs: nowMs,
       needsGrace: true,
     },
-    ending: undefined,
+    ending: known?.ending,
   };
 }

@@ -30,7 +30,12 @@ export class Applier {
     for (const look of decision.looks) duration.learn(look);
     const { generation } = policy.metadata;
     const moreWait = decision.post.length >= input.observation.room;
-    posting.post(bound.account.service, { entries: decision.post, generation, moreWait });
+    posting.post(bound.account.service, {
+      entries: decision.post,
+      generation,
+      decidedAtMs: input.now.monotonicMs,
+      moreWait,
+    });
     if (began) host.events.publish(owner, rolloutStarted(ledger.header));
     this.#read(gathered, decision);
     const { essentials, figures, health, requeueAfterMs, settled } = decision;

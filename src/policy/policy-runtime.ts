@@ -7,7 +7,6 @@
 import type { Accounts } from '../account/accounts.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
-import type { LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Result } from '../controller/reconciler.ts';
 import type { Fleets } from '../fleet/fleets.ts';
@@ -80,7 +79,6 @@ export class PolicyRuntime {
     this.#term = host.leadership.term();
     this.#options = options;
     const binding = new ServiceBinding({ ...options, policy: uid, onNews: () => this.#enqueue() });
-    const onProblem = (error: LogfleetError) => binding.holdFor(error);
     this.#parts = {
       owner,
       host,
@@ -97,11 +95,17 @@ export class PolicyRuntime {
         stillWanted: (entry, generation) => this.#stillWanted(entry, generation),
         onNews: () => this.#news(),
         onRoom: () => this.#enqueue(),
-        onProblem,
+        onProblem: (error) => binding.holdFor(error, 'posts'),
+        onRefused: () => binding.succeeded('posts'),
         onAccepted: (entry, taskId) => this.#accepted(entry, taskId),
         onBuildRefused: () => binding.doubtBuilds(),
       }),
-      tasks: new TaskReadings({ clock, onNews: () => this.#news(), onProblem }),
+      tasks: new TaskReadings({
+        clock,
+        onNews: () => this.#news(),
+        onRead: () => binding.succeeded('reads'),
+        onProblem: (error) => binding.holdFor(error, 'reads'),
+      }),
       publisher: new StatusPublisher({ host, clock, settings, owner, draining }),
       duration: new UpgradeDuration(),
     };
@@ -174,7 +178,7 @@ export class PolicyRuntime {
   /** Known to ownership at once: the policy may be deleted before the next decision, and what it has in flight goes on (U13). */
   #accepted({ collectorId, open }: Entry, taskId: string): void {
     const { binding, kept, clock } = this.#parts;
-    binding.succeeded();
+    binding.succeeded('posts');
     const { bound } = binding;
     const ledger = kept.known;
     if (!open || !bound || bound.account.serviceId !== ledger?.header.service) return;

@@ -6,6 +6,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { asLogfleetError, LogfleetError } from '../base/errors.ts';
+import { taskRefusals } from '../service/service-code.ts';
 import { ServiceError } from '../service/service-error.ts';
 import type { UpgradeService } from '../service/upgrade-service.ts';
 import type { PostOutcome } from './attempt.ts';
@@ -27,6 +28,8 @@ export interface PostingOptions {
   /** A POST failed for a reason that is not about its collector: nothing more should be tried for a while. */
   readonly onProblem: (error: LogfleetError) => void;
   readonly onAccepted: (entry: Entry, taskId: string) => void;
+  /** The service refused a collector, and so is well. */
+  readonly onRefused: () => void;
   /** The service would not have the build that was asked for (U11). */
   readonly onBuildRefused: () => void;
 }
@@ -36,6 +39,8 @@ export interface Batch {
   readonly entries: readonly Entry[];
   /** Of the policy that wanted them. */
   readonly generation: number;
+  /** When it was decided, on the monotonic clock. */
+  readonly decidedAtMs: number;
   /** Whether there would have been more, had there been room. */
   readonly moreWait: boolean;
 }
@@ -83,12 +88,13 @@ export class Posting {
     for (const [id, heard] of taken) if (this.#heard.get(id) === heard) this.#heard.delete(id);
   }
 
-  post(service: UpgradeService, { entries, generation, moreWait }: Batch): void {
+  post(service: UpgradeService, batch: Batch): void {
+    const { entries, moreWait } = batch;
     this.#moreWait = moreWait;
     for (const entry of entries) {
       this.#flying.add(entry.collectorId);
       this.#waiting.set(entry.collectorId, entry);
-      void this.#send(service, entry, generation);
+      void this.#send(service, entry, batch);
     }
   }
 
@@ -107,12 +113,14 @@ export class Posting {
     this.#abort.abort(new Error('the policy is no longer looked after'));
   }
 
-  async #send(service: UpgradeService, entry: Entry, generation: number): Promise<void> {
+  async #send(service: UpgradeService, entry: Entry, { generation, decidedAtMs }: Batch): Promise<void> {
     const { collectorId, open } = entry;
     const { clock, settings, stillWanted } = this.#options;
     const expiry = new AbortController();
     let sent = false;
-    const timer = clock.after(settings.intentLifeMs, () => {
+    // From the decision on (U2): writing it down may have taken a while.
+    const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
+    const timer = clock.after(lifeMs, () => {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
     });
     const beforeSend = () => {
@@ -145,7 +153,8 @@ export class Posting {
     if (error.code === withdrawnCode) return { kind: 'notSent' };
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
-    if (error.effect === 'none' && error.status === 400) {
+    if (refusesCollector(error)) {
+      this.#options.onRefused();
       if (error.serviceCode === 'collector.version.invalid') this.#options.onBuildRefused();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
@@ -166,6 +175,12 @@ export class Posting {
 }
 
 const withdrawnCode = 'attempt.withdrawn';
+
+/** Whether it is about this collector (7.5). A 400 without a code may be of a proxy before the service, and says nothing about any. */
+function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
+  if (effect !== 'none' || serviceCode === undefined) return false;
+  return status === 400 || taskRefusals.some((code) => code === serviceCode);
+}
 
 function withdrawn(why: string): LogfleetError {
   return new LogfleetError({

@@ -31,6 +31,9 @@ export interface ServiceBindingOptions {
   readonly onNews: () => void;
 }
 
+/** What a policy asks for itself: tasks to be made, and how they are. */
+export type Asked = 'posts' | 'reads';
+
 /** A failure that is not about one collector, and until when nothing new is tried because of it. */
 interface Hold {
   readonly error: LogfleetError;
@@ -50,8 +53,8 @@ export class ServiceBinding {
   #unsubscribe = () => {};
   #hold: Hold | undefined;
   #buildsDoubtedMs = Number.NEGATIVE_INFINITY;
-  /** Failures in a row: each waits longer. */
-  #failures = 0;
+  /** Failures in a row: each waits longer. Those of one kind of request are not made good by another kind that succeeds. */
+  readonly #failures: Record<Asked, number> = { posts: 0, reads: 0 };
 
   constructor(options: ServiceBindingOptions) {
     this.#options = options;
@@ -88,7 +91,8 @@ export class ServiceBinding {
     if (failed) this.#noteRefusal(failed);
     if (this.#hold && this.#options.clock.monotonic() >= this.#hold.untilMs) this.#hold = undefined;
     if (failed) return failed;
-    const lasting = this.#hold?.error.handling.kind === 'stall' || this.#failures > toleratedFailures;
+    const lasting =
+      this.#hold?.error.handling.kind === 'stall' || Math.max(...Object.values(this.#failures)) > toleratedFailures;
     return lasting ? this.#hold?.error : undefined;
   }
 
@@ -100,13 +104,13 @@ export class ServiceBinding {
   }
 
   /** Something other than a collector refused or failed: nothing new until it had time to pass. */
-  holdFor(error: LogfleetError): void {
+  holdFor(error: LogfleetError, asked: Asked): void {
     const { clock, log, onNews } = this.#options;
     if (!this.#bound) return;
     const nowMs = clock.monotonic();
     this.#noteRefusal(error);
     if (this.#hold && nowMs < this.#hold.untilMs) return;
-    const delayMs = holdMs(error, this.#failures++);
+    const delayMs = holdMs(error, this.#failures[asked]++);
     this.#hold = { error, untilMs: nowMs + delayMs };
     log.warn('the service cannot be used', { error, retryInMs: delayMs });
     onNews();
@@ -119,8 +123,8 @@ export class ServiceBinding {
   }
 
   /** The service did what it was asked for. */
-  succeeded(): void {
-    this.#failures = 0;
+  succeeded(asked: Asked): void {
+    this.#failures[asked] = 0;
   }
 
   /** How long the present hold lasts; Infinity where there is none. */

@@ -12,6 +12,8 @@ const maxAtOnce = 8;
 export interface TaskReadingsOptions {
   readonly clock: Clock;
   readonly onNews: () => void;
+  /** The service answered what was asked. */
+  readonly onRead: () => void;
   readonly onProblem: (error: LogfleetError) => void;
 }
 
@@ -75,6 +77,7 @@ export class TaskReadings {
       if (error instanceof ServiceError && error.status === 404) reading = { kind: 'notFound' };
       else this.#options.onProblem(error);
     }
+    if (reading) this.#options.onRead();
     if (this.#underWay.get(collectorId) !== taskId) return;
     this.#underWay.delete(collectorId);
     if (reading) this.#readings.set(collectorId, reading);

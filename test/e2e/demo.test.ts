@@ -68,7 +68,8 @@ describe('the demo', { timeout: guardMs }, () => {
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
     // One attempt for each of the 91 that can be upgraded, and one more for the eleven that failed once.
     expect(row('102 upgrade tasks')).toBe('102 upgrade tasks, of which 18 failed.');
-    expect(stdout).toMatch(/\d+ requests in \d+ s: 102 to create a task, \d+ to read one, \d+ to list\./);
+    // A request more for each that the service refused for its rate, which a busy machine can bring about.
+    expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ to create a task, \d+ to read one, \d+ to list\./);
     expect(stdout).toMatch(/At most \d+ arrivals in any one second, of 4 that the service allows/);
     const offered = stdout.split('\n').flatMap((line) => /^ +npx logfleet (.+)$/.exec(line)?.[1]?.split(' ') ?? []);
     expect(offered.slice(0, 3)).toEqual(['get', 'cvp', 'production']);

@@ -52,6 +52,22 @@ test('U1: one without an id has an unknown outcome', () => {
   expect(change?.entry?.open).toMatchObject({ state: 'unknown', taskId: undefined });
 });
 
+test('U10: what somebody else began is taken over as that, and counts as no attempt', () => {
+  const { id: _, ...adopted } = sample({ state: 'Adopted' });
+  const [change] = adoptFromStatus({ tasks: [adopted] }, new Ledger(header()), 5);
+  expect(change?.entry).toMatchObject({ used: 0, open: { state: 'adopted', ours: false } });
+});
+
+test('U1: one that began after all that the ledger tells is running, and counts beside those before it', () => {
+  const known = endedEntry('failed', {}, { used: 1 });
+  const endedAtMs = known.ending?.endedAtMs ?? 0;
+  const later = sample({ startTime: new Date(endedAtMs + 1_000).toISOString() });
+  const [change] = adoptFromStatus({ tasks: [later] }, new Ledger(header(), [known]), 5);
+  expect(change?.entry).toMatchObject({ used: 2, ending: known.ending, open: { state: 'accepted', taskId: '9' } });
+  const earlier = sample({ startTime: new Date(endedAtMs - 1_000).toISOString() });
+  expect(adoptFromStatus({ tasks: [earlier] }, new Ledger(header(), [known]), 5)).toEqual([]);
+});
+
 test('U1: what ended in the status is not taken over', () => {
   const tasks = [sample({ state: 'Succeeded', endTime: '2026-11-01T00:03:00Z' })];
   expect(adoptFromStatus({ tasks }, new Ledger(header()), 5)).toEqual([]);
@@ -59,7 +75,7 @@ test('U1: what ended in the status is not taken over', () => {
 
 test.each([
   ['open', openEntry()],
-  ['ended', endedEntry('failed')],
+  ['ended', endedEntry('failed', { endedAtMs: Date.UTC(2026, 10, 1, 0, 5) })],
 ])('U1: where the ledger knows the attempt as %s, it is right', (_, known) => {
   expect(adoptFromStatus({ tasks: [sample()] }, new Ledger(header(), [known]), 5)).toEqual([]);
 });

@@ -11,13 +11,13 @@ const intended = (id: string) => entry({ collectorId: id, open: attempt({ state:
 const several = (count: number, from = 1) =>
   Array.from({ length: count }, (_, index) => intended(String(from + index)));
 
-const batch = (entries: readonly Entry[]) => ({ entries, generation: 3, moreWait: true });
+const batch = (entries: readonly Entry[], decidedAtMs = 0) => ({ entries, generation: 3, decidedAtMs, moreWait: true });
 
 function world() {
   const clock = new VirtualClock();
   const service = new ScriptedService();
   const problems: LogfleetError[] = [];
-  const state = { wanted: true, generation: 3, news: 0, rooms: 0, accepted: 0, buildsRefused: 0 };
+  const state = { wanted: true, generation: 3, news: 0, rooms: 0, accepted: 0, refused: 0, buildsRefused: 0 };
   const posting = new Posting({
     clock,
     settings,
@@ -26,6 +26,7 @@ function world() {
     onRoom: () => state.rooms++,
     onProblem: (error) => problems.push(error),
     onAccepted: () => state.accepted++,
+    onRefused: () => state.refused++,
     onBuildRefused: () => state.buildsRefused++,
   });
   return { clock, service, problems, posting, state };
@@ -49,7 +50,10 @@ describe('U3: what becomes of a POST', () => {
     ['5xx', serviceError({ status: 503, effect: 'unknown' }), 'unknown'],
     ['a time-out or a reset', serviceError({ effect: 'unknown' }), 'unknown'],
     ['400 with a code', serviceError({ status: 400, serviceCode: 'collector.not.alive' }), 'refused'],
-    ['400 without a code', serviceError({ status: 400 }), 'refused'],
+    ['400 with a code that nobody knows', serviceError({ status: 400, serviceCode: 'something.new' }), 'refused'],
+    ['400 without a code, as of a proxy', serviceError({ status: 400 }), 'notSent'],
+    ['another 4xx with a code of 7.5', serviceError({ status: 422, serviceCode: 'collector.type.invalid' }), 'refused'],
+    ['another 4xx with any other code', serviceError({ status: 422, serviceCode: 'something.new' }), 'notSent'],
     ['400 whose effect is not known', serviceError({ status: 400, effect: 'unknown' }), 'unknown'],
     ['401', serviceError({ status: 401 }), 'notSent'],
     ['403', serviceError({ status: 403 }), 'notSent'],
@@ -166,6 +170,16 @@ describe('U2: right before the write', () => {
     expect(posting.heard.get('1')?.outcome.kind).toBe('accepted');
   });
 
+  test('what took too long to be written down is withdrawn, a probe as well', async () => {
+    const { clock, service, posting } = world();
+    await clock.advance(settings.intentLifeMs + 4_000);
+    posting.post(service, batch([intended('1')]));
+    posting.post(service, batch([entry({ collectorId: '2', open: attempt({ state: 'intended', probe: true }) })]));
+    await clock.advance(0);
+    await settle();
+    expect([...posting.heard.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'notSent']);
+  });
+
   test('a redirected POST is checked again', async () => {
     const { service, posting, state } = world();
     posting.post(service, batch([intended('1')]));
@@ -204,7 +218,7 @@ describe('U2: batches', () => {
     posting.post(service, batch(several(2)));
     await clock.advance(settings.intentLifeMs);
     expect(posting.room()).toBe(5);
-    posting.post(service, batch(several(5, 10)));
+    posting.post(service, batch(several(5, 10), clock.monotonic()));
     await clock.advance(settings.intentLifeMs);
     expect(posting.room()).toBe(1);
   });
@@ -214,10 +228,10 @@ describe('U2: batches', () => {
     posting.post(service, batch(several(1)));
     await clock.advance(settings.intentLifeMs);
     expect(posting.room()).toBe(10);
-    posting.post(service, batch(several(4, 10)));
+    posting.post(service, batch(several(4, 10), clock.monotonic()));
     for (const call of service.posts.slice(1)) call.send();
     expect(posting.room()).toBe(14);
-    posting.post(service, batch(several(10, 20)));
+    posting.post(service, batch(several(10, 20), clock.monotonic()));
     for (const call of service.posts.slice(5)) call.send();
     expect(posting.room()).toBe(20);
   });

@@ -11,18 +11,24 @@ function world() {
   const service = new ScriptedService();
   const problems: LogfleetError[] = [];
   let news = 0;
-  const tasks = new TaskReadings({ clock, onNews: () => news++, onProblem: (error) => problems.push(error) });
-  return { clock, service, problems, tasks, news: () => news };
+  let answered = 0;
+  const tasks = new TaskReadings({
+    clock,
+    onNews: () => news++,
+    onRead: () => answered++,
+    onProblem: (error) => problems.push(error),
+  });
+  return { clock, service, problems, tasks, news: () => news, answered: () => answered };
 }
 
 test('a reading is kept until a decision took it in', async () => {
-  const { service, tasks, news } = world();
+  const { service, tasks, news, answered } = world();
   tasks.read(service, '1', '77');
   expect(service.taskReads[0]?.asked).toBe('77');
   expect(tasks.readings.size).toBe(0);
   service.taskReads[0]?.answer(task());
   await settle();
-  expect(news()).toBe(1);
+  expect([news(), answered()]).toEqual([1, 1]);
   expect(tasks.readings.get('1')).toEqual({ kind: 'task', task: task() });
   tasks.acknowledge(new Map(tasks.readings));
   expect(tasks.readings.size).toBe(0);
@@ -65,12 +71,13 @@ test('U5: a task that is not found is a reading, and no problem', async () => {
 });
 
 test('a failure is a problem, and no reading', async () => {
-  const { service, tasks, problems, news } = world();
+  const { service, tasks, problems, news, answered } = world();
   tasks.read(service, '1', '77');
   service.taskReads[0]?.fail(serviceError({ status: 401 }));
   await settle();
   expect(tasks.readings.size).toBe(0);
   expect(problems.map(({ code }) => code)).toEqual(['service.failed']);
+  expect(answered()).toBe(0);
   expect(news()).toBe(1);
 });
 
