@@ -230,6 +230,7 @@ export class Roster {
       row,
       entry,
       owned: this.owns(id),
+      awaited: this.#options.ownership.first(id)?.uid === policy,
       busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.#isNews(id, row),
       drifted: this.#drifts.has(id),
     };

@@ -46,6 +46,8 @@ export interface StandingInput {
   readonly entry: Entry | undefined;
   /** Whether the collector belongs to this policy. */
   readonly owned: boolean;
+  /** Whether it will belong to this policy once the upgrade of another policy, which is in flight, has ended (U13). */
+  readonly awaited: boolean;
   /** Whether an upgrade that is not in this ledger is in flight, as far as this process knows (U13). */
   readonly busyElsewhere: boolean;
   /** Whether it was at the target before, in this rollout, and was then seen elsewhere (U8). */
@@ -58,7 +60,7 @@ const maxDrifts = 1;
 export function standingOf(input: StandingInput, context: StandingContext): Standing {
   const { row, entry } = input;
   if (entry?.open) return 'inProgress';
-  if (!input.owned) return 'foreign';
+  if (!input.owned) return input.awaited ? 'inProgress' : 'foreign';
   if (isUpdated(row, entry?.ending, context)) return 'updated';
   if (skipReason(input, context)) return 'skipped';
   if (input.busyElsewhere) return 'inProgress';

@@ -20,6 +20,7 @@ const input = (more: Partial<StandingInput> = {}): StandingInput => ({
   row: row(oldVersion, 0),
   entry: undefined,
   owned: true,
+  awaited: false,
   busyElsewhere: false,
   drifted: false,
   ...more,
@@ -41,6 +42,7 @@ describe('each standing', () => {
     ['hosted', { row: hosted }, 'skipped'],
     ['at a version that cannot be read', { row: unreadable }, 'skipped'],
     ['of another policy', { owned: false }, 'foreign'],
+    ['of another policy until its upgrade has ended', { owned: false, awaited: true }, 'inProgress'],
     ['failed with attempts left', { entry: endedEntry('failed', {}, { used: 2 }) }, 'retrying'],
     ['timed out with attempts left', { entry: endedEntry('timedOut', {}, { used: 1 }) }, 'retrying'],
     ['failed without attempts left', { entry: endedEntry('failed', {}, { used: 3 }) }, 'failed'],
@@ -143,6 +145,7 @@ describe('of two that would do, the first one counts', () => {
   test.each<[string, Partial<StandingInput>, string]>([
     ['inProgress before foreign and all else', { ...everything, entry: openEntry() }, 'inProgress'],
     ['inProgress before updated', { row: row(target, 0), entry: openEntry() }, 'inProgress'],
+    ['awaited before updated', { row: row(target, 0), owned: false, awaited: true }, 'inProgress'],
     ['foreign before updated', { row: row(target, 0), owned: false }, 'foreign'],
     ['foreign before skipped', { row: hosted, owned: false }, 'foreign'],
     ['foreign before busy', { busyElsewhere: true, owned: false }, 'foreign'],
