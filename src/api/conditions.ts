@@ -118,8 +118,6 @@ export const reasons = {
   overlapping: 'Overlapping',
 } as const;
 
-export type ConditionReason = (typeof reasons)[keyof typeof reasons];
-
 /** Longest message of a condition, in characters. A longer one ends in `…`. */
 export const maxMessageLength = 1024;
 
