@@ -8,7 +8,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
-import type { Ownership } from '../fleet/ownership.ts';
+import type { Flight, Ownership } from '../fleet/ownership.ts';
 import type { LedgerStore, OwnerRef } from '../host/host.ts';
 import { adoptFromStatus } from './adoption.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
@@ -103,8 +103,23 @@ export class KeptLedger {
     assert(ledger !== undefined, 'only a decision about a ledger changes it');
     ledger.setHeader(header);
     ledger.apply(changes);
+    const adopted = this.#orphansAmong(changes, ownership);
     for (const { entry } of changes) if (entry) this.#track(ownership, entry);
-    await this.#file.save(ledger, changes);
+    try {
+      await this.#file.save(ledger, changes);
+    } catch (error) {
+      // What was not taken over for sure is as much in flight as before.
+      for (const [id, flight] of adopted) ownership.began(id, flight);
+      throw error;
+    }
+  }
+
+  /** What policies that are gone have in flight there. */
+  #orphansAmong(changes: readonly EntryChange[], ownership: Ownership): readonly (readonly [string, Flight])[] {
+    return changes.flatMap(({ collectorId }) => {
+      const orphan = ownership.orphan(collectorId);
+      return orphan ? [[collectorId, orphan] as const] : [];
+    });
   }
 
   #track(ownership: Ownership, { collectorId, open }: Entry): void {

@@ -47,3 +47,34 @@ test('what was accepted a moment before the deletion is taken over with its task
   expect(await world.until(() => world.ready('production')?.status === 'True', 30 * minuteMs)).toBe(true);
   expect(posts()).toBe(4);
 });
+
+test.each(['before', 'after'] as const)(
+  'what is taken over is in flight also when writing that down fails %s its effect',
+  async (when) => {
+    const world = new World({
+      scenario: {
+        builds: ['19.100-1', '19.150-1', '19.200-1'],
+        groups: { web: { count: 4, version: '19.100-1' } },
+        // Nothing else would keep it from a second one.
+        upgrade: { duration: '5m', lockDelay: '4m' },
+      },
+    });
+    const posts = () => world.journal.filter(({ method }) => method === 'POST').length;
+    world.addSecret();
+    world.addPolicy('first', { target: { version: '19.200-1' }, priority: 1 });
+    world.addPolicy('second', { target: { version: '19.200-1' } });
+    world.start();
+    await world.until(() => posts() === 4, minuteMs);
+    await world.clock.advance(10_000);
+    let failed = 0;
+    world.api.onRequest = ({ name, method }) => {
+      if (method === 'GET' || !name?.startsWith('second-') || !name.endsWith('-ledger-head')) return undefined;
+      return failed++ === 0 ? { kind: 'status', status: 500, when } : undefined;
+    };
+    world.api.remove(`${policiesPath}/first`);
+    const updated = () => world.policy('second')?.status?.collectors?.updated;
+    expect(await world.until(() => updated() === 4, 30 * minuteMs)).toBe(true);
+    expect(failed).toBeGreaterThan(0);
+    expect(posts()).toBe(4);
+  },
+);
