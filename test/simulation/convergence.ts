@@ -188,6 +188,7 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
       post.toVersion === targetOf(truth.plan, policy) &&
       post.answer?.status === 202 &&
       post.atMs > (sinceMs === 0 ? 0 : sinceMs + settledAfterChangeMs) &&
+      post.known.some(({ metadata }) => metadata.uid === policy.metadata.uid) &&
       truth.policies.length === 1,
   );
 }

@@ -43,7 +43,9 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const retries = record.plan.fleet.cannotFail ? 0 : limit;
     const posts = record.posts.filter((post) => post.collectorId === id && post.toVersion === toVersion);
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
-    const most = rollouts * (1 + retries) + unknown + interventions(record, id);
+    // Whom another policy took elsewhere is brought back when it comes back.
+    const elsewhere = tasks.length - accepted.length;
+    const most = rollouts * (1 + retries) + unknown + interventions(record, id) + elsewhere;
     if (accepted.length > most) {
       found.push(
         `U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, ${most} are the most (${unknown} unknown)`,
