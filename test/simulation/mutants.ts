@@ -58,8 +58,8 @@ export const mutants: readonly Mutant[] = [
       { file: 'policy/posting.ts', find: 'if (!stillWanted(entry, generation))', replace: 'if (false)' },
       {
         file: 'policy/posting.ts',
-        find: 'clock.after(settings.intentLifeMs,',
-        replace: 'clock.after(settings.intentLifeMs * 1_000_000,',
+        find: 'const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());',
+        replace: 'const lifeMs = 1_000_000 * settings.intentLifeMs + decidedAtMs;',
       },
     ],
   },
