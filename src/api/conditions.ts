@@ -62,6 +62,10 @@ export const reasons = {
   jobCookieMissing: 'JobCookieMissing',
   jobDeleted: 'JobDeleted',
   jobLost: 'JobLost',
+  jobCancelled: 'JobCancelled',
+  jobClosed: 'JobClosed',
+  /** The service counts more results of a job than it gives. */
+  resultsMissing: 'ResultsMissing',
   /** A page was given up, since what it is written to took too long. */
   destinationSlow: 'DestinationSlow',
   /** A failure that logfleet has no better word for; it tries again. */

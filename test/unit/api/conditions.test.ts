@@ -8,6 +8,7 @@ import {
   removeCondition,
   setCondition,
 } from '../../../src/api/conditions.ts';
+import { cancelledError, closedError } from '../../../src/service/job-end.ts';
 import { type Operation, operations } from '../../../src/service/operation.ts';
 import { outcomes, treatmentOf } from '../../../src/service/outcome.ts';
 
@@ -98,4 +99,9 @@ test('every reason that a request to the service can end with is in the catalogu
   );
   expect(found.length).toBeGreaterThan(0);
   expect(found.filter((reason) => !known.includes(reason))).toEqual([]);
+});
+
+test('so is every reason that a search job can end with', () => {
+  const known: readonly (string | undefined)[] = Object.values(reasons);
+  expect([cancelledError('1'), closedError('1')].map(({ reason }) => known.includes(reason))).toEqual([true, true]);
 });
