@@ -120,13 +120,21 @@ class Batch {
     }
   }
 
-  /** U3: the outcome is unknown, and a listing sent G later shows another version. The same attempt is posted again. */
+  /**
+   * U3: the outcome is unknown, and a listing sent G later shows another version. The same attempt is posted again, if it is
+   * still wanted: it may never have been sent.
+   */
   probe(): void {
     const { draft, roster, settings, flying } = this.#input;
     for (const entry of [...draft.open()]) {
       const { open, collectorId } = entry;
       if (!open || open.toVersion !== this.#input.targetVersion || flying.has(collectorId)) continue;
-      if (!roster.owns(collectorId) || !probeIsDue(open, roster.row(collectorId), settings)) continue;
+      if (
+        !roster.selects(collectorId) ||
+        !roster.owns(collectorId) ||
+        !probeIsDue(open, roster.row(collectorId), settings)
+      )
+        continue;
       if (this.#post.length >= this.#input.room) return;
       this.#write({ ...entry, open: { ...open, state: 'intended', probe: true } });
     }

@@ -21,7 +21,7 @@ import { planReads } from './read-plan.ts';
 import { headerAfter } from './rollout.ts';
 import type { Counts, Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
-import { forgetRefusals, settleAll } from './settlement.ts';
+import { forgetRefusals, forgetUnselected, selectionAfter, settleAll } from './settlement.ts';
 import { pausedByOf, type Refusal, refusalOfAll } from './start-rules.ts';
 import type { Look } from './upgrade-duration.ts';
 import type { TaskReads, WatchPlan } from './watch-plan.ts';
@@ -85,6 +85,7 @@ export function decide(input: DecideInput): Decision {
   const { policy, ledger, roster, observation, now } = input;
   const draft = new Draft(ledger, roster);
   const looks = settleAll(input, draft);
+  forgetUnselected(input, draft);
   if (observation.notOffered !== undefined) forgetRefusals(roster, draft);
   const refusal = refusalOfAll(policy, observation);
   const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft));
@@ -97,11 +98,13 @@ export function decide(input: DecideInput): Decision {
     problem: observation.problem,
     notOffered: observation.notOffered,
     targetVersion: ledger.header.target,
-    fleet: { counts, matched: roster.matched, leftAlone: countLeftAlone(roster, draft) },
+    fleet: { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) },
     ledgerFull: observation.ledgerFull,
     waitingFor,
   });
-  const header = headerAfter(ledger.header, { attempts: admission.attempts, health, counts, wallMs: now.wallMs });
+  const selection = selectionAfter(input, draft);
+  const progress = { attempts: admission.attempts, selection, health, counts, wallMs: now.wallMs };
+  const header = headerAfter(ledger.header, progress);
   const { overlap, typicalMs } = observation;
   const { wallMs } = now;
   return {

@@ -41,10 +41,10 @@ export interface Figures {
 
 export function describeFigures(roster: Roster, draft: Draft, health: Health): Figures {
   const counts = draft.counts();
-  const fleet = { counts, matched: roster.matched, leftAlone: countLeftAlone(roster, draft) };
+  const fleet = { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) };
   return {
     summary: { updated: `${counts.updated}/${counted(fleet)}`, state: stateWord(health) },
-    collectors: describeCounts(counts, roster.matched),
+    collectors: describeCounts(counts, draft.matched),
     versions: describeVersions(versionsNow(roster, draft)),
     tasks: describeTasks(roster, draft),
     failureReasons: describeFailures(roster, draft),

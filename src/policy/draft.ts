@@ -42,21 +42,33 @@ export class Draft {
     for (const entry of this.#changes.values()) if (entry?.open) yield entry;
   }
 
+  /** Undefined of who is no member, or is none any more once its attempt is forgotten. */
   standing(collectorId: string): Standing | undefined {
     if (!this.#changes.has(collectorId)) return this.#roster.standingNow(collectorId);
-    return this.#roster.standing(collectorId, this.#changes.get(collectorId));
+    const entry = this.#changes.get(collectorId);
+    return entry || this.#roster.selects(collectorId) ? this.#roster.standing(collectorId, entry) : undefined;
   }
 
   counts(): Counts {
     const counts = { ...this.#roster.counts };
-    for (const [id, entry] of this.#changes) {
+    for (const id of this.#changes.keys()) {
       const before = this.#roster.standingNow(id);
       // Who is no member yet is not matched, either.
       if (before === undefined) continue;
       counts[before]--;
-      counts[this.#roster.standing(id, entry)]++;
+      const after = this.standing(id);
+      if (after !== undefined) counts[after]++;
     }
     return counts;
+  }
+
+  /** How many members there will be. */
+  get matched(): number {
+    let leaving = 0;
+    for (const id of this.#changes.keys()) {
+      if (this.#roster.standingNow(id) !== undefined && this.standing(id) === undefined) leaving++;
+    }
+    return this.#roster.matched - leaving;
   }
 
   changes(): readonly EntryChange[] {

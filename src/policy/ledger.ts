@@ -100,6 +100,8 @@ export interface LedgerHeader {
   readonly completedAtMs: number | undefined;
   /** Attempts numbered so far. */
   readonly attempts: number;
+  /** Names the selection that its attempts were made for (U12); absent until a decision was written. */
+  readonly selection?: string;
   /** The last ten rollouts that ended, newest first. */
   readonly history: readonly RolloutHistory[];
 }

@@ -43,16 +43,24 @@ export function nextRollout(
   };
 }
 
+/** What a decision knows of the rollout that its header is about. */
+export interface Progress {
+  readonly attempts: number;
+  readonly selection: string;
+  readonly health: Health;
+  readonly counts: Counts;
+  readonly wallMs: number;
+}
+
 /** The header after a decision: attempts numbered on, and the end of the rollout once everything that counts is at the target. */
-export function headerAfter(
-  header: LedgerHeader,
-  found: { readonly attempts: number; readonly health: Health; readonly counts: Counts; readonly wallMs: number },
-): LedgerHeader {
-  const { attempts, health, counts, wallMs } = found;
+export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHeader {
+  const { attempts, selection, health, counts, wallMs } = progress;
   const completes = health.ready === 'True' && header.completedAtMs === undefined;
-  if (!completes) return attempts === header.attempts ? header : { ...header, attempts };
+  if (!completes && attempts === header.attempts && selection === header.selection) return header;
+  const next = { ...header, attempts, selection };
+  if (!completes) return next;
   const ended = endOf(header, 'Completed', counts, wallMs);
-  return { ...header, attempts, completedAtMs: wallMs, history: withHistory(header.history, ended) };
+  return { ...next, completedAtMs: wallMs, history: withHistory(header.history, ended) };
 }
 
 /** The event that tells people of it. */

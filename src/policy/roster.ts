@@ -10,7 +10,7 @@ import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { Row } from '../fleet/fleet-rows.ts';
 import type { Flight, Ownership } from '../fleet/ownership.ts';
 import type { Entry, Ledger } from './ledger.ts';
-import { compileSelection, type Matcher } from './selector.ts';
+import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import type { PolicySettings } from './settings.ts';
 import { type SkipReason, type Standing, type StandingContext, skipReason, standingOf } from './standing.ts';
 
@@ -32,8 +32,10 @@ export interface RosterOptions {
 }
 
 interface Member {
-  standing: Standing;
-  version: string | undefined;
+  readonly standing: Standing;
+  readonly version: string | undefined;
+  /** Whether the selection has it; false of one that is here only for as long as an attempt is open. */
+  readonly selected: boolean;
 }
 
 /** Standings whose members are looked at one by one; the two large ones are not listed. */
@@ -43,6 +45,10 @@ export class Roster {
   readonly #options: RosterOptions;
   readonly #matches: Matcher;
   readonly #context: StandingContext;
+  /** Names the selection; another one has another name. */
+  readonly selection: string;
+  /** Whether the ledger's attempts were made for another selection than this. */
+  readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
   readonly #counts: MutableCounts = emptyCounts();
   readonly #versions = new Map<string, number>();
@@ -70,8 +76,10 @@ export class Roster {
 
   constructor(options: RosterOptions) {
     this.#options = options;
-    const { spec, targetVersion, settings } = options;
+    const { spec, targetVersion, settings, ledger } = options;
     this.#matches = compileSelection(spec.selector, spec.exclude);
+    this.selection = nameSelection(spec);
+    this.isReselected = (ledger.header.selection ?? this.selection) !== this.selection;
     this.#context = {
       targetVersion,
       target: parseBuildVersion(targetVersion),
@@ -135,24 +143,23 @@ export class Roster {
     const { listing, ledger, ownership, policy } = this.#options;
     const row = listing.row(id);
     const entry = ledger.entry(id);
-    // Who has an entry of this rollout stays a member, whatever its fields become (U12), for as long as it is there.
-    const member = row ? entry !== undefined || this.#matches(row.collector) : this.#isUnseenMember(entry);
-    if (!member) {
+    const before = this.#members.get(id);
+    const selected = row ? this.#selects(row, entry, before) : this.#isUnseenMember(entry);
+    if (!selected && !entry?.open) {
       this.#remove(id);
       ownership.unclaim(policy, id);
       return;
     }
     ownership.claim(policy, id);
-    const before = this.#members.get(id);
     if (row) this.#noteDrift(id, row, entry, before?.standing);
     const standing = this.standing(id, entry);
     const version = row?.collector.collectorVersion || undefined;
     const contradicts = entry?.ending && (version === this.#context.targetVersion) !== (standing === 'updated');
     if (contradicts || this.#isNews(id, row)) this.#contradicted.add(id);
     else this.#contradicted.delete(id);
-    if (before && before.standing === standing && before.version === version) return;
+    if (before?.standing === standing && before.version === version && before.selected === selected) return;
     if (before) this.#uncount(id, before);
-    this.#members.set(id, { standing, version });
+    this.#members.set(id, { standing, version, selected });
     this.#count(id, standing, version);
   }
 
@@ -163,6 +170,11 @@ export class Roster {
 
   standingNow(id: string): Standing | undefined {
     return this.#members.get(id)?.standing;
+  }
+
+  /** Whether it is a member by the selection as it is now, and not for an open attempt alone. */
+  selects(id: string): boolean {
+    return this.#members.get(id)?.selected ?? false;
   }
 
   /** The version that a member is counted by in `versions`; undefined where no listing shows one. */
@@ -214,6 +226,17 @@ export class Roster {
 
   #isPending(id: string): boolean {
     return this.#members.get(id)?.standing === 'pending';
+  }
+
+  /**
+   * Who has an attempt of this rollout stays, whatever its fields become (U12). Only another selection leaves it out, if that
+   * would not have had it before its attempt, either.
+   */
+  #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
+    if (this.#matches(collector)) return true;
+    if (!entry) return false;
+    if (before || !this.isReselected) return before?.selected ?? true;
+    return this.#matches({ ...collector, collectorVersion: entry.before });
   }
 
   /** Without a row: while an attempt is open, or where listings cannot show who is at the target (U7). Else it is gone. */

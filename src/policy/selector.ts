@@ -4,10 +4,16 @@
  *
  * Globs are matched by a two-pointer walk, not by regular expressions: no pattern makes it slow.
  */
-import type { CollectorExpression, CollectorSelector } from '../api/generated/collector-version-policy.ts';
+import { createHash } from 'node:crypto';
+import type {
+  CollectorExpression,
+  CollectorSelector,
+  CollectorVersionPolicySpec,
+} from '../api/generated/collector-version-policy.ts';
 import { unreachable } from '../base/assert.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
 import type { Collector } from '../service/upgrade-service.ts';
+import { canonicalText } from './canonical-text.ts';
 
 export type Matcher = (collector: Collector) => boolean;
 
@@ -16,6 +22,17 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
   const included = compileSelector(selector);
   const excluded = exclude.map(compileSelector);
   return (collector) => included(collector) && !excluded.some((matches) => matches(collector));
+}
+
+/** A short name of a selection, by which it is told from another one later. */
+export function nameSelection({
+  selector,
+  exclude = [],
+}: Pick<CollectorVersionPolicySpec, 'selector' | 'exclude'>): string {
+  return createHash('sha256')
+    .update(canonicalText([selector, exclude]))
+    .digest('hex')
+    .slice(0, 16);
 }
 
 function compileSelector(selector: CollectorSelector): Matcher {

@@ -11,7 +11,7 @@ import type { Look } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
 /** Folds what was learnt into the open attempts; returns what it taught about how long upgrades take. */
-export function settleAll({ ledger, observation, now, settings }: DecideInput, draft: Draft): readonly Look[] {
+export function settleAll({ ledger, roster, observation, now, settings }: DecideInput, draft: Draft): readonly Look[] {
   const { listing, posted, tasks, flying, reads } = observation;
   const sweptSinceMs = listing.completeSinceMs();
   const looks: Look[] = [];
@@ -32,9 +32,9 @@ export function settleAll({ ledger, observation, now, settings }: DecideInput, d
     const settled = settleEntry(entry, evidence, now, settings);
     const look = lookAt(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (look) looks.push(look);
-    // What belonged to an earlier target is forgotten once it has ended: it is no member for that (U12).
-    const stale = open.toVersion !== ledger.header.target && !settled?.open;
-    if (stale) draft.set(collectorId, undefined);
+    // What belonged to an earlier target or selection is forgotten once it has ended: it is no member for that (U12).
+    const stale = open.toVersion !== ledger.header.target || !roster.selects(collectorId);
+    if (stale && !settled?.open) draft.set(collectorId, undefined);
     else if (settled !== entry) draft.set(collectorId, settled);
   }
   return looks;
@@ -54,6 +54,22 @@ function lookAt(
   const unendedMs = byTask ? reads?.previousMs : reads?.lastMs;
   if (endedMs === undefined || endedMs <= open.sinceMs) return undefined;
   return { endedByMs: endedMs - open.sinceMs, unendedAtMs: Math.max(0, (unendedMs ?? 0) - open.sinceMs) };
+}
+
+/** A person has left them out by another selection: what they came to counts no more, also for a process that takes over (U12). */
+export function forgetUnselected({ ledger, roster }: DecideInput, draft: Draft): void {
+  if (!roster.isReselected || ledger.header.selection === roster.selection) return;
+  for (const { collectorId, open } of ledger.entries()) {
+    if (!open && roster.row(collectorId) && !roster.selects(collectorId)) draft.set(collectorId, undefined);
+  }
+}
+
+/** The selection to note in the ledger: the present one, once nothing is in flight that only the former one wants. */
+export function selectionAfter({ ledger, roster }: DecideInput, draft: Draft): string {
+  const before = ledger.header.selection ?? roster.selection;
+  if (before === roster.selection) return before;
+  for (const { collectorId } of draft.open()) if (!roster.selects(collectorId)) return before;
+  return roster.selection;
 }
 
 /** The build is gone, so that it was refused says nothing of the collectors: they are as any other once it is back (U11). */

@@ -9,6 +9,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
+import { canonicalText } from './canonical-text.ts';
 import { describeConditions, type Essentials, echoOfRequest, isoTime, stateWord } from './describe.ts';
 import type { Figures } from './describe-figures.ts';
 import type { Health } from './health.ts';
@@ -140,12 +141,6 @@ function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {
   return end === undefined ? undefined : Date.parse(end);
 }
 
-/** Whatever the order of members, which an API server makes its own. */
 function sameText(left: unknown, right: unknown): boolean {
-  return JSON.stringify(left, inOrder) === JSON.stringify(right, inOrder);
-}
-
-function inOrder(_: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
+  return canonicalText(left) === canonicalText(right);
 }

@@ -178,8 +178,8 @@ export const mutants: readonly Mutant[] = [
     'members are who the selector matches now',
     'selected',
     'policy/roster.ts',
-    'const member = row ? entry !== undefined || this.#matches(row.collector) : this.#isUnseenMember(entry);',
-    'const member = row ? this.#matches(row.collector) : this.#isUnseenMember(entry);',
+    'if (before || !this.isReselected) return before?.selected ?? true;',
+    'if (before || !this.isReselected) return false;',
   ),
   mutant(
     'U13',

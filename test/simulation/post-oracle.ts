@@ -24,22 +24,11 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   // By the newest that this process knew.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no policy that acts wants this version';
-  const selecting = wanting.filter(
-    (policy) => isSelected(plan, policy, subject) !== false || wasMember(record, post, policy),
-  );
+  const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);
   if (selecting.length === 0) return 'U12: no policy that wants this version selects it';
   if (selecting.every((policy) => goesFirst(record, post, policy, subject))) return 'U13: it belongs to another policy';
   if (selecting.every((policy) => isBack(post, policy))) return 'downgrade: it runs a newer version';
   return wasThereLongAgo(record, post) ? 'U7: it has run this version for long' : undefined;
-}
-
-/** Who was posted for a policy's rollout may be posted again, whatever the selector has become (U12). */
-function wasMember(
-  { posts }: HistoryRecord,
-  { collectorId, toVersion, atMs }: PostRecord,
-  _policy: CollectorVersionPolicy,
-): boolean {
-  return posts.some((other) => other.atMs < atMs && other.collectorId === collectorId && other.toVersion === toVersion);
 }
 
 /** Whether another policy that this process knew goes before this one for sure, and wants another version. */

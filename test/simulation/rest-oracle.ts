@@ -15,16 +15,13 @@ export function restViolations({ plan, journal, startMs, convergedAtMs, endMs, p
   const resyncMs = Math.min(...policies.map(({ spec }) => parseDuration(spec.resyncInterval) ?? 1));
   const most = spareRequests + sweepRequests * Math.ceil((endMs - convergedAtMs) / resyncMs);
   if (atRest.length > most) found.push(`U9: ${atRest.length} requests at rest, ${most} are the most`);
-  return [...found, ...sweepViolations(atRest, plan.latencyMs)];
+  return [...found, ...sweepViolations(atRest, plan.latencyMs, endMs - convergedAtMs)];
 }
 
 /** A resync never comes more often than ten times the length of a sweep. */
-function sweepViolations(atRest: HistoryRecord['journal'], latencyMs: number): string[] {
+function sweepViolations(atRest: HistoryRecord['journal'], latencyMs: number, restMs: number): string[] {
   const lists = atRest.filter(({ operation }) => operation === 'listCollectors');
   const busyMs = lists.reduce((sum, { at, end }) => sum + (end - at) + 2 * latencyMs, 0);
-  const first = lists[0];
-  const last = lists.at(-1);
-  if (!first || !last || lists.length < 4) return [];
-  const share = busyMs / (last.end - first.at);
+  const share = busyMs / restMs;
   return share > 0.25 ? [`U9: sweeps take ${Math.round(share * 100)} % of the time at rest`] : [];
 }

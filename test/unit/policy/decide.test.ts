@@ -30,7 +30,7 @@ test('a rollout begins: attempts are written ahead, then posted', () => {
   const decision = decided(bench);
   expect(posts(decision)).toEqual(['1', '2', '3']);
   expect(decision.changes).toEqual(decision.post.map((entry) => ({ collectorId: entry.collectorId, entry })));
-  expect(decision.header).toEqual({ ...bench.ledger.header, attempts: 3 });
+  expect(decision.header).toEqual({ ...bench.ledger.header, attempts: 3, selection: bench.roster.selection });
   expect(decision.health.reason).toBe('RollingOut');
   expect(decision.figures().collectors).toMatchObject({ matched: 3, inProgress: 3, pending: 0 });
 });
@@ -154,6 +154,43 @@ test('U12: a selector on the version loses nobody at the moment of success', () 
   const later = decided(bench);
   expect(later.figures()).toMatchObject({ summary: { updated: '1/1' }, collectors: { matched: 1, updated: 1 } });
   expect(later.health.ready).toBe('True');
+});
+
+describe('U12: another selection', () => {
+  const excluding = (entry: ReturnType<typeof openEntry>) =>
+    new PolicyBench({
+      spec: { exclude: [{ matchNames: ['web-1'] }] },
+      header: { selection: 'another' },
+      collectors: updatedFleet(2).map((one) => (one.id === '1' ? { ...one, collectorVersion: oldVersion } : one)),
+      entries: [entry],
+    });
+
+  test('forgets who is left out by it, once, and is done without them', () => {
+    const bench = excluding(endedEntry('failed', {}, { used: 9 }));
+    const decision = decided(bench);
+    expect(decision.changes).toEqual([{ collectorId: '1', entry: undefined }]);
+    expect(decision.header.selection).toBe(bench.roster.selection);
+    expect(decision.health).toMatchObject({ ready: 'True', message: `1 of 1 collectors run ${target}.` });
+  });
+
+  test('waits for what is in flight, then forgets it', () => {
+    const bench = excluding(openEntry());
+    expect(decided(bench).figures().collectors).toMatchObject({ matched: 2, inProgress: 1 });
+    // A process that takes over meanwhile knows by this that it is to be left out.
+    expect(decided(bench).header.selection).toBe('another');
+    const tasks = new Map([['1', { kind: 'task', task: task({ status: 'failed' }) } as const]]);
+    const decision = decided(bench, { tasks });
+    expect(decision.changes).toEqual([{ collectorId: '1', entry: undefined }]);
+    expect(decision.header.selection).toBe(bench.roster.selection);
+    expect(decision.health.ready).toBe('True');
+    expect(decision.figures().collectors).toMatchObject({ matched: 1, updated: 1 });
+  });
+
+  test('posts no probe for who is left out: it may never have been sent', () => {
+    const bench = excluding(openEntry({ state: 'unknown' }));
+    bench.listing.show(graceMs, fleetOf(1));
+    expect(decided(bench, { nowMs: graceMs }).post).toEqual([]);
+  });
 });
 
 describe('the end of a rollout', () => {

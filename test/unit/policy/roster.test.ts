@@ -1,9 +1,10 @@
 /** The index over members: it says what looking at everybody anew would say, whatever has changed and in whichever order. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EntryChange } from '../../../src/policy/ledger.ts';
+import type { Entry, EntryChange } from '../../../src/policy/ledger.ts';
 import { type Roster, sameSelection } from '../../../src/policy/roster.ts';
 import type { Standing } from '../../../src/policy/standing.ts';
+import type { Collector } from '../../../src/service/upgrade-service.ts';
 import {
   claimant,
   collector,
@@ -70,6 +71,43 @@ describe('members', () => {
     expect(standings(bench.roster)).toEqual(new Map([['1', 'inProgress']]));
     apply(bench, { collectorId: '1', entry: endedEntry('updated') });
     expect(bench.roster.counts).toEqual(counts({ updated: 1 }));
+  });
+
+  describe('U12: who is left out by another selection than attempts were made for', () => {
+    const others = { matchNames: ['db-*'] };
+    const stays = (entry: Entry, selector: object, more: Partial<Collector> = {}) => {
+      const bench = new PolicyBench({
+        spec: { selector },
+        header: { selection: 'another' },
+        collectors: fleetOf(1, () => more),
+        entries: [entry],
+      });
+      return [bench.roster.matched === 1, bench.roster.selects('1')];
+    };
+    const older = { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [target] }] };
+
+    test.each<[string, Entry, object, Partial<Collector>, readonly [boolean, boolean]]>([
+      ['goes', endedEntry('failed'), others, {}, [false, false]],
+      ['stays for as long as its attempt is open', openEntry(), others, {}, [true, false]],
+      [
+        'is not who was left out by its new version alone',
+        endedEntry('updated'),
+        older,
+        { collectorVersion: target },
+        [true, true],
+      ],
+    ])('%s', (_, entry, selector, more, expected) => {
+      expect(stays(entry, selector, more)).toEqual(expected);
+    });
+
+    test('and who had an attempt before anybody noted for which one stays', () => {
+      const bench = new PolicyBench({
+        spec: { selector: others },
+        collectors: fleetOf(1),
+        entries: [endedEntry('failed')],
+      });
+      expect(bench.roster.selects('1')).toBe(true);
+    });
   });
 
   test('U7: without a row they stay while an attempt is open, or while listings cannot show who is at the target', () => {

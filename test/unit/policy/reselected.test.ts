@@ -1,0 +1,50 @@
+/** U12: what a person changes in the selection is heeded in the midst of a rollout, also by a process that takes over. */
+import { expect, test } from 'vitest';
+import { policiesPath, World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+async function withFailed() {
+  const world = new World({
+    scenario: {
+      builds: ['19.100-1', '19.150-1', '19.200-1'],
+      groups: {
+        web: { count: 4, version: '19.100-1', upgrade: { duration: '30s' } },
+        bad: { count: 2, version: '19.100-1', upgrade: { outcomes: [{ share: 1, end: 'fail', message: 'No disk.' }] } },
+      },
+    },
+  });
+  world.addSecret();
+  world.addPolicy('production', {
+    target: { version: '19.200-1' },
+    retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } },
+  });
+  const replica = world.start();
+  expect(await world.until(() => world.ready('production')?.reason === 'CollectorsFailed', 30 * minuteMs)).toBe(true);
+  const select = (spec: object) => world.api.patch(`${policiesPath}/production`, { spec });
+  const collectors = () => world.policy('production')?.status?.collectors;
+  return { world, replica, select, collectors };
+}
+
+test('excluding those that failed brings a rollout to its end', async () => {
+  const { world, select, collectors } = await withFailed();
+  select({ exclude: [{ matchNames: ['bad-*'] }] });
+  expect(await world.until(() => world.ready('production')?.status === 'True', minuteMs)).toBe(true);
+  expect(collectors()).toMatchObject({ matched: 4, updated: 4, failed: 0 });
+});
+
+test('also when nobody looked while they were excluded', async () => {
+  const { world, replica, select, collectors } = await withFailed();
+  replica.kill();
+  select({ exclude: [{ matchNames: ['bad-*'] }] });
+  world.start();
+  expect(await world.until(() => world.ready('production')?.status === 'True', minuteMs)).toBe(true);
+  expect(collectors()).toMatchObject({ matched: 4, updated: 4, failed: 0 });
+});
+
+test('who was upgraded stays, whatever a selection says of its new version', async () => {
+  const { world, select, collectors } = await withFailed();
+  const older = { key: 'collectorVersion', operator: 'Lt', values: ['19.200-1'] };
+  select({ selector: { matchExpressions: [older] }, exclude: [{ matchNames: ['bad-*'] }] });
+  expect(await world.until(() => world.ready('production')?.status === 'True', minuteMs)).toBe(true);
+  expect(collectors()).toMatchObject({ matched: 4, updated: 4 });
+});
