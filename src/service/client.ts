@@ -1,6 +1,6 @@
 /**
  * The client of the service: its nine operations over a transport and a request budget. Reads are sent again where the outcome table
- * says so; a creation never is. A search job that was created goes on in `job-client.ts`.
+ * says so; the creation of a task never is, and that of a job only after a 401, which made none (5.4). A search job that was created goes on in `job-client.ts`.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';

@@ -53,11 +53,15 @@ export class JobCookies {
   }
 }
 
+/** The last moment that a date can be. */
+const latestMs = 8_640_000_000_000_000;
+
 /** `Max-Age` wins over `Expires` and counts from when the cookie came; the library counts it from when it was last used. */
 function endAtFixedTime(cookie: Cookie, nowMs: number): void {
   const { maxAge } = cookie;
   if (maxAge === null) return;
   cookie.maxAge = null;
   if (maxAge === 'Infinity') cookie.expires = 'Infinity';
-  else cookie.expires = new Date(typeof maxAge === 'number' && maxAge > 0 ? nowMs + maxAge * 1000 : 0);
+  else
+    cookie.expires = new Date(typeof maxAge === 'number' && maxAge > 0 ? Math.min(latestMs, nowMs + maxAge * 1000) : 0);
 }

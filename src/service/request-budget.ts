@@ -33,6 +33,8 @@ export interface BudgetSettings {
   readonly maxConcurrentRequests: number;
   /** How long a request that was given up keeps its place (B2). */
   readonly abandonedHoldMs: number;
+  /** The same for a keep-alive poll, which is little work; places that are held must not keep the other polls back (B2, B4). */
+  readonly abandonedPollHoldMs: number;
   /** No request takes longer, of ours or of those before us (B6). */
   readonly longestRequestMs: number;
   /** More may not wait at once, over all keys. */
@@ -43,6 +45,7 @@ export const defaultBudgetSettings: BudgetSettings = {
   requestsPerSecond: 4,
   maxConcurrentRequests: 10,
   abandonedHoldMs: 10_000,
+  abandonedPollHoldMs: 2_000,
   longestRequestMs: 60_000,
   maxWaiting: 20_000,
 };
@@ -289,7 +292,9 @@ export class RequestBudget {
       if (outcome.kind === 'abandoned') {
         if (state === 'held') return;
         state = 'held';
-        lane.hold(occupant, this.#clock.monotonic() + this.#settings.abandonedHoldMs);
+        const { abandonedHoldMs, abandonedPollHoldMs } = this.#settings;
+        const holdMs = waiter.class === 'keepAlive' ? Math.min(abandonedPollHoldMs, abandonedHoldMs) : abandonedHoldMs;
+        lane.hold(occupant, this.#clock.monotonic() + holdMs);
       } else {
         leave();
         if (outcome.kind === 'answered') {

@@ -158,9 +158,15 @@ export class SearchJob {
       fetch: async (query) => {
         const { value } = await this.#job.listRecords(query, { signal });
         this.#gathering.warn(value.warning);
-        taking = reading.take(value, query.offset)?.finally(() => {
-          taking = undefined;
-        });
+        const taken = reading.take(value, query.offset) || undefined;
+        taking = taken;
+        // What it failed with stays, for whoever waits for room or for the end.
+        taken?.then(
+          () => {
+            if (taking === taken) taking = undefined;
+          },
+          () => {},
+        );
         return value.records.length;
       },
       given: () => 0,

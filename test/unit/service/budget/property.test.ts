@@ -30,6 +30,8 @@ interface Caller {
 
 /** How long the server goes on with a request that was given up: less than the 10 s for which it keeps its place (B2). */
 const longestAfterMs = 9_000;
+/** The same for a keep-alive poll. */
+const longestAfterPollMs = 1_500;
 
 const caller: fc.Arbitrary<Caller> = fc.record({
   key: fc.constantFrom('a', 'a', 'b'),
@@ -179,9 +181,10 @@ class World {
     const dice = this.#random.next();
     const refused = this.#isRefused(of.class);
     const isPage = of.class === 'pageRead' && !refused;
+    const afterMs = of.class === 'keepAlive' ? longestAfterPollMs : longestAfterMs;
     return {
       outMs: this.#budget.marginMs * (dice < 0.3 ? 0 : dice > 0.7 ? 1 : this.#random.next()),
-      workMs: refused ? 0 : Math.min(slowMs + of.workMs * this.#random.next(), deadlineMs + longestAfterMs),
+      workMs: refused ? 0 : Math.min(slowMs + of.workMs * this.#random.next(), deadlineMs + afterMs),
       backMs: 50 * this.#random.next() * this.#random.next(),
       ...(isPage ? { bodyMs: Math.min(of.bodyMs, 5_000 + longestAfterMs), heldUpMs: 5_000 } : {}),
       ...(refused ? { status: 429 } : {}),

@@ -185,6 +185,15 @@ describe('B2: a request that was given up', () => {
     expect(rounded(wire.sentAt())).toEqual([12_000]);
   });
 
+  it('is given back soon after a keep-alive poll, so that a stall leaves room for the others', async () => {
+    const [slot] = await granted(1, 'keepAlive');
+    slot?.started();
+    slot?.finished({ kind: 'abandoned' });
+    call(1, 'keepAlive');
+    await clock.advance(20_000);
+    expect(rounded(wire.sentAt())).toEqual([2_000]);
+  });
+
   it('keeps it no longer than until its answer', async () => {
     const [slot] = await granted(1);
     slot?.started();

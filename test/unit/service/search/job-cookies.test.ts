@@ -25,6 +25,7 @@ describe('cookies', () => {
     ['one for the parent domain', ['A=1; Domain=service.test; Path=/'], 'A=1'],
     ['one for another domain', ['A=1; Domain=evil.test; Path=/'], undefined],
     ['one that is over at once', ['A=1; Path=/', 'A=; Path=/; Max-Age=0'], undefined],
+    ['one that lasts longer than time', ['A=1; Path=/; Max-Age=9223372036854775807'], 'A=1'],
     ['one that was over long ago', ['A=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT'], undefined],
     ['what is no cookie', ['', ';;;', '=', 'A=1; Path=/'], 'A=1'],
     ['what no header may carry', ['A=\u0007x; Path=/', 'B=\u20ac; Path=/', 'C=3; Path=/'], 'C=3'],

@@ -234,6 +234,27 @@ describe('records', () => {
     expect(job.progress.warnings.texts).toEqual(['estimates']);
   });
 
+  test.each(['at once', 'later'])('end with what their destination fails with %s', async (when) => {
+    const { clock, fake, job } = await finished(20);
+    fake.records = ({ offset }) => ({
+      fields: [],
+      records: upTo(20)
+        .slice(offset, offset + 10)
+        .map(record),
+      warning: undefined,
+    });
+    const reading = job.readRecords({
+      offset: 0,
+      take: async () => {
+        if (when === 'later') await settle();
+        throw new Error('the disk is full');
+      },
+    });
+    const outcome = reading.catch((error: Error) => error.message);
+    expect(await settled(clock, outcome)).toBe('the disk is full');
+    expect(fake.queries).toHaveLength(1);
+  });
+
   test('are not read where nobody says how many there are', async () => {
     const { fake, job, clock } = await finished(25);
     fake.status = () => done(25);
