@@ -3,7 +3,8 @@
  *
  * Seen from the server, two requests are closer together than their starts by as much as the earlier one was later on its
  * way. Nobody tells us how late a request came; the round trip bounds it. Lateness is measured against the quickest answer
- * of the same class of late, so that work which always takes long does not count as a slow path.
+ * of the same class of late, so that work which always takes long does not count as a slow path. Of a class that is young the
+ * quickest may have been late itself: its answers are compared with the quickest of any class, and the first of all with nothing.
  *
  * Invariant: `floorMs ≤ currentMs ≤ mostMs`; `currentMs` rises within a few late answers and falls over hundreds of quick ones.
  * Leaves to `rate-window.ts`: what to do with it.
@@ -26,12 +27,13 @@ const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /** What an answer other than 429 leaves of the caution that a 429 brought: half is gone after 35. */
 const cautionDecay = 0.98;
+/** So many answers of a class, or of all, have to come before the quickest of them is taken for one that was not late. */
+const youngAnswers = 8;
 /** The quickest answer is forgotten after one to two of these, since paths change. */
 const baselineWindowMs = 60_000;
 
 interface Baseline {
-  /** When the first answer of the class came. */
-  readonly knownAtMs: number;
+  answers: number;
   sinceMs: number;
   quickestMs: number;
   quickestBeforeMs: number;
@@ -59,14 +61,13 @@ export class PathMargin {
 
   /**
    * Learns from a round trip. Returns how late the request may have come: later than the quickest of its class by that much, or
-   * by all of its round trip where it was sent before any answer of its class had come, at most `mostMs`.
+   * than the quickest of all where its class is young, at most `mostMs`.
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
-    const quickestMs = this.#quickest(requestClass, roundTripMs, sentAtMs);
-    // Nothing to compare it with, since the first ones may all have stood in one line: it says nothing of the path in general, and
-    // may itself have been late by all of it.
-    if (quickestMs === undefined) return Math.min(marginBounds.mostMs, roundTripMs);
-    const lateMs = Math.min(marginBounds.mostMs, roundTripMs - quickestMs);
+    const baseline = this.#renewed(requestClass, roundTripMs, sentAtMs + roundTripMs);
+    // What is young says nothing of the path in general: its first answers may all have stood in one line.
+    if (baseline.answers <= youngAnswers) return Math.min(marginBounds.mostMs, roundTripMs - this.#quickestOfAllMs());
+    const lateMs = Math.min(marginBounds.mostMs, roundTripMs - quickestMs(baseline));
     const difference = lateMs - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
     this.#spreadMs = Math.min(this.#spreadMs, marginBounds.mostMs - marginBounds.floorMs);
@@ -76,7 +77,7 @@ export class PathMargin {
   /** The quickest answer of a class of late; undefined before the first. */
   quickestMs(requestClass: RequestClass): number | undefined {
     const baseline = this.#baselines.get(requestClass);
-    return baseline && Math.min(baseline.quickestMs, baseline.quickestBeforeMs);
+    return baseline && quickestMs(baseline);
   }
 
   /** The server counted more than we did. */
@@ -90,26 +91,33 @@ export class PathMargin {
     if (this.#cautionMs < 0.5) this.#cautionMs = 0;
   }
 
-  /** The quickest of late including this one; undefined where none had come when it was sent. */
-  #quickest(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number | undefined {
-    const baseline = this.#baselines.get(requestClass);
-    const answeredAtMs = sentAtMs + roundTripMs;
-    if (!baseline) {
-      this.#baselines.set(requestClass, {
-        knownAtMs: answeredAtMs,
-        sinceMs: answeredAtMs,
-        quickestMs: roundTripMs,
-        quickestBeforeMs: Number.POSITIVE_INFINITY,
-      });
-      return undefined;
-    }
+  /** What is known of the class, this answer included. */
+  #renewed(requestClass: RequestClass, roundTripMs: number, answeredAtMs: number): Baseline {
+    const baseline = this.#baselines.get(requestClass) ?? {
+      answers: 0,
+      sinceMs: answeredAtMs,
+      quickestMs: roundTripMs,
+      quickestBeforeMs: Number.POSITIVE_INFINITY,
+    };
+    this.#baselines.set(requestClass, baseline);
     if (answeredAtMs - baseline.sinceMs >= baselineWindowMs) {
       baseline.sinceMs = answeredAtMs;
       baseline.quickestBeforeMs = baseline.quickestMs;
       baseline.quickestMs = roundTripMs;
     }
+    baseline.answers++;
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
-    if (sentAtMs < baseline.knownAtMs) return undefined;
-    return Math.min(baseline.quickestMs, baseline.quickestBeforeMs);
+    return baseline;
   }
+
+  /** Zero for as long as hardly any answer has come. */
+  #quickestOfAllMs(): number {
+    const baselines = [...this.#baselines.values()];
+    if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= youngAnswers) return 0;
+    return Math.min(...baselines.map(quickestMs));
+  }
+}
+
+function quickestMs({ quickestMs, quickestBeforeMs }: Baseline): number {
+  return Math.min(quickestMs, quickestBeforeMs);
 }

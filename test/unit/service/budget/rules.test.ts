@@ -115,7 +115,7 @@ describe('B1: starts', () => {
     { what: 'an answer that is late by the path', lateMs: 100, nextMs: 1105 },
     { what: 'one so late that only work can explain it', lateMs: 900, nextMs: 1250 },
   ])('makes the margin as large as $what', async ({ lateMs, nextMs }) => {
-    call(1, 'taskStatus', { outMs: 10, backMs: 10 });
+    call(8, 'taskStatus', { outMs: 10, backMs: 10 });
     await clock.advance(5_000);
     call(4, 'taskStatus', { outMs: 10, backMs: 10, workMs: lateMs });
     call(1, 'taskStatus');
