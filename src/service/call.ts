@@ -1,6 +1,6 @@
 /** The words between an operation and the exchange that performs it: what to send, how to read the answer, what came of it. */
 import type { BodyTaker } from './answer-stream.ts';
-import type { JobCookies } from './job-cookies.ts';
+import type { JobHome } from './job-home.ts';
 import type { MissingJob } from './missing-job.ts';
 import type { Operation } from './operation.ts';
 import type { RequestClass } from './request-budget.ts';
@@ -22,10 +22,20 @@ export interface Call {
   readonly dueMs?: number | undefined;
   /** Instead of its operation's. */
   readonly deadlineMs?: number | undefined;
-  /** Sent with each write, and filled by each answer (5.3). */
-  readonly cookies?: JobCookies | undefined;
-  /** What it means that the service knows no such job; `sentAtMs` as in `Answer`. */
-  readonly whyMissing?: ((sentAtMs: number, sentCookie: boolean) => MissingJob) | undefined;
+  /** Where the job is that it is about, or creates. Its cookies are sent with each write, and filled by each answer (5.3). */
+  readonly home?: JobHome | undefined;
+  /** What it means that the service knows no such job. */
+  readonly whyMissing?: ((refusal: JobRefusal) => MissingJob) | undefined;
+}
+
+/** A request that found no job. */
+export interface JobRefusal {
+  /** As in `Answer`. */
+  readonly sentAtMs: number;
+  /** Whether a cookie went with it. */
+  readonly hasCookie: boolean;
+  /** Whether a redirect had led it away from where the job is. */
+  readonly isAstray: boolean;
 }
 
 export type Reply<T> =

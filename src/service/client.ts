@@ -9,6 +9,7 @@ import { decodeBuilds, decodeCollectors, decodeCreatedTask, decodeTask } from '.
 import { decodeCreatedJob } from './decode-search.ts';
 import { JobClient, jobsPath } from './job-client.ts';
 import { JobCookies } from './job-cookies.ts';
+import { JobHome } from './job-home.ts';
 import type { JobOrder, OpenJob, SearchService } from './search-service.ts';
 import { StringPool } from './string-pool.ts';
 import type {
@@ -37,12 +38,12 @@ export class ServiceClient implements UpgradeService, SearchService {
   }
 
   async createJob(order: JobOrder, options?: CallOptions): Promise<Answer<OpenJob>> {
-    const cookies = new JobCookies(this.#clock);
+    const home = new JobHome(new JobCookies(this.#clock));
     const { value, sentAtMs } = await this.#calls.perform(
-      { operation: 'createJob', path: jobsPath, body: renderOrder(order), signal: options?.signal, cookies },
+      { operation: 'createJob', path: jobsPath, body: renderOrder(order), signal: options?.signal, home },
       decodeCreatedJob,
     );
-    const job = new JobClient({ ...value, calls: this.#calls, cookies, createdAtMs: sentAtMs });
+    const job = new JobClient({ ...value, calls: this.#calls, home, createdAtMs: sentAtMs });
     return { value: job, sentAtMs };
   }
 

@@ -103,22 +103,32 @@ export class Exchange {
   }
 
   async #follow<T>(call: Call, reading: Reading<T>): Promise<Reply<T>> {
-    let url = new URL(this.#address.origin + this.#address.basePath + call.path);
+    // A job stays where it was created, wherever the deployment moves.
+    const { address: home } = call.home ?? {};
+    let address = home ?? this.#address;
+    let url = new URL(address.origin + address.basePath + call.path);
+    let forGood = true;
     for (let hop = 0; ; hop++) {
       const attempt = await this.#attempt(call, url, reading);
       if (attempt.kind === 'failure') {
-        if (attempt.failure.sentAtMs === undefined) this.#address = this.#options.address;
+        if (!home && isUnreachable(attempt.failure)) this.#address = this.#options.address;
         return attempt;
       }
       const { response, sentAtMs } = attempt;
-      call.cookies?.store(url, response.setCookies);
-      if (!isRedirect(response.status)) return this.#judge(call, reading, url, attempt);
+      call.home?.cookies.store(url, response.setCookies);
+      if (!isRedirect(response.status)) {
+        const reply = this.#judge(call, reading, url, { ...attempt, isAstray: hop > 0 && home !== undefined });
+        if (reply.kind === 'answer') call.home?.answered(address, forGood);
+        return reply;
+      }
       const redirect = this.#redirect(call, url, response);
       if (redirect.kind !== 'follow' || hop === maxHops) {
         return { kind: 'failure', failure: lost(call, url, response, sentAtMs, redirect) };
       }
       this.#count(call, 'redirected');
-      if (redirect.address) this.#address = redirect.address;
+      forGood &&= redirect.forGood;
+      address = redirect.address ?? address;
+      if (redirect.address && forGood && !home) this.#address = address;
       url = redirect.url;
     }
   }
@@ -138,13 +148,19 @@ export class Exchange {
     });
   }
 
-  #judge<T>(call: Call, reading: Reading<T>, url: URL, attempt: Answered<T>): Reply<T> {
-    const { response, sentAtMs, cookie } = attempt;
+  #judge<T>(
+    call: Call,
+    reading: Reading<T>,
+    url: URL,
+    attempt: Answered<T> & { readonly isAstray: boolean },
+  ): Reply<T> {
+    const { response, sentAtMs, cookie, isAstray } = attempt;
     const { status, body } = response;
     if (status >= 200 && status < 300) return decoded(reading, url, attempt);
     const { serviceCode, errorId, message } = decodeErrorBody(body);
     const outcome = outcomeOfAnswer(call.operation, status, serviceCode);
-    const missing = outcome === 'jobGone' ? call.whyMissing?.(sentAtMs, cookie !== undefined) : undefined;
+    const missing =
+      outcome === 'jobGone' ? call.whyMissing?.({ sentAtMs, hasCookie: cookie !== undefined, isAstray }) : undefined;
     const failure: Failure = {
       outcome: missing?.outcome ?? outcome,
       detail: missing?.detail,
@@ -200,7 +216,7 @@ export class Exchange {
       sentAtMs = clock.monotonic();
       stream?.sent();
     };
-    const cookie = call.cookies?.header(url);
+    const cookie = call.home?.cookies.header(url);
     try {
       const response = await crossing(`service.${call.operation}`, () =>
         withDeadline(clock, deadlineMs, anyOf(call.signal, stream?.signal), (signal) =>
@@ -233,7 +249,7 @@ export class Exchange {
     return new AnswerStream(this.#options.clock, limits, (head) => {
       slot.heard(head.headAtMs);
       // The body may break off, and the cookies have come.
-      call.cookies?.store(url, head.setCookies);
+      call.home?.cookies.store(url, head.setCookies);
       return reading.begin(head, sentAtMs() ?? head.headAtMs);
     });
   }
@@ -295,6 +311,11 @@ interface Write {
   readonly beforeWrite: () => void;
   readonly cookie: string | undefined;
   readonly stream: BodyReceiver | undefined;
+}
+
+/** No way led there: nothing was sent, and neither its caller nor the end of the client was the reason. */
+function isUnreachable({ sentAtMs, outcome }: Failure): boolean {
+  return sentAtMs === undefined && outcome !== 'withdrawn' && outcome !== 'closed';
 }
 
 /** Values of cookies that are long enough to be a secret. */

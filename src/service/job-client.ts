@@ -4,11 +4,11 @@
  */
 import { assert } from '../base/assert.ts';
 import type { BodyTaker } from './answer-stream.ts';
-import type { Streaming } from './call.ts';
+import type { JobRefusal, Streaming } from './call.ts';
 import type { Calls } from './calls.ts';
 import { newsOf, withoutCookieNotice } from './cookie-notice.ts';
 import { type CreatedJob, decodeJobStatus, decodeRecordPage } from './decode-search.ts';
-import type { JobCookies } from './job-cookies.ts';
+import type { JobHome } from './job-home.ts';
 import { type MissingJob, missingJob } from './missing-job.ts';
 import type { JobOperation } from './operation.ts';
 import type { Outcome } from './outcome.ts';
@@ -32,7 +32,7 @@ const notThere = `service.${'jobDeleted' satisfies Outcome}`;
 
 export interface JobClientOptions extends CreatedJob {
   readonly calls: Calls;
-  readonly cookies: JobCookies;
+  readonly home: JobHome;
   /** When its creation was sent, on the monotonic clock. */
   readonly createdAtMs: number;
 }
@@ -41,7 +41,7 @@ export class JobClient implements OpenJob {
   readonly id: string;
   readonly warning: string | undefined;
   readonly #calls: Calls;
-  readonly #cookies: JobCookies;
+  readonly #home: JobHome;
   readonly #createdAtMs: number;
   /** `warning` of the creation as it came. */
   readonly #notice: string | undefined;
@@ -54,7 +54,7 @@ export class JobClient implements OpenJob {
     this.id = options.id;
     this.warning = withoutCookieNotice(options.warning);
     this.#calls = options.calls;
-    this.#cookies = options.cookies;
+    this.#home = options.home;
     this.#createdAtMs = options.createdAtMs;
     this.#heardAtMs = options.createdAtMs;
     this.#notice = options.warning;
@@ -117,8 +117,8 @@ export class JobClient implements OpenJob {
     return {
       operation,
       path: this.#path + rest,
-      cookies: this.#cookies,
-      whyMissing: (sentAtMs: number, sentCookie: boolean) => this.#whyMissing(sentAtMs, sentCookie),
+      home: this.#home,
+      whyMissing: (refusal: JobRefusal) => this.#whyMissing(refusal),
     };
   }
 
@@ -127,17 +127,16 @@ export class JobClient implements OpenJob {
     this.#heardAtMs = Math.max(this.#heardAtMs, sentAtMs);
   }
 
-  #whyMissing(sentAtMs: number, hasCookie: boolean): MissingJob {
+  #whyMissing(refusal: JobRefusal): MissingJob {
     return missingJob(
       {
         createdAtMs: this.#createdAtMs,
         heardAtMs: this.#heardAtMs,
         isHeard: this.#isHeard,
         isDeleted: this.#isDeleted,
-        hadCookie: this.#cookies.wereSent,
-        hasCookie,
+        hadCookie: this.#home.cookies.wereSent,
       },
-      sentAtMs,
+      refusal,
     );
   }
 

@@ -3,10 +3,11 @@
  * that was not sent, for a job that was cancelled for silence or age, and for one that somebody deleted. Told apart by what we
  * know of the job ourselves.
  */
+import type { JobRefusal } from './call.ts';
 import type { JobMissing } from './outcome.ts';
 
 /** For so long after the creation a replica may not have heard of the job (10.2). */
-export const replicaGraceMs = 10_000;
+const replicaGraceMs = 10_000;
 /** The service cancels a job that nobody asks for within 20 to 30 seconds (3.1). */
 const silenceMs = 20_000;
 /** A query ends after eight hours (3.1). */
@@ -22,9 +23,8 @@ export interface JobFacts {
   readonly isHeard: boolean;
   /** Whether we have asked for its deletion. */
   readonly isDeleted: boolean;
-  /** Whether a cookie went with any of its requests, and with the one that was refused. */
+  /** Whether a cookie went with any of its requests. */
   readonly hadCookie: boolean;
-  readonly hasCookie: boolean;
 }
 
 export interface MissingJob {
@@ -33,15 +33,18 @@ export interface MissingJob {
   readonly detail: string;
 }
 
-/** `sentAtMs`: when the request was sent that found no job. */
-export function missingJob(facts: JobFacts, sentAtMs: number): MissingJob {
+export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: JobRefusal): MissingJob {
   const ageMs = sentAtMs - facts.createdAtMs;
   const silentMs = sentAtMs - facts.heardAtMs;
+  // Before all else: what does not know the job is not where it is.
+  if (isAstray && facts.hadCookie && !hasCookie) {
+    return { outcome: 'jobCookieMissing', detail: 'a redirect led to where its cookies do not go' };
+  }
   if (facts.isDeleted) return { outcome: 'jobDeleted', detail: 'it has been deleted' };
   if (ageMs < replicaGraceMs) {
     return { outcome: 'jobNotKnownYet', detail: `${seconds(ageMs)} after its creation` };
   }
-  if (!facts.hasCookie && (facts.hadCookie || !facts.isHeard)) {
+  if (!hasCookie && (facts.hadCookie || !facts.isHeard)) {
     return { outcome: 'jobCookieMissing', detail: 'no cookie went with the request' };
   }
   if (silentMs >= silenceMs) {

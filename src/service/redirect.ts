@@ -12,8 +12,13 @@ export function isRedirect(status: number): boolean {
 }
 
 export type Redirect =
-  /** `address` is set where the whole deployment has moved there for good. */
-  | { readonly kind: 'follow'; readonly url: URL; readonly address: ServiceAddress | undefined }
+  /** `address` is that of the deployment there, unless the path is another one, too; `forGood`: it is not to be asked here again. */
+  | {
+      readonly kind: 'follow';
+      readonly url: URL;
+      readonly address: ServiceAddress | undefined;
+      readonly forGood: boolean;
+    }
   | { readonly kind: 'notAllowed'; readonly url: URL }
   | { readonly kind: 'unreadable' };
 
@@ -39,11 +44,13 @@ export function resolveRedirect(question: RedirectQuestion): Redirect {
   const allowed = url.origin === question.home || question.allowedHosts.has(url.host);
   if (url.protocol !== 'https:' || !allowed) return { kind: 'notAllowed', url };
   const whole = url.pathname + url.search;
-  const moved = permanentStatuses.has(status) && whole.endsWith(path);
   return {
     kind: 'follow',
     url,
-    address: moved ? { origin: url.origin, basePath: whole.slice(0, whole.length - path.length) } : undefined,
+    address: whole.endsWith(path)
+      ? { origin: url.origin, basePath: whole.slice(0, whole.length - path.length) }
+      : undefined,
+    forGood: permanentStatuses.has(status),
   };
 }
 

@@ -5,6 +5,7 @@ import { Calls, type CallsOptions } from '../../../../src/service/calls.ts';
 import { ServiceClient } from '../../../../src/service/client.ts';
 import { JobClient } from '../../../../src/service/job-client.ts';
 import { JobCookies } from '../../../../src/service/job-cookies.ts';
+import { JobHome } from '../../../../src/service/job-home.ts';
 import { type JobOperation, jobOperations, type Operation } from '../../../../src/service/operation.ts';
 import type { PageRow } from '../../../../src/service/page-row.ts';
 import type { JobOrder, OpenJob, RowReceiver } from '../../../../src/service/search-service.ts';
@@ -52,7 +53,7 @@ export function harness(steps: readonly Step[]): Harness {
       id: 'A1/B2',
       warning: creationNotice,
       calls,
-      cookies,
+      home: new JobHome(cookies, options.address),
       createdAtMs: clock.monotonic() - ageMs,
     });
   };

@@ -1,6 +1,7 @@
 /** What goes over the wire: paths, headers, bodies, and where redirects may lead (4, 5, 7.1). */
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../src/service/operation.ts';
+import type { OpenJob } from '../../../../src/service/search-service.ts';
 import { calls, failureOn, good, harness, isJobOperation, jobCookie, settled } from './harness.ts';
 import type { Step } from './scripted-transport.ts';
 
@@ -121,6 +122,89 @@ describe('redirects', () => {
     expect(await settled(clock, client.listBuilds())).toMatchObject({ code: 'service.refused' });
     await settled(clock, client.listBuilds());
     expect(transport.written.at(-1)?.origin).toBe('https://service.test');
+  });
+
+  test('an address that was learnt stays when nothing has shown that it is not to be reached', async () => {
+    const moved = to('https://other.test/api/v1/collectors/upgrades/targets');
+    const world = harness([moved, good('listBuilds')]);
+    const { clock, client, transport } = world;
+    await settled(clock, client.listBuilds());
+    const controller = new AbortController();
+    controller.abort(new Error('enough'));
+    expect(await settled(clock, client.listBuilds({ signal: controller.signal }))).toMatchObject({
+      code: 'service.withdrawn',
+    });
+    await settled(clock, client.listBuilds());
+    expect(transport.written.at(-1)?.origin).toBe('https://other.test');
+  });
+
+  describe('of a search job, which is where it was created (5.3)', () => {
+    const origins = (written: readonly { readonly origin: string }[]) => written.map(({ origin }) => origin);
+    const here = 'https://service.test';
+    const there = 'https://other.test';
+    const created: Step = {
+      ...(good('createJob') as Extract<Step, { kind: 'answer' }>),
+      setCookies: ['A=1; Path=/; Secure'],
+    };
+    const open = async (steps: readonly Step[]) => {
+      const world = harness(steps);
+      const { value: job } = (await settled(world.clock, calls.createJob(world))) as { value: OpenJob };
+      return { ...world, job };
+    };
+
+    test('it stays there when the deployment moves', async () => {
+      const moved = to(`${there}/api/v1/collectors/upgrades/targets`);
+      const { clock, client, job, transport } = await open([created, moved, good('listBuilds'), good('getJob')]);
+      await settled(clock, client.listBuilds());
+      await settled(clock, job.getStatus());
+      await settled(clock, client.listBuilds());
+      expect(origins(transport.written)).toEqual([here, here, there, here, there]);
+      expect(transport.written[3]?.headers.cookie).toBe('A=1');
+    });
+
+    test.each([301, 307])('%d to its creation, and all of its requests go there', async (status) => {
+      const moved = to(`${there}/eu/api/v1/search/jobs`, status);
+      const { clock, job, transport } = await open([moved, created, good('getJob')]);
+      await settled(clock, job.getStatus());
+      expect(transport.written.at(-1)).toMatchObject({ origin: there, path: '/eu/api/v1/search/jobs/A1%2FB2' });
+      expect(transport.written.at(-1)?.headers.cookie).toBe('A=1');
+    });
+
+    test('301 to one of its requests leads that one away, and it comes back when nobody knows the job there', async () => {
+      const moved = to(`${there}/api/v1/search/jobs/A1%2FB2`);
+      const { clock, client, job, transport } = await open([
+        created,
+        moved,
+        { kind: 'answer', status: 404 },
+        good('getJob'),
+      ]);
+      await clock.advance(11_000);
+      expect(await settled(clock, job.getStatus())).toMatchObject({ code: 'service.jobCookieMissing' });
+      expect(transport.written.at(-1)?.headers.cookie).toBeUndefined();
+      await settled(clock, job.getStatus());
+      await settled(clock, client.listBuilds());
+      expect(origins(transport.written)).toEqual([here, here, there, here, here]);
+    });
+
+    test('301 to one of its requests that is answered moves the job, 302 does not', async () => {
+      for (const [status, next] of [
+        [301, there],
+        [302, here],
+      ] as const) {
+        const moved = to(`${there}/api/v1/search/jobs/A1%2FB2`, status);
+        const { clock, job, transport } = await open([created, moved, good('getJob')]);
+        await settled(clock, job.getStatus());
+        await settled(clock, job.getStatus());
+        expect(origins(transport.written)).toEqual([here, here, there, next]);
+      }
+    });
+
+    test('a deletion that was led away and finds no job has deleted none', async () => {
+      const moved = to(`${there}/api/v1/search/jobs/A1%2FB2`);
+      const { clock, job } = await open([created, moved, { kind: 'answer', status: 404 }, good('deleteJob')]);
+      expect(await settled(clock, job.delete())).toMatchObject({ code: 'service.jobCookieMissing' });
+      expect(await settled(clock, job.delete())).toMatchObject({ value: undefined });
+    });
   });
 
   test.each([

@@ -1,5 +1,6 @@
 /** Why the service does not know a job: one answer, six reasons (7.3, 10.2, 3.1, 5.3). */
 import { expect, test } from 'vitest';
+import type { JobRefusal } from '../../../../src/service/call.ts';
 import { type JobFacts, missingJob } from '../../../../src/service/missing-job.ts';
 import type { JobMissing } from '../../../../src/service/outcome.ts';
 
@@ -11,17 +12,25 @@ const facts: JobFacts = {
   isHeard: false,
   isDeleted: false,
   hadCookie: true,
-  hasCookie: true,
 };
-const heard = (heardAtMs: number): Partial<JobFacts> => ({ heardAtMs, isHeard: true });
-const noCookie: Partial<JobFacts> = { hadCookie: false, hasCookie: false };
+interface Case extends Partial<JobFacts>, Partial<JobRefusal> {}
+const heard = (heardAtMs: number): Case => ({ heardAtMs, isHeard: true });
+const noCookie: Case = { hadCookie: false, hasCookie: false };
 
-const cases: readonly [string, Partial<JobFacts>, number, JobMissing][] = [
+const cases: readonly [string, Case, number, JobMissing][] = [
   ['right after its creation', {}, 300, 'jobNotKnownYet'],
   ['still within the grace for replicas', {}, 9_999, 'jobNotKnownYet'],
   ['within it, though another replica knew it', heard(3_000), 5_000, 'jobNotKnownYet'],
   ['within it, without a cookie', noCookie, 5_000, 'jobNotKnownYet'],
   ['after our own deletion, whatever else', { isDeleted: true, ...noCookie }, 300, 'jobDeleted'],
+  ['led away from its cookies', { hasCookie: false, isAstray: true }, 300, 'jobCookieMissing'],
+  [
+    'led away from its cookies by its deletion',
+    { isDeleted: true, hasCookie: false, isAstray: true },
+    300,
+    'jobCookieMissing',
+  ],
+  ['led away with its cookies', { ...heard(60_000), isAstray: true }, 61_000, 'jobGone'],
   ['never known, without a cookie', noCookie, 10_000, 'jobCookieMissing'],
   ['never known for long, without a cookie', noCookie, 50_000, 'jobCookieMissing'],
   ['known, until its cookie was over', { ...heard(60_000), hasCookie: false }, 61_000, 'jobCookieMissing'],
@@ -34,9 +43,11 @@ const cases: readonly [string, Partial<JobFacts>, number, JobMissing][] = [
 ];
 
 test.each(cases)('%s', (_name, change, sentAtMs, outcome) => {
-  expect(missingJob({ ...facts, ...change }, sentAtMs).outcome).toBe(outcome);
+  const refusal = { hasCookie: true, isAstray: false, ...change, sentAtMs };
+  expect(missingJob({ ...facts, ...change }, refusal).outcome).toBe(outcome);
 });
 
 test('a lost job says how long nothing had been heard of it', () => {
-  expect(missingJob({ ...facts, ...heard(60_000) }, 91_500).detail).toContain('31.5 s');
+  const refusal = { sentAtMs: 91_500, hasCookie: true, isAstray: false };
+  expect(missingJob({ ...facts, ...heard(60_000) }, refusal).detail).toContain('31.5 s');
 });
