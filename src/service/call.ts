@@ -20,8 +20,6 @@ export interface Call {
   /** In whose turn it stands, where that is not its operation's; and when it should leave, on the monotonic clock. */
   readonly requestClass?: RequestClass | undefined;
   readonly dueMs?: number | undefined;
-  /** Instead of its operation's. */
-  readonly deadlineMs?: number | undefined;
   /** Where the job is that it is about, or creates. Its cookies are sent with each write, and filled by each answer (5.3). */
   readonly home?: JobHome | undefined;
   /** What it means that the service knows no such job. */

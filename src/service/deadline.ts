@@ -12,6 +12,16 @@ export class DeadlineError extends LogfleetError {
   }
 }
 
+/** The reason with which a question is given up whose place another one needs. */
+export class YieldedError extends LogfleetError {
+  override readonly name = 'YieldedError';
+
+  constructor() {
+    const message = 'its place was needed';
+    super({ code: 'service.yielded', message, handling: { kind: 'backoff' }, reason: 'ServiceUnreachable' });
+  }
+}
+
 /**
  * Runs `work` with a signal that is aborted after `deadlineMs`, or as soon as `signal` is. Settles then at once, whether or not
  * `work` heeds its signal: with a `DeadlineError`, or with the reason of `signal`.

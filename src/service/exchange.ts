@@ -13,7 +13,7 @@ import type { Counter, Histogram, Metrics } from '../base/metrics.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import { AnswerStream, HeldUpError } from './answer-stream.ts';
 import type { Call, Reading, Reply, Streaming } from './call.ts';
-import { DeadlineError, withDeadline } from './deadline.ts';
+import { DeadlineError, withDeadline, YieldedError } from './deadline.ts';
 import { decodeErrorBody } from './error-body.ts';
 import { DecodeError } from './json-members.ts';
 import { connectDeadlineMs, operations } from './operation.ts';
@@ -197,6 +197,7 @@ export class Exchange {
       slot = await budget.acquire({
         class: call.requestClass ?? info.requestClass,
         ...(call.dueMs === undefined ? {} : { dueMs: call.dueMs }),
+        ...(info.poll ? { isPoll: true } : {}),
         ...(call.signal === undefined ? {} : { signal: call.signal }),
       });
     } catch (error) {
@@ -207,7 +208,7 @@ export class Exchange {
 
   async #send<T>(call: Call, url: URL, slot: Slot, reading: Reading<T>): Promise<Attempt<T>> {
     const { transport, clock } = this.#options;
-    const { deadlineMs = operations[call.operation].deadlineMs } = call;
+    const { deadlineMs, poll } = operations[call.operation];
     let sentAtMs: number | undefined;
     const stream = typeof reading === 'function' ? undefined : this.#stream(call, url, slot, reading, () => sentAtMs);
     const beforeWrite = () => {
@@ -217,9 +218,11 @@ export class Exchange {
       stream?.sent();
     };
     const cookie = call.home?.cookies.header(url);
+    const yielded = new AbortController();
+    const patience = poll && clock.after(poll.patienceMs, () => slot.yieldTo(() => yielded.abort(new YieldedError())));
     try {
       const response = await crossing(`service.${call.operation}`, () =>
-        withDeadline(clock, deadlineMs, anyOf(call.signal, stream?.signal), (signal) =>
+        withDeadline(clock, deadlineMs, anyOf(call.signal, stream?.signal ?? yielded.signal), (signal) =>
           transport.send(this.#request(call, url, { signal, beforeWrite, cookie, stream })),
         ),
       );
@@ -233,6 +236,7 @@ export class Exchange {
       slot.finished({ kind: error instanceof TransportError ? 'broken' : 'abandoned' });
       return { kind: 'failure', failure: { ...unanswered(call, url, error, sentAtMs), status: stream?.status } };
     } finally {
+      patience?.cancel();
       stream?.stop();
     }
   }
@@ -352,7 +356,7 @@ function unanswered(call: Call, url: URL, error: unknown, sentAtMs: number): Fai
 
 function outcomeOfLost(call: Call, error: unknown): Outcome | undefined {
   if (error instanceof TransportError) return outcomeOfUnanswered(error.failure);
-  if (error instanceof DeadlineError) return 'timeout';
+  if (error instanceof DeadlineError || error instanceof YieldedError) return 'timeout';
   if (error instanceof HeldUpError) return 'heldUp';
   if (error instanceof DecodeError) return 'answerInvalid';
   return call.signal?.aborted && error === call.signal.reason ? 'abandoned' : undefined;

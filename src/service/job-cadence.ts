@@ -6,8 +6,9 @@
  *   beginning (2.3), so from then on the histogram shows what part is done, and the next look comes a little after the moment when
  *   all of it should be. Where nothing is known yet, in twice the time that has gone by. Never later than 12 s.
  *
- * A search of 10 s thus takes two looks, one of less than 2 s a single one, and a long one no more than its keep-alive. A poll that is
- * lost is sent again at once, and once more; then less often, with more time for its answer.
+ * A search of 10 s thus takes two looks, one of less than 2 s a single one, and a long one no more than its keep-alive. A question that
+ * failed is asked again at once, and once more, then less often. One that is merely not answered yet is left to itself while the job has
+ * time: a look until a poll is due, a poll until 16 s. Then another goes out beside it, which reaches the service before 20 s are over.
  */
 
 /** After the sending of the last answered request of the job. */
@@ -44,20 +45,21 @@ function bounded(delayMs: number, elapsedMs: number): number {
   return Math.min(keepAliveMs, Math.max(delayMs, leastLookMs, leastPart * elapsedMs));
 }
 
-/** How a poll that failed for the `tries`th time in a row is sent again: after how long, and how long its answer may take. */
-export interface Repeat {
-  readonly delayMs: number;
-  readonly deadlineMs: number;
+/** After the sending of the last answered request, a poll that is not answered yet is followed by another. */
+export const secondTryMs = 16_000;
+
+/** How long the `tries`th question in a row is waited for before the next one may go out beside it. */
+export function patienceMs(tries: number): number {
+  return patiences[Math.max(1, tries) - 1] ?? lastPatienceMs;
 }
 
-const repeats: readonly Repeat[] = [
-  { delayMs: 0, deadlineMs: 2_000 },
-  { delayMs: 0, deadlineMs: 4_000 },
-  { delayMs: 1_000, deadlineMs: 8_000 },
-  { delayMs: 2_000, deadlineMs: 8_000 },
-];
-const lastRepeat: Repeat = { delayMs: 4_000, deadlineMs: 8_000 };
+const patiences: readonly number[] = [2_000, 2_000, 4_000];
+const lastPatienceMs = 8_000;
 
-export function repeatAfter(tries: number): Repeat {
-  return repeats[tries - 1] ?? lastRepeat;
+/** How long after the `tries`th question in a row has failed the next one goes out. */
+export function delayAfterFailure(tries: number): number {
+  return delays[tries - 1] ?? lastDelayMs;
 }
+
+const delays: readonly number[] = [0, 0, 1_000, 2_000];
+const lastDelayMs = 4_000;

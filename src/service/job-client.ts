@@ -66,13 +66,12 @@ export class JobClient implements OpenJob {
   }
 
   async getStatus(options: StatusOptions = {}): Promise<Answer<JobStatus>> {
-    const { signal, dueMs, isLook, deadlineMs, beforeSend } = options;
+    const { signal, dueMs, isLook, beforeSend } = options;
     const answer = await this.#calls.perform(
       {
         ...this.#followUp('getJob', ''),
         signal,
         dueMs,
-        deadlineMs,
         beforeSend,
         requestClass: isLook ? 'jobCare' : undefined,
       },

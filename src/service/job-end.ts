@@ -3,10 +3,12 @@ import { LogfleetError } from '../base/errors.ts';
 import { jobMissings, type Outcome } from './outcome.ts';
 import { ServiceError } from './service-error.ts';
 
-/** A replica may hear of the job yet; all others stay without it. */
+/** A replica may hear of the job yet, and a job whose cookie did not go along goes on; all others stay without it. */
+const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing'] satisfies Outcome[]);
 const missing: ReadonlySet<string> = new Set(
-  jobMissings.filter((outcome) => outcome !== 'jobNotKnownYet').map((outcome) => `service.${outcome}`),
+  jobMissings.filter((outcome) => !mayLive.has(outcome)).map((outcome) => `service.${outcome}`),
 );
+export const cookieMissingCode = `service.${'jobCookieMissing' satisfies Outcome}`;
 const clientClosed = `service.${'closed' satisfies Outcome}`;
 
 /** The service does not know the job, and will not. */

@@ -63,22 +63,33 @@ export class JobGathering {
   #isLimitReached = false;
   #isTainted = false;
   #statuses = 0;
+  /** When the status was asked for that is taken as the newest. */
+  #askedAtMs = Number.NEGATIVE_INFINITY;
 
   /** How far the job has come from the end of its range, in ms since the epoch; undefined while nobody knows. */
   get reachedMs(): number | undefined {
     return this.#histogram.reachedMs;
   }
 
-  take(status: JobStatus): void {
+  /**
+   * `sentAtMs`: when it was asked for. Of one that comes late, after one that was asked for later, only what is handed out once counts.
+   * Returns whether it is the newest.
+   */
+  take(status: JobStatus, sentAtMs: number): boolean {
     this.#statuses++;
-    this.#state = status.state;
-    this.#messageCount = status.messageCount;
-    this.#recordCount = status.recordCount ?? this.#recordCount;
-    this.#scannedBytes = status.scannedBytes ?? this.#scannedBytes;
+    const isNewest = sentAtMs >= this.#askedAtMs;
+    if (isNewest) {
+      this.#askedAtMs = sentAtMs;
+      this.#state = status.state;
+      this.#messageCount = status.messageCount;
+      this.#recordCount = status.recordCount ?? this.#recordCount;
+      this.#scannedBytes = status.scannedBytes ?? this.#scannedBytes;
+    }
     this.#histogram.add(status.buckets);
     for (const text of status.pendingErrors) this.#errors.add(text);
     for (const text of status.pendingWarnings) this.warn(text);
     this.warn(status.warning);
+    return isNewest;
   }
 
   /** A warning from elsewhere than a status. */

@@ -28,6 +28,8 @@ export interface Waiter extends Waiting {
 /** A request between its grant and its end. */
 export interface Occupant {
   readonly class: RequestClass;
+  /** Given up, it keeps its place for a short time only. */
+  readonly isPoll: boolean;
 }
 
 export class KeyLane {
@@ -37,6 +39,10 @@ export class KeyLane {
   readonly #occupants = new Set<Occupant>();
   /** Those given up, with the time until which they keep their place. */
   readonly #held = new Map<Occupant, number>();
+  /** Those that may be given up for a keep-alive poll, in the order in which they have had their time. */
+  readonly #yielding = new Map<Occupant, () => void>();
+  /** Those of them that were told to, until they do. */
+  readonly #told = new Set<Occupant>();
   /** The turn in which each class of this key was last served, for fairness between keys. */
   readonly #turns = new Map<RequestClass, number>();
   #halfUntilMs = Number.NEGATIVE_INFINITY;
@@ -103,11 +109,32 @@ export class KeyLane {
   leave(occupant: Occupant): void {
     this.#occupants.delete(occupant);
     this.#held.delete(occupant);
+    this.#yielding.delete(occupant);
+    this.#told.delete(occupant);
   }
 
   /** Keeps the place of a request that was given up until `untilMs`, unless it leaves before (B2). */
   hold(occupant: Occupant, untilMs: number): void {
     this.#held.set(occupant, untilMs);
+    this.#yielding.delete(occupant);
+    this.#told.delete(occupant);
+  }
+
+  /** From now on it may be given up for a keep-alive poll: `giveUp` is called once, when one finds no place. */
+  yieldTo(occupant: Occupant, giveUp: () => void): void {
+    if (this.#occupants.has(occupant) && !this.#held.has(occupant)) this.#yielding.set(occupant, giveUp);
+  }
+
+  /** Has as many given up as keep-alive polls wait for a place, but for those whose place comes back soon anyway. */
+  makeRoom(nowMs: number): void {
+    if (!this.head('keepAlive') || this.hasPlace('keepAlive', nowMs)) return;
+    const soon = [...this.#held.keys()].filter(({ isPoll }) => isPoll).length + this.#told.size;
+    const needed = Math.max(0, this.#queues.keepAlive.size - soon);
+    for (const [occupant, giveUp] of [...this.#yielding].slice(0, needed)) {
+      this.#yielding.delete(occupant);
+      this.#told.add(occupant);
+      giveUp();
+    }
   }
 
   /** Frees the places whose time is over. */

@@ -20,6 +20,12 @@ export interface StreamLimits {
   readonly heldUpMs: number;
 }
 
+/** Limits of a question that may wait long for its answer, and must not keep others from being asked. */
+export interface PollLimits {
+  /** From the budget's grant; after that it is given up as soon as a keep-alive poll needs its place. */
+  readonly patienceMs: number;
+}
+
 export interface OperationInfo {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** In whose turn its requests stand (protocol B3), where the call says nothing else. */
@@ -29,14 +35,22 @@ export interface OperationInfo {
   /** Longer answers are not read: 1,000 collectors take about 400 KB, and pages may be larger. */
   readonly maxBodyBytes: number;
   readonly stream?: StreamLimits;
+  /** Of questions for a job's status, which are little work. */
+  readonly poll?: PollLimits;
 }
 
 const mebibyte = 1024 * 1024;
 
 export const operations: { readonly [O in Operation]: OperationInfo } = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-  // A poll that is due has time for a second try (B4).
-  getJob: { method: 'GET', requestClass: 'keepAlive', deadlineMs: 2_000, maxBodyBytes: 16 * mebibyte },
+  // The next poll does not wait for it (B4), and a lost answer is a lost error (E5).
+  getJob: {
+    method: 'GET',
+    requestClass: 'keepAlive',
+    deadlineMs: 15_000,
+    maxBodyBytes: 16 * mebibyte,
+    poll: { patienceMs: 2_000 },
+  },
   listMessages: {
     method: 'GET',
     requestClass: 'pageRead',

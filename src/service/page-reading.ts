@@ -81,9 +81,7 @@ async function roomIn(source: PageSource, signal: AbortSignal): Promise<void> {
 
 /** Codes of the ends of a job that no further request changes. */
 const lasting: ReadonlySet<string> = new Set(
-  ['jobDeleted', 'jobCookieMissing', 'jobSilenced', 'jobTimedOut', 'jobGone', 'closed'].map(
-    (outcome) => `service.${outcome}`,
-  ),
+  ['jobDeleted', 'jobSilenced', 'jobTimedOut', 'jobGone', 'closed'].map((outcome) => `service.${outcome}`),
 );
 
 /** Whether asking again may help: the wire, the service's load, an answer that came spoilt. */

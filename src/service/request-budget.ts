@@ -33,7 +33,7 @@ export interface BudgetSettings {
   readonly maxConcurrentRequests: number;
   /** How long a request that was given up keeps its place (B2). */
   readonly abandonedHoldMs: number;
-  /** The same for a keep-alive poll, which is little work; places that are held must not keep the other polls back (B2, B4). */
+  /** The same for a question for a job's status, which is little work; places that are held must not keep polls back (B2, B4). */
   readonly abandonedPollHoldMs: number;
   /** No request takes longer, of ours or of those before us (B6). */
   readonly longestRequestMs: number;
@@ -164,7 +164,7 @@ export class RequestBudget {
         place: 0,
         grant: () => {
           signal?.removeEventListener('abort', onAbort);
-          resolve(this.#slot(waiter));
+          resolve(this.#slot(waiter, request.isPoll ?? request.class === 'keepAlive'));
         },
       };
       const onAbort = () => {
@@ -201,6 +201,7 @@ export class RequestBudget {
       this.#waitSeconds.observe({ class: next.class }, (nowMs - next.waiter.sinceMs) / 1000);
       next.waiter.grant();
     }
+    for (const lane of this.#queued) lane.makeRoom(nowMs);
     this.#setTimer(nowMs);
   }
 
@@ -258,9 +259,9 @@ export class RequestBudget {
     );
   }
 
-  #slot(waiter: Waiter): Slot {
+  #slot(waiter: Waiter, isPoll: boolean): Slot {
     const { lane } = waiter;
-    const occupant = { class: waiter.class };
+    const occupant = { class: waiter.class, isPoll };
     const reservation = this.#window.reserve(waiter.class);
     lane.enter(occupant, ++this.#turn);
     let state: 'granted' | 'underWay' | 'held' | 'ended' = 'granted';
@@ -293,7 +294,7 @@ export class RequestBudget {
         if (state === 'held') return;
         state = 'held';
         const { abandonedHoldMs, abandonedPollHoldMs } = this.#settings;
-        const holdMs = waiter.class === 'keepAlive' ? Math.min(abandonedPollHoldMs, abandonedHoldMs) : abandonedHoldMs;
+        const holdMs = isPoll ? Math.min(abandonedPollHoldMs, abandonedHoldMs) : abandonedHoldMs;
         lane.hold(occupant, this.#clock.monotonic() + holdMs);
       } else {
         leave();
@@ -313,7 +314,12 @@ export class RequestBudget {
       leave();
       this.#pump();
     };
-    return { started, heard, finished, release };
+    const yieldTo = (giveUp: () => void) => {
+      if (state !== 'underWay') return;
+      lane.yieldTo(occupant, giveUp);
+      this.#pump();
+    };
+    return { started, heard, yieldTo, finished, release };
   }
 
   /** Learns from the head of an answer how late the path is. */

@@ -20,6 +20,8 @@ export interface SlotRequest {
   readonly class: RequestClass;
   /** When it should leave, on the monotonic clock; now, where absent. Within a class, the earliest goes first. */
   readonly dueMs?: number;
+  /** A question for a job's status, whichever class it stands in: given up, it keeps its place for a shorter time (B2). */
+  readonly isPoll?: boolean;
   /** Leaves the queue when aborted: `acquire` rejects with the signal's reason. Without effect on a granted slot. */
   readonly signal?: AbortSignal;
 }
@@ -61,6 +63,11 @@ export interface Slot {
    * from now on. Needs not be said.
    */
   heard(headAtMs: number): void;
+  /**
+   * It has been waited for long enough: `giveUp` is called, at most once, when a keep-alive poll of its key finds no place (B4), the
+   * longest under way first.
+   */
+  yieldTo(giveUp: () => void): void;
   /** The request is over. After `abandoned`, a late `answered` or `broken` frees its place before the time. */
   finished(outcome: SlotOutcome): void;
 }

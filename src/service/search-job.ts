@@ -1,6 +1,6 @@
 /**
- * One search job from its creation to its end: asked for its status as `job-cadence.ts` has it, so that it stays alive and its end
- * is seen soon; what the statuses bring is gathered (`job-gathering.ts`); its results are read page by page (`page-reading.ts`).
+ * One search job from its creation to its end: asked for its status (`job-polls.ts`), so that it stays alive and its end is seen soon;
+ * what the statuses bring is gathered (`job-gathering.ts`); its results are read page by page (`page-reading.ts`).
  *
  * ```text
  * created ── running ── done, or paused at the limit ─▶ finished ── closed
@@ -8,26 +8,34 @@
  *               └── cancelled, lost, refused for good ──────┴─────▶ ended, with its reason
  * ```
  *
- * Invariant: at most one status request of a job is under way, and none once it is closed or has ended; its permit is held for as long
- * as the service may count the job. Whoever opened a job closes it, whatever came of it.
+ * Invariant: no status is asked for once the job is closed or has ended; its permit is held for as long as the service may count the
+ * job. Whoever opened a job closes it, whatever came of it; what ends by a bug of ours is deleted at once.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { JobPermit } from './job-admission.ts';
-import { keepAliveMs, nextLookMs, repeatAfter } from './job-cadence.ts';
-import { cancelledError, closedError, isFinal, isMissing, silencedError, uncountedError } from './job-end.ts';
+import { nextLookMs } from './job-cadence.ts';
+import {
+  cancelledError,
+  closedError,
+  cookieMissingCode,
+  isFinal,
+  isMissing,
+  silencedError,
+  uncountedError,
+} from './job-end.ts';
 import { JobGathering, type JobProgress } from './job-gathering.ts';
 import type { Histogram } from './job-histogram.ts';
+import { JobPolls } from './job-polls.ts';
 import { readPages } from './page-reading.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 import { ServiceError } from './service-error.ts';
+import type { Answer } from './upgrade-service.ts';
 
 /** An orphan job is cancelled after so much silence (3.1); until then it counts as active. */
 export const orphanLifeMs = 30_000;
 /** Without any answer for so long a job is given up: the service has cancelled it long since. */
 const longestSilenceMs = 60_000;
-/** A replica that has not heard of the job, and a service that cannot be reached, are not asked again sooner. */
-const againDelayMs = 1_000;
 /** How often a deletion is sent before the job is left to die by itself. */
 const deletionTries = 3;
 const deletionDelayMs = 500;
@@ -37,12 +45,9 @@ export interface SearchJobOptions {
   readonly order: JobOrder;
   readonly permit: JobPermit;
   readonly clock: Clock;
-  /** Called after each status that was answered. */
+  /** Called after each status that was answered. What it throws ends the job, and goes to those who wait for it or read it. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
-
-/** What came of asking for a status; `leastDelayMs`: asking again at once would be in vain. */
-type Asked = { readonly kind: 'answered' | 'withdrawn' } | { readonly kind: 'failed'; readonly leastDelayMs: number };
 
 /** Which messages to read, and who takes them. */
 export interface MessageReading {
@@ -75,9 +80,13 @@ export class SearchJob {
   readonly #createdAtMs: number;
   /** Aborted when the job is closed or has ended. */
   readonly #stop = new AbortController();
-  #lookAtMs: number;
+  readonly #polls: JobPolls;
+  /** When it was first known that the search is over. */
+  #doneAtMs: number | undefined;
   #finished: JobProgress | undefined;
   #end: LogfleetError | undefined;
+  /** What `onProgress` threw. */
+  #thrown: { readonly value: unknown } | undefined;
   #closing: Promise<void> | undefined;
   #waiting: (() => void)[] = [];
 
@@ -88,9 +97,13 @@ export class SearchJob {
     this.#clock = options.clock;
     this.#onProgress = options.onProgress ?? (() => {});
     this.#createdAtMs = options.job.heardAtMs;
-    this.#lookAtMs = this.#createdAtMs + nextLookMs(undefined);
     this.#gathering.warn(options.job.warning);
-    void this.#keep();
+    this.#polls = new JobPolls({
+      job: options.job,
+      clock: options.clock,
+      onAnswer: (answer) => this.#take(answer),
+      onFailure: (error) => this.#failed(error),
+    });
   }
 
   get id(): string {
@@ -113,8 +126,8 @@ export class SearchJob {
   }
 
   /**
-   * Resolves when the service has searched all it will: DONE GATHERING RESULTS or FORCE PAUSED. Rejects with `end` when the job is
-   * lost before, with the signal's reason when that comes first.
+   * Resolves when the service has searched all it will, DONE GATHERING RESULTS or FORCE PAUSED, and every status that was asked for
+   * before is answered or lost. Rejects with `end` when the job is lost before, with the signal's reason when that comes first.
    */
   async whenFinished(signal?: AbortSignal): Promise<JobProgress> {
     while (!this.#finished) {
@@ -183,10 +196,13 @@ export class SearchJob {
   }
 
   async #close(): Promise<void> {
-    const isOver = this.#end !== undefined;
-    this.#end ??= closedError(this.id);
+    if (this.#end) return;
+    this.#end = closedError(this.id);
     this.#over();
-    if (isOver) return;
+    await this.#leave();
+  }
+
+  async #leave(): Promise<void> {
     if (await this.#delete()) this.#permit.end();
     else this.#endPermitLater();
   }
@@ -224,66 +240,43 @@ export class SearchJob {
     }
   }
 
-  /** Asks for the status whenever it is time, until the job is over. */
-  async #keep(): Promise<void> {
-    let tries = 0;
-    let leastDelayMs = 0;
-    while (!this.#end) {
-      const dueMs = this.#job.heardAtMs + keepAliveMs;
-      const repeat = tries > 0 ? repeatAfter(tries) : undefined;
-      const atMs = this.#finished ? dueMs : Math.min(dueMs, this.#lookAtMs);
-      const waitMs = repeat ? Math.max(repeat.delayMs, leastDelayMs) : atMs - this.#clock.monotonic();
-      if (waitMs > 0 && !(await this.#pause(waitMs))) return;
-      // Pages that were answered meanwhile have put the poll off, so that the time is looked at again.
-      if (waitMs > 0 && !repeat) continue;
-      const isLook = !repeat && this.#clock.monotonic() < dueMs;
-      const asked = await this.#ask(dueMs, isLook, repeat?.deadlineMs);
-      if (asked.kind === 'answered') tries = 0;
-      if (asked.kind !== 'failed') continue;
-      tries++;
-      leastDelayMs = asked.leastDelayMs;
-    }
-  }
-
-  async #ask(dueMs: number, isLook: boolean, deadlineMs: number | undefined): Promise<Asked> {
-    const withdrawal = new AbortController();
-    let isSent = false;
-    const withdraw = () => {
-      if (!isSent) withdrawal.abort(new Error('no longer wanted'));
-    };
-    // A look that is still in line when the job needs a poll makes way for it.
-    const timer = isLook ? this.#clock.after(dueMs - this.#clock.monotonic(), withdraw) : undefined;
-    this.#stop.signal.addEventListener('abort', withdraw, { once: true });
-    try {
-      const { value, sentAtMs } = await this.#job.getStatus({
-        signal: withdrawal.signal,
-        dueMs: isLook ? this.#clock.monotonic() : dueMs,
-        isLook,
-        ...(deadlineMs === undefined ? {} : { deadlineMs }),
-        beforeSend: () => {
-          isSent = true;
-        },
-      });
-      this.#take(value, sentAtMs);
-      return { kind: 'answered' };
-    } catch (thrown) {
-      if (withdrawal.signal.aborted && !isSent) return { kind: 'withdrawn' };
-      return this.#failed(asLogfleetError(thrown));
-    } finally {
-      timer?.cancel();
-      this.#stop.signal.removeEventListener('abort', withdraw);
-    }
-  }
-
-  #take(status: JobStatus, sentAtMs: number): void {
-    if (this.#end) return;
-    this.#gathering.take(status);
-    this.#lookAtMs = sentAtMs + nextLookMs({ elapsedMs: sentAtMs - this.#createdAtMs, donePart: this.#donePart() });
+  #take({ value, sentAtMs }: Answer<JobStatus>): void {
+    const isNewest = this.#gathering.take(value, sentAtMs);
     const { progress } = this;
-    if (status.state === 'cancelled') this.#ended(cancelledError(this.id));
-    else if (status.state === 'doneGatheringResults' || status.state === 'forcePaused') this.#finished = progress;
-    this.#onProgress(progress);
+    if (progress.state === 'cancelled') this.#ended(cancelledError(this.id));
+    else if (isDone(progress)) this.#doneAtMs ??= this.#clock.monotonic();
+    if (this.#doneAtMs !== undefined) this.#polls.lookAt(Number.POSITIVE_INFINITY);
+    else if (isNewest) this.#polls.lookAt(this.#nextLookMs(sentAtMs));
+    this.#finish();
+    try {
+      this.#onProgress(progress);
+    } catch (thrown) {
+      this.#thrown ??= { value: thrown };
+      this.#ended(asLogfleetError(thrown));
+    }
     this.#tell();
+  }
+
+  #failed(error: LogfleetError): void {
+    if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
+    const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
+    // That its cookies have led nowhere may pass; the service goes on counting the job until it has been silent for long.
+    const isCookieOver = error.code === cookieMissingCode && silentMs >= orphanLifeMs;
+    if (isFinal(error) || isCookieOver) this.#ended(error);
+    else if (silentMs >= longestSilenceMs) this.#ended(silencedError(this.id, silentMs, error));
+    this.#finish();
+  }
+
+  /** What was asked before the end was known may still bring an error, and is waited for (protocol E5). */
+  #finish(): void {
+    if (this.#finished || this.#end || this.#doneAtMs === undefined) return;
+    if (this.#polls.oldestSentMs <= this.#doneAtMs) return;
+    this.#finished = this.progress;
+    this.#tell();
+  }
+
+  #nextLookMs(sentAtMs: number): number {
+    return sentAtMs + nextLookMs({ elapsedMs: sentAtMs - this.#createdAtMs, donePart: this.#donePart() });
   }
 
   /** A job works from the end of its range to the beginning. */
@@ -294,28 +287,19 @@ export class SearchJob {
     return Math.min(1, Math.max(0, (toMs - reachedMs) / (toMs - fromMs)));
   }
 
-  #failed(error: LogfleetError): Asked {
-    const isSent = error instanceof ServiceError && error.sentAtMs !== undefined;
-    const isEarly = error.code === 'service.jobNotKnownYet';
-    const asked: Asked = { kind: 'failed', leastDelayMs: isEarly || !isSent ? againDelayMs : 0 };
-    if (this.#end) return asked;
-    if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
-    const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
-    if (isFinal(error)) this.#ended(error);
-    else if (silentMs >= longestSilenceMs) this.#ended(silencedError(this.id, silentMs, error));
-    return asked;
-  }
-
   #ended(error: LogfleetError): void {
+    if (this.#end) return;
     this.#end = error;
-    // The service no longer counts what it no longer knows; of anything else nobody can tell.
-    if (isMissing(error)) this.#permit.end();
-    else this.#endPermitLater();
     this.#over();
+    // The service no longer counts what it no longer knows, and goes on when we fail; of anything else nobody can tell.
+    if (isMissing(error)) this.#permit.end();
+    else if (error.handling.kind === 'bug' || this.#thrown) this.#closing ??= this.#leave();
+    else this.#endPermitLater();
   }
 
   #over(): void {
     this.#stop.abort(this.#end);
+    this.#polls.stop();
     this.#tell();
   }
 
@@ -324,15 +308,8 @@ export class SearchJob {
   }
 
   #throwIfOver(): void {
+    if (this.#thrown) throw this.#thrown.value;
     if (this.#end) throw this.#end;
-  }
-
-  /** False when the job was over first. */
-  #pause(delayMs: number): Promise<boolean> {
-    return sleep(this.#clock, delayMs, this.#stop.signal).then(
-      () => true,
-      () => false,
-    );
   }
 
   #news(signal: AbortSignal | undefined): Promise<void> {
@@ -351,4 +328,8 @@ export class SearchJob {
     this.#waiting = [];
     for (const resolve of waiting) resolve();
   }
+}
+
+function isDone({ state }: JobProgress): boolean {
+  return state === 'doneGatheringResults' || state === 'forcePaused';
 }

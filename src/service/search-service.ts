@@ -65,10 +65,8 @@ export interface JobStatus {
 export interface StatusOptions extends CallOptions {
   /** When the job's keep-alive is due, on the monotonic clock (protocol B4); now, where absent. */
   readonly dueMs?: number;
-  /** The job does not need it to stay alive: others may go first, and it may take longer. */
+  /** The job does not need it to stay alive: others may go first. */
   readonly isLook?: boolean;
-  /** From the budget's grant to the end of the answer; 2 s where absent (protocol B4). */
-  readonly deadlineMs?: number;
   /** Called right before the socket write. What it throws ends the call as never sent. */
   readonly beforeSend?: () => void;
 }

@@ -284,6 +284,23 @@ describe.each(names)('%s', (operation) => {
   });
 });
 
+test('the answer to a status is waited for 15 s, or from 2 s on until its place is needed (B4)', async () => {
+  for (const [yieldsAtMs, endsAtMs] of [
+    [undefined, 15_000],
+    [9_000, 9_000],
+  ] as const) {
+    const { clock, job, budget } = harness([{ kind: 'written' }]);
+    const call = job.getStatus();
+    await clock.advance(1_999);
+    expect(budget.yielding).toHaveLength(0);
+    await clock.advance(1);
+    expect(budget.yielding).toHaveLength(1);
+    if (yieldsAtMs !== undefined) clock.after(yieldsAtMs - clock.monotonic(), () => budget.yielding[0]?.());
+    expect(await settled(clock, call)).toMatchObject({ code: 'service.timeout', effect: 'unknown' });
+    expect([clock.monotonic(), budget.ends]).toEqual([endsAtMs, [{ kind: 'abandoned' }]]);
+  }
+});
+
 test('reads get what they asked for after a reset or a spurious 401, and stay within their tries', async () => {
   const { clock, client, transport } = harness([
     { kind: 'written', failure: 'connectionLost' },

@@ -108,6 +108,8 @@ export class RecordingBudget implements KeyBudget {
   readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
   /** When heads came that the budget was told of before the end of their answer. */
   readonly heardAtMs: number[] = [];
+  /** What gives those up that have been waited for long enough. */
+  readonly yielding: (() => void)[] = [];
   open = 0;
   started = 0;
   readonly jobs: JobAdmission;
@@ -125,6 +127,7 @@ export class RecordingBudget implements KeyBudget {
         this.started += 1;
       },
       heard: (headAtMs) => void this.heardAtMs.push(headAtMs),
+      yieldTo: (giveUp) => void this.yielding.push(giveUp),
       release: () => this.#end({ kind: 'released' }),
       finished: (outcome) => this.#end(outcome),
     };

@@ -1,6 +1,12 @@
 /** When a job is asked for its status: how often for a search of a given length, and how late its end is seen (B4). */
 import { describe, expect, test } from 'vitest';
-import { keepAliveMs, nextLookMs, repeatAfter } from '../../../../src/service/job-cadence.ts';
+import {
+  delayAfterFailure,
+  keepAliveMs,
+  nextLookMs,
+  patienceMs,
+  secondTryMs,
+} from '../../../../src/service/job-cadence.ts';
 
 /** Times of the looks at a search that is done after `durationMs`, the last of them the first that sees it done. */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
@@ -52,10 +58,12 @@ test.each([0, 1e-9, 0.999, 1])('a part of %d leads to a look between half a seco
   expect(delayMs).toBeLessThanOrEqual(keepAliveMs);
 });
 
-test('a lost poll is sent again at once, and once more, before the 20 s of silence are over (B4)', () => {
-  const [first, second] = [repeatAfter(1), repeatAfter(2)];
-  expect([first.delayMs, second.delayMs]).toEqual([0, 0]);
-  // Due, a deadline of 2 s, and both repeats with theirs.
-  expect(keepAliveMs + 2_000 + first.deadlineMs + second.deadlineMs).toBeLessThanOrEqual(20_000);
-  expect([3, 4, 50].map((tries) => repeatAfter(tries).delayMs)).toEqual([1_000, 2_000, 4_000]);
+test('a poll that failed is sent again at once, and once more, then less often (B4)', () => {
+  expect([1, 2, 3, 4, 5, 50].map(delayAfterFailure)).toEqual([0, 0, 1_000, 2_000, 4_000, 4_000]);
+});
+
+test('one that is merely not answered leaves room for two more before the 20 s of silence are over (B4)', () => {
+  expect(secondTryMs).toBeGreaterThanOrEqual(keepAliveMs + patienceMs(1));
+  expect(secondTryMs + patienceMs(2)).toBeLessThanOrEqual(18_000);
+  expect([0, 1, 2, 3, 4, 50].map(patienceMs)).toEqual([2_000, 2_000, 2_000, 4_000, 8_000, 8_000]);
 });

@@ -144,7 +144,63 @@ describe('a status that is not answered', () => {
     await clock.advance(33_000);
     expect(fake.asked.slice(2)).toEqual([18_000, 20_000, 22_000, 25_000, 29_000, 35_000, 41_000, 47_000]);
     expect(fake.options.slice(2).map(({ isLook, dueMs }) => [isLook, dueMs])).toEqual(Array(8).fill([false, 18_000]));
-    expect(fake.options.slice(2, 6).map(({ deadlineMs }) => deadlineMs)).toEqual([undefined, 2_000, 4_000, 8_000]);
+  });
+
+  test('yet is asked again in time to reach the service before 20 s are over, and is still heard when it comes (B4, E5)', async () => {
+    const { clock, fake, job } = world();
+    const answers: ((status: JobStatus) => void)[] = [];
+    fake.status = () => new Promise((resolve) => answers.push(resolve));
+    await clock.advance(33_000);
+    expect(fake.asked).toEqual([2_000, 12_000, 16_000, 20_000, 28_000]);
+    expect(fake.options.map(({ isLook }) => isLook)).toEqual([true, false, false, false, false]);
+    expect(job.end).toBeUndefined();
+    answers[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
+    answers[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });
+    await settle();
+    // What is handed out once is kept, whenever it comes; of the rest the one asked for last is the news.
+    expect(job.progress).toMatchObject({ messageCount: 9, isTainted: false, statuses: 2 });
+    expect(job.progress.errors.texts).toEqual(['second', 'first']);
+    expect(job.progress.warnings.texts).toEqual(['slow']);
+  });
+
+  test('is waited for before the search counts as finished, and what is asked later is not (E5)', async () => {
+    for (const isLost of [false, true]) {
+      const { clock, fake, job } = world();
+      let answer: (status: JobStatus | Promise<JobStatus>) => void = () => {};
+      fake.status = () => new Promise((resolve) => (answer = resolve));
+      await clock.advance(11_000);
+      fake.status = () => done(3);
+      await clock.advance(1_000);
+      let finished: JobProgress | undefined;
+      void job.whenFinished().then((progress) => (finished = progress));
+      await settle();
+      expect([fake.asked, job.progress.state, finished]).toEqual([[2_000, 12_000], 'doneGatheringResults', undefined]);
+      fake.status = () => new Promise(() => {});
+      await clock.advance(13_000);
+      expect([fake.asked.at(-1), finished]).toEqual([24_000, undefined]);
+      if (isLost) answer(Promise.reject(failure('timeout', { effect: 'unknown' })));
+      else answer({ ...running, messageCount: 1, pendingErrors: ['late'] });
+      await settle();
+      expect(finished).toMatchObject({ messageCount: 3, isTainted: isLost });
+      expect(finished?.errors.texts).toEqual(isLost ? [] : ['late']);
+      expect(fake.asked.at(-1)).toBe(24_000);
+    }
+  });
+
+  test('because its cookie did not go along is asked again, for as long as the service may count the job (5.3, 3.1)', async () => {
+    const { clock, fake, job, permit } = world(() => {
+      if (clock.monotonic() < 6_000) throw failure('jobCookieMissing');
+      return running;
+    });
+    await clock.advance(10_000);
+    expect([job.end, permit.endedAtMs, job.progress.statuses]).toEqual([undefined, undefined, 1]);
+    fake.status = () => {
+      throw failure('jobCookieMissing');
+    };
+    expect(await settled(clock, job.whenFinished())).toMatchObject({ code: 'service.jobCookieMissing' });
+    expect(clock.monotonic() - fake.heardAtMs).toBeGreaterThanOrEqual(30_000);
+    await clock.advance(30_000);
+    expect(permit.endedAtMs).toBeGreaterThanOrEqual(fake.heardAtMs + 30_000);
   });
 
   test('for want of a connection is asked again a second later at the soonest', async () => {
@@ -178,7 +234,7 @@ describe('a status that is not answered', () => {
 });
 
 describe('an end that is not ours', () => {
-  test.each(['jobSilenced', 'jobCookieMissing', 'jobTimedOut', 'jobGone'])('%s', async (outcome) => {
+  test.each(['jobSilenced', 'jobTimedOut', 'jobGone'])('%s', async (outcome) => {
     const error = failure(outcome);
     const { clock, fake, job, permit } = world(() => {
       throw error;
@@ -283,6 +339,41 @@ describe('closing', () => {
     const closing = job.close();
     expect(await settled(clock, reading)).toMatchObject({ code: 'job.closed' });
     await closing;
+  });
+});
+
+describe('a bug on our side of the port', () => {
+  test.each(['an Error', 'a LogfleetError'])(
+    '%s that onProgress throws ends the job, goes to those who wait for it, and the job is deleted',
+    async (kind) => {
+      const { clock, fake, permit } = world();
+      const thrown = kind === 'an Error' ? new Error('mine') : failure('mine');
+      const job = new SearchJob({
+        job: fake,
+        order,
+        permit,
+        clock,
+        onProgress: () => {
+          throw thrown;
+        },
+      });
+      expect(await settled(clock, job.whenFinished())).toBe(thrown);
+      await expect(job.readMessages({ offset: 0, receiver: new Ids() })).rejects.toBe(thrown);
+      await job.close();
+      expect([fake.deletions, permit.endedAtMs]).toEqual([1, 2_000]);
+    },
+  );
+
+  test('in decoding a status ends the job, which is deleted without being closed', async () => {
+    const bug = new TypeError('not a function');
+    const { clock, fake, job, permit } = world(() => {
+      throw bug;
+    });
+    expect(await settled(clock, job.whenFinished())).toMatchObject({ code: 'bug.unexpected', cause: bug });
+    await settle();
+    expect([fake.deletions, permit.endedAtMs]).toEqual([1, 2_000]);
+    await job.close();
+    expect(fake.deletions).toBe(1);
   });
 });
 

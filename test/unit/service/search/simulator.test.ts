@@ -4,7 +4,7 @@ import type { LogfleetError } from '../../../../src/base/errors.ts';
 import type { JobProgress } from '../../../../src/service/job-gathering.ts';
 import type { SearchJob } from '../../../../src/service/search-job.ts';
 import type { JobOrder } from '../../../../src/service/search-service.ts';
-import type { Scenario } from '../../../../src/simulator/scenario.ts';
+import type { FaultScenario, Scenario } from '../../../../src/simulator/scenario.ts';
 import { RowLog } from '../client/harness.ts';
 import { messageCount, SimulatedWorld } from '../simulated-world.ts';
 
@@ -303,12 +303,45 @@ describe('many jobs', () => {
   });
 });
 
-test('a job that is slow to answer is polled with more time, and is not lost (B4)', async () => {
-  const world = new SimulatedWorld({
-    search: { duration: '30s', keepAlive: '20s' },
-    faults: { slow: { kind: 'delay', delay: '3s', operations: ['getJob'] } },
-  });
-  const { progress } = await search(world);
-  expect(progress).toMatchObject({ messageCount, isTainted: true } satisfies Partial<JobProgress>);
-  expect(world.counters().jobsLostToSilence).toBe(0);
-});
+test.each(['3s', '8s', '14s'])(
+  'answers that take %s lose no job, and nothing that they told (B4, E5)',
+  async (delay) => {
+    const world = new SimulatedWorld({
+      search: { duration: '40s', keepAlive: '20s' },
+      faults: {
+        error: { kind: 'pendingError', message: 'a shard is gone', nth: [1] },
+        slow: { kind: 'delay', delay, operations: ['getJob'] },
+      },
+    });
+    const { progress, job } = await search(world);
+    expect(progress).toMatchObject({ messageCount, isTainted: false } satisfies Partial<JobProgress>);
+    expect(progress.errors.texts).toEqual(['a shard is gone']);
+    expect(job.histogram()).toMatchObject({ total: messageCount, addsUp: true });
+    expect(world.counters().jobsLostToSilence).toBe(0);
+  },
+);
+
+test.each([
+  ['stall', true],
+  ['stall', false],
+  ['delay', true],
+] as const)(
+  'a time in which no status is answered (%s, effect %s) loses none of thirty jobs (B4)',
+  async (kind, effect) => {
+    const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '20s' } });
+    const jobs = await world.run(Promise.all(Array.from({ length: 30 }, () => world.jobs.open(world.order))));
+    await world.run(Promise.all(jobs.map((job) => job.whenFinished())));
+    await world.clock.advance(30_000);
+    const bad: FaultScenario =
+      kind === 'stall' ? { kind, effect, operations: ['getJob'] } : { kind, delay: '7s', operations: ['getJob'] };
+    world.model.patch({ faults: { bad } }, world.service.nowMs());
+    await world.clock.advance(5_000);
+    world.model.patch({ faults: { bad: null } }, world.service.nowMs());
+    await world.clock.advance(60_000);
+    expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
+    expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
+    // A service that goes on with what was given up for longer than B2 allows for counts more.
+    if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
+    expect(jobs.filter(({ end }) => end).length).toBe(0);
+  },
+);

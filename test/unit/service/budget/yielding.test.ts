@@ -1,0 +1,99 @@
+/** Questions for a job's status that are waited for long, and make room for polls that find no place (B2, B4). */
+import { describe, expect, test } from 'vitest';
+import { RequestBudget, type Slot } from '../../../../src/service/request-budget.ts';
+import { VirtualClock } from '../../../support/virtual-clock.ts';
+
+/** `count` polls under way of which none is answered; `told` has the numbers of those that were to give up, which they do. */
+async function crowd(count: number, gives = true) {
+  const clock = new VirtualClock();
+  const budget = new RequestBudget({ clock, requestsPerSecond: 1_000 });
+  const key = budget.key('a');
+  const told: number[] = [];
+  const slots: Slot[] = [];
+  for (let index = 0; index < count; index++) {
+    const slot = await key.acquire({ class: 'keepAlive' });
+    slot.started();
+    slots.push(slot);
+  }
+  const yieldTo = (index: number) =>
+    slots[index]?.yieldTo(() => {
+      told.push(index);
+      if (gives) queueMicrotask(() => slots[index]?.finished({ kind: 'abandoned' }));
+    });
+  const granted: number[] = [];
+  const poll = () => void key.acquire({ class: 'keepAlive' }).then(() => granted.push(clock.monotonic()));
+  return { clock, key, slots, told, granted, yieldTo, poll };
+}
+
+describe('polls that had their time', () => {
+  test('go on while there is a place for everybody', async () => {
+    const { clock, told, granted, yieldTo, poll } = await crowd(9);
+    for (let index = 0; index < 9; index++) yieldTo(index);
+    poll();
+    await clock.advance(10_000);
+    expect([told, granted]).toEqual([[], [0]]);
+  });
+
+  test('give up the longest under way, as many as polls find no place, and theirs comes back 2 s later', async () => {
+    const { clock, told, granted, yieldTo, poll } = await crowd(10);
+    for (const index of [3, 1, 2]) yieldTo(index);
+    poll();
+    poll();
+    await clock.advance(1_999);
+    expect([told, granted]).toEqual([[3, 1], []]);
+    await clock.advance(1);
+    expect([told, granted]).toEqual([
+      [3, 1],
+      [2_000, 2_000],
+    ]);
+  });
+
+  test('give up when their time comes, if polls wait already', async () => {
+    const { clock, told, granted, yieldTo, poll } = await crowd(10);
+    poll();
+    await clock.advance(2_000);
+    expect(told).toEqual([]);
+    yieldTo(4);
+    yieldTo(5);
+    await clock.advance(2_000);
+    expect([told, granted]).toEqual([[4], [4_000]]);
+  });
+
+  test('are told once, though they take their time to end', async () => {
+    const { clock, told, slots, granted, yieldTo, poll } = await crowd(10, false);
+    for (let index = 0; index < 10; index++) yieldTo(index);
+    poll();
+    await clock.advance(500);
+    expect(told).toEqual([0]);
+    slots[0]?.finished({ kind: 'answered', status: 200 });
+    await clock.advance(1);
+    expect([told, granted]).toEqual([[0], [500]]);
+  });
+
+  test('do not make way for work, nor for polls that the rate holds back', async () => {
+    const { clock, key, told, yieldTo } = await crowd(10);
+    for (let index = 0; index < 10; index++) yieldTo(index);
+    void key.acquire({ class: 'pageRead' });
+    await clock.advance(5_000);
+    expect(told).toEqual([]);
+  });
+});
+
+test('a look that was given up keeps its place for 2 s, as a poll does; a deletion of the same class for 10 s (B2)', async () => {
+  for (const [isPoll, heldMs] of [
+    [true, 2_000],
+    [false, 10_000],
+  ] as const) {
+    const clock = new VirtualClock();
+    const key = new RequestBudget({ clock }).key('a', 1);
+    const slot = await key.acquire({ class: 'jobCare', isPoll });
+    slot.started();
+    slot.finished({ kind: 'abandoned' });
+    let grantedMs: number | undefined;
+    void key.acquire({ class: 'keepAlive' }).then(() => {
+      grantedMs = clock.monotonic();
+    });
+    await clock.advance(20_000);
+    expect(grantedMs).toBe(heldMs);
+  }
+});
