@@ -74,12 +74,49 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "enum": [
                 "Latest"
               ]
+            },
+            "versionPattern": {
+              "type": "string",
+              "example": "19.*",
+              "minLength": 1,
+              "maxLength": 32,
+              "x-kubernetes-validations": [
+                {
+                  "rule": "self.matches(\"^[0-9.*?-]+$\")",
+                  "message": "write a glob for versions: digits, \".\", \"-\", * for any characters and ? for one, as in 19.*"
+                }
+              ]
+            },
+            "minAge": {
+              "type": "string",
+              "example": "168h",
+              "maxLength": 16,
+              "x-kubernetes-validations": [
+                {
+                  "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
+                  "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                },
+                {
+                  "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"2160h\"))",
+                  "message": "write a duration from 0s to 2160h"
+                }
+              ]
             }
           },
           "x-kubernetes-validations": [
             {
               "rule": "has(self.version) != has(self.channel)",
               "message": "write exactly one of the two: version, as in {version: 19.500-1}, or channel, as in {channel: Latest}"
+            },
+            {
+              "rule": "!has(self.versionPattern) || has(self.channel)",
+              "message": "versionPattern chooses among the builds of a channel: leave it out, or write channel: Latest instead of version",
+              "fieldPath": ".versionPattern"
+            },
+            {
+              "rule": "!has(self.minAge) || has(self.channel)",
+              "message": "minAge is about the builds of a channel: leave it out, or write channel: Latest instead of version",
+              "fieldPath": ".minAge"
             }
           ]
         },
@@ -376,8 +413,398 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                 "Name"
               ],
               "default": "OldestVersionFirst"
+            },
+            "stages": {
+              "type": "array",
+              "maxItems": 10,
+              "example": [
+                {
+                  "name": "canary",
+                  "size": "1%",
+                  "soakDuration": "1h",
+                  "maxFailures": 0
+                },
+                {
+                  "name": "rest"
+                }
+              ],
+              "items": {
+                "type": "object",
+                "required": [
+                  "name"
+                ],
+                "properties": {
+                  "name": {
+                    "type": "string",
+                    "example": "canary",
+                    "maxLength": 63,
+                    "x-kubernetes-validations": [
+                      {
+                        "rule": "self.matches(\"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\")",
+                        "message": "write lower-case letters, digits and '-', as in canary"
+                      }
+                    ]
+                  },
+                  "size": {
+                    "x-kubernetes-int-or-string": true,
+                    "maxLength": 16,
+                    "example": "1%",
+                    "x-kubernetes-validations": [
+                      {
+                        "rule": "type(self) == int ? (self >= 1 && self <= 1000000) : self.matches(\"^(100|[1-9][0-9]?)%$\")",
+                        "message": "write a number of collectors from 1 to 1000000, or a percentage from 1% to 100%, as in 5%; for all that is left, leave size out of the last stage"
+                      }
+                    ]
+                  },
+                  "selector": {
+                    "type": "object",
+                    "example": {
+                      "matchFields": {
+                        "osName": "Linux"
+                      }
+                    },
+                    "properties": {
+                      "matchNames": {
+                        "type": "array",
+                        "minItems": 1,
+                        "maxItems": 100,
+                        "items": {
+                          "type": "string",
+                          "minLength": 1,
+                          "maxLength": 256
+                        }
+                      },
+                      "matchFields": {
+                        "type": "object",
+                        "maxProperties": 11,
+                        "additionalProperties": {
+                          "type": "string",
+                          "maxLength": 256
+                        },
+                        "x-kubernetes-validations": [
+                          {
+                            "rule": "self.all(key, key in [\"name\", \"hostName\", \"timeZone\", \"ephemeral\", \"sourceSyncMode\", \"collectorType\", \"collectorVersion\", \"osName\", \"osVersion\", \"osArch\", \"alive\"])",
+                            "message": "write fields of a collector only: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
+                          },
+                          {
+                            "rule": "self.all(key, !(key in [\"alive\", \"ephemeral\"]) || self[key] in [\"true\", \"false\"])",
+                            "message": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
+                          }
+                        ]
+                      },
+                      "matchExpressions": {
+                        "type": "array",
+                        "maxItems": 20,
+                        "items": {
+                          "type": "object",
+                          "required": [
+                            "key",
+                            "operator"
+                          ],
+                          "properties": {
+                            "key": {
+                              "type": "string",
+                              "example": "collectorVersion",
+                              "enum": [
+                                "name",
+                                "hostName",
+                                "timeZone",
+                                "ephemeral",
+                                "sourceSyncMode",
+                                "collectorType",
+                                "collectorVersion",
+                                "osName",
+                                "osVersion",
+                                "osArch",
+                                "alive"
+                              ]
+                            },
+                            "operator": {
+                              "type": "string",
+                              "example": "Lt",
+                              "enum": [
+                                "In",
+                                "NotIn",
+                                "Exists",
+                                "DoesNotExist",
+                                "Lt",
+                                "Lte",
+                                "Gt",
+                                "Gte"
+                              ]
+                            },
+                            "values": {
+                              "type": "array",
+                              "maxItems": 100,
+                              "items": {
+                                "type": "string",
+                                "maxLength": 256
+                              }
+                            }
+                          },
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "!(self.operator in [\"In\", \"NotIn\"]) || (has(self.values) && size(self.values) > 0)",
+                              "message": "In and NotIn need values: write at least one, as in values: [Linux]"
+                            },
+                            {
+                              "rule": "!(self.operator in [\"Exists\", \"DoesNotExist\"]) || !has(self.values) || size(self.values) == 0",
+                              "message": "Exists and DoesNotExist take no values: leave values out, or write operator: In",
+                              "fieldPath": ".values"
+                            },
+                            {
+                              "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || self.key == \"collectorVersion\"",
+                              "message": "Lt, Lte, Gt and Gte order versions only: write key: collectorVersion, or operator: In",
+                              "fieldPath": ".key"
+                            },
+                            {
+                              "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || (has(self.values) && size(self.values) == 1 && self.values[0].matches(\"^[0-9]{1,9}[.][0-9]{1,9}-[0-9]{1,9}$\"))",
+                              "message": "Lt, Lte, Gt and Gte need exactly one version: write it as MAJOR.MINOR-BUILD, as in values: [19.400-1]"
+                            },
+                            {
+                              "rule": "!(self.key in [\"alive\", \"ephemeral\"]) || !has(self.values) || self.values.all(value, value in [\"true\", \"false\"])",
+                              "message": "write \"true\" or \"false\", in quotes, for alive and ephemeral",
+                              "fieldPath": ".values"
+                            }
+                          ]
+                        }
+                      }
+                    }
+                  },
+                  "maxInProgress": {
+                    "x-kubernetes-int-or-string": true,
+                    "maxLength": 16,
+                    "example": 10,
+                    "x-kubernetes-validations": [
+                      {
+                        "rule": "type(self) == int ? (self >= 1 && self <= 1000) : self.matches(\"^(100|[1-9][0-9]?)%$\")",
+                        "message": "write a number of collectors from 1 to 1000, or a percentage from 1% to 100%, as in 5%; to start nothing, write paused: true"
+                      }
+                    ]
+                  },
+                  "maxFailures": {
+                    "x-kubernetes-int-or-string": true,
+                    "maxLength": 16,
+                    "example": 0,
+                    "x-kubernetes-validations": [
+                      {
+                        "rule": "type(self) == int ? (self >= 0 && self <= 1000000) : self.matches(\"^(100|[1-9]?[0-9])%$\")",
+                        "message": "write a number of failures from 0 to 1000000, or a percentage from 0% to 100%, as in 2%"
+                      }
+                    ]
+                  },
+                  "soakDuration": {
+                    "type": "string",
+                    "maxLength": 16,
+                    "default": "0s",
+                    "x-kubernetes-validations": [
+                      {
+                        "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
+                        "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                      },
+                      {
+                        "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"720h\"))",
+                        "message": "write a duration from 0s to 720h"
+                      }
+                    ]
+                  },
+                  "approval": {
+                    "type": "string",
+                    "enum": [
+                      "Required"
+                    ]
+                  }
+                },
+                "x-kubernetes-validations": [
+                  {
+                    "rule": "!has(self.size) || !has(self.selector)",
+                    "message": "write size or selector, not both: a stage for some of a selection is two stages"
+                  }
+                ]
+              },
+              "x-kubernetes-validations": [
+                {
+                  "rule": "self.all(stage, has(stage.size) || has(stage.selector) || stage.name == self[size(self) - 1].name)",
+                  "message": "a stage with neither size nor selector takes all that is left: write it as the last, or give it a size, as in size: 10%"
+                }
+              ]
             }
           }
+        },
+        "failurePolicy": {
+          "type": "object",
+          "example": {
+            "maxFailures": "2%",
+            "minSamples": 50,
+            "action": "Pause"
+          },
+          "properties": {
+            "maxFailures": {
+              "x-kubernetes-int-or-string": true,
+              "maxLength": 16,
+              "example": "2%",
+              "x-kubernetes-validations": [
+                {
+                  "rule": "type(self) == int ? (self >= 0 && self <= 1000000) : self.matches(\"^(100|[1-9]?[0-9])%$\")",
+                  "message": "write a number of failures from 0 to 1000000, or a percentage from 0% to 100%, as in 2%"
+                }
+              ]
+            },
+            "minSamples": {
+              "type": "integer",
+              "format": "int32",
+              "minimum": 1,
+              "maximum": 1000000,
+              "default": 1
+            },
+            "action": {
+              "type": "string",
+              "enum": [
+                "Pause",
+                "Rollback",
+                "Continue"
+              ],
+              "default": "Pause"
+            }
+          }
+        },
+        "offlinePolicy": {
+          "type": "string",
+          "enum": [
+            "Skip",
+            "Wait"
+          ],
+          "default": "Skip"
+        },
+        "maintenance": {
+          "type": "object",
+          "example": {
+            "windows": [
+              {
+                "schedule": "0 22 * * 1-5",
+                "duration": "6h",
+                "timeZone": "Europe/Berlin"
+              }
+            ]
+          },
+          "properties": {
+            "windows": {
+              "type": "array",
+              "maxItems": 10,
+              "items": {
+                "type": "object",
+                "required": [
+                  "schedule",
+                  "duration"
+                ],
+                "properties": {
+                  "schedule": {
+                    "type": "string",
+                    "example": "0 22 * * 1-5",
+                    "maxLength": 128,
+                    "x-kubernetes-validations": [
+                      {
+                        "rule": "self.matches(\"^ *[^ ]+( +[^ ]+){4} *$\")",
+                        "message": "write five fields: minute, hour, day of month, month, day of week, as in \"0 22 * * 1-5\""
+                      }
+                    ]
+                  },
+                  "duration": {
+                    "type": "string",
+                    "example": "6h",
+                    "maxLength": 16,
+                    "x-kubernetes-validations": [
+                      {
+                        "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
+                        "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                      },
+                      {
+                        "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"1m\") && duration(self) <= duration(\"168h\"))",
+                        "message": "write a duration from 1m to 168h"
+                      }
+                    ]
+                  },
+                  "timeZone": {
+                    "type": "string",
+                    "example": "Europe/Berlin",
+                    "minLength": 1,
+                    "maxLength": 64
+                  },
+                  "timeZoneSource": {
+                    "type": "string",
+                    "enum": [
+                      "Collector"
+                    ]
+                  }
+                },
+                "x-kubernetes-validations": [
+                  {
+                    "rule": "!has(self.timeZone) || !has(self.timeZoneSource)",
+                    "message": "write timeZone, as in Europe/Berlin, or timeZoneSource: Collector, not both"
+                  }
+                ]
+              }
+            },
+            "exclusions": {
+              "type": "array",
+              "maxItems": 50,
+              "items": {
+                "type": "object",
+                "required": [
+                  "name",
+                  "startTime",
+                  "endTime"
+                ],
+                "properties": {
+                  "name": {
+                    "type": "string",
+                    "example": "year end",
+                    "minLength": 1,
+                    "maxLength": 63
+                  },
+                  "startTime": {
+                    "type": "string",
+                    "format": "date-time",
+                    "example": "2026-12-20T00:00:00Z"
+                  },
+                  "endTime": {
+                    "type": "string",
+                    "format": "date-time",
+                    "example": "2027-01-03T00:00:00Z"
+                  }
+                },
+                "x-kubernetes-validations": [
+                  {
+                    "rule": "timestamp(self.startTime) < timestamp(self.endTime)",
+                    "message": "ends before it begins: write an endTime after startTime",
+                    "fieldPath": ".endTime"
+                  }
+                ]
+              }
+            },
+            "cutoff": {
+              "type": "string",
+              "maxLength": 16,
+              "default": "30m",
+              "x-kubernetes-validations": [
+                {
+                  "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
+                  "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                },
+                {
+                  "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"24h\"))",
+                  "message": "write a duration from 0s to 24h"
+                }
+              ]
+            }
+          },
+          "x-kubernetes-validations": [
+            {
+              "rule": "!has(self.windows) || !self.cutoff.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || self.windows.all(window, !window.duration.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || duration(window.duration) > duration(self.cutoff))",
+              "message": "a window is no longer than cutoff (30m where it is left out), so that nothing could start in it: write a longer duration",
+              "fieldPath": ".windows"
+            }
+          ]
         },
         "retryPolicy": {
           "type": "object",

@@ -42,8 +42,21 @@ export interface CollectorVersionPolicySpec {
    * often than asked for, so that listing them takes a tenth of the time at most.
    */
   readonly resyncInterval: string;
-  /** How many collectors are upgraded at once, and in which order. */
+  /** How many collectors are upgraded at once, in which order, and in which stages. */
   readonly strategy: Strategy;
+  /**
+   * When a rollout stops by itself, and what then. Failures are upgrades that failed or timed out, and collectors that
+   * died or left the target within the soak of their stage; what the service refused without trying is none. Without
+   * it, and without `maxFailures` in a stage, a rollout goes on whatever fails.
+   */
+  readonly failurePolicy?: FailurePolicy;
+  /**
+   * Collectors that are not running: `Skip` leaves them out, and catches up when they come back; `Wait` holds their
+   * stage, and so the rollout, until they are back.
+   */
+  readonly offlinePolicy: 'Skip' | 'Wait';
+  /** When upgrades may be started; at any time without it. */
+  readonly maintenance?: Maintenance;
   /** What happens after the upgrade of a collector has failed. */
   readonly retryPolicy: RetryPolicy;
 }
@@ -57,6 +70,16 @@ export interface Target {
   readonly version?: string;
   /** `Latest`: whichever build the service calls its latest, also when that changes. */
   readonly channel?: 'Latest';
+  /**
+   * With `channel`: a glob that the version must match, as in `19.*`. The newest build that matches is taken, also
+   * where the service calls another its latest.
+   */
+  readonly versionPattern?: string;
+  /**
+   * With `channel`: how long the service must have offered a build, as far as this policy has seen, before it is rolled
+   * out; from `0s` to `2160h`. Until then the policy stays with the build that it had.
+   */
+  readonly minAge?: string;
 }
 
 /**
@@ -109,7 +132,7 @@ export interface CollectorExpression {
   readonly values?: readonly string[];
 }
 
-/** How many collectors are upgraded at once, and in which order. */
+/** How many collectors are upgraded at once, in which order, and in which stages. */
 export interface Strategy {
   /**
    * How many collectors may be in upgrade at the same time: a number from 1 to 1000, or a percentage of the matched
@@ -121,6 +144,112 @@ export interface Strategy {
    * name.
    */
   readonly order: 'OldestVersionFirst' | 'NewestVersionFirst' | 'Name';
+  /**
+   * The stages of a rollout, one after the other; without any, all collectors are one. A collector belongs to the first
+   * stage that has it. A stage has ended when all its collectors that can be are at the target, and have been for
+   * `soakDuration`. Collectors that no stage has are `skipped`.
+   */
+  readonly stages?: readonly Stage[];
+}
+
+/** One part of the fleet. With neither `size` nor `selector`, all that is left; only as the last. */
+export interface Stage {
+  /** Names the stage. */
+  readonly name: string;
+  /**
+   * So many of the collectors that no stage before has: a number, or a percentage of the matched ones, rounded up and
+   * at least 1. Who they are follows from their ids, so that it is the same ones each time.
+   */
+  readonly size?: number | string;
+  /**
+   * Those of the collectors that no stage before has which this matches, in the form of `spec.selector`. Who has been
+   * in the stage stays there, whatever its fields become.
+   */
+  readonly selector?: CollectorSelector;
+  /**
+   * How many of the stage may be in upgrade at the same time: a number from 1 to 1000, or a percentage of its members,
+   * rounded up and at least 1. `strategy.maxInProgress` holds as well.
+   */
+  readonly maxInProgress?: number | string;
+  /**
+   * How many failures of the stage are tolerated: a number, or a percentage of its attempts that have ended. One more,
+   * and `failurePolicy.action` is taken. `failurePolicy.maxFailures` holds as well.
+   */
+  readonly maxFailures?: number | string;
+  /**
+   * How long all of the stage must have been at the target before the next one begins, from `0s` to `720h`. A collector
+   * that dies or leaves the target within this time counts as a failure. The service takes half an hour to see a death,
+   * so that a soak of less than 35m cannot.
+   */
+  readonly soakDuration: string;
+  /**
+   * `Required`: the stage begins only once a person has approved it (`logfleet approve`, or the annotation
+   * `logfleet.dev/approve: ROLLOUT/STAGE`).
+   */
+  readonly approval?: 'Required';
+}
+
+/**
+ * When a rollout stops by itself, and what then. Failures are upgrades that failed or timed out, and collectors that
+ * died or left the target within the soak of their stage; what the service refused without trying is none. Without it,
+ * and without `maxFailures` in a stage, a rollout goes on whatever fails.
+ */
+export interface FailurePolicy {
+  /**
+   * How many failures of a rollout are tolerated: a number, or a percentage of the attempts that have ended. A number
+   * acts with the first failure beyond it; a percentage is judged once `minSamples` attempts have ended, or all that
+   * there can be, and at the end of each stage.
+   */
+  readonly maxFailures?: number | string;
+  /** How many attempts must have ended before a percentage is judged, in a stage or in the whole. */
+  readonly minSamples: number;
+  /**
+   * `Pause` starts no more until a person goes on (`logfleet retry`). `Rollback` brings those that this rollout
+   * upgraded back to the versions that they had. `Continue` goes on, and says in the condition that it is beyond the
+   * tolerance.
+   */
+  readonly action: 'Pause' | 'Rollback' | 'Continue';
+}
+
+/** When upgrades may be started; at any time without it. */
+export interface Maintenance {
+  /** Upgrades are started while one of these is open; at any time where there is none. */
+  readonly windows?: readonly MaintenanceWindow[];
+  /** Times in which nothing is started, whatever the windows say. */
+  readonly exclusions?: readonly Exclusion[];
+  /**
+   * Nothing is started so shortly before a window closes, or an exclusion begins, from `0s` to `24h`. The service gives
+   * an upgrade up to half an hour.
+   */
+  readonly cutoff: string;
+}
+
+/** A time that comes again. */
+export interface MaintenanceWindow {
+  /**
+   * When it opens, as cron has it: minute, hour, day of month, month, day of week. Local times that a change of the
+   * clocks leaves out open when they would have come; those that come twice open the first time.
+   */
+  readonly schedule: string;
+  /** How long it is open, from `1m` to `168h`, in time that passes, whatever the clocks do. */
+  readonly duration: string;
+  /** The IANA time zone of `schedule`; `UTC` without it. */
+  readonly timeZone?: string;
+  /**
+   * `Collector`: the window opens for each collector by its own time zone. Collectors without one that can be read are
+   * `skipped`.
+   */
+  readonly timeZoneSource?: 'Collector';
+}
+
+/** From `startTime` on, up to and without `endTime`. */
+export interface Exclusion {
+  /** Names it, for people. */
+  readonly name: string;
+  /** When it begins. */
+  readonly startTime: string;
+  /** When it ends. */
+  readonly endTime: string;
 }
 
 /** What happens after the upgrade of a collector has failed. */
@@ -153,6 +282,10 @@ export interface CollectorVersionPolicyStatus {
   readonly summary?: Summary;
   /** The rollout under way; absent when there is nothing to do. */
   readonly rollout?: Rollout;
+  /** The stages of the rollout, as `spec.strategy.stages` has them; empty where it has none. */
+  readonly stages?: readonly StageStatus[];
+  /** The maintenance window that is open, or opens next; absent where the policy has none, or none is to come. */
+  readonly nextWindow?: NextWindow;
   /** Collectors by where they stand. The others add up to `matched`. */
   readonly collectors?: CollectorCounts;
   /** The versions that the matched collectors run, the most frequent first; up to 50. */
@@ -186,10 +319,56 @@ export interface Rollout {
   readonly id: string;
   /** When it began. */
   readonly startTime: string;
+  /** The stage that it is in; absent where the policy has none. */
+  readonly stage?: string;
   /** When it will be done at the pace so far; absent while that cannot be said. */
   readonly estimatedCompletionTime?: string;
   /** What has to happen before more collectors are upgraded, in one sentence; absent when nothing has to. */
   readonly waitingFor?: string;
+  /** What people did in it, the oldest first; up to the last 20. */
+  readonly actions?: readonly PersonAction[];
+}
+
+/** Something that a person did. */
+export interface PersonAction {
+  /** What was done. */
+  readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
+  /** When it was done, or heard of where nobody says when. */
+  readonly time: string;
+  /** The stage that it was about. */
+  readonly stage?: string;
+  /** The field manager that did it, where the API server says so. */
+  readonly by?: string;
+}
+
+/** One stage. */
+export interface StageStatus {
+  /** Its name. */
+  readonly name: string;
+  /** Collectors in it. */
+  readonly members: number;
+  /** Those at the target. */
+  readonly updated: number;
+  /** Those that could not be upgraded. */
+  readonly failed: number;
+  /**
+   * `Pending`: its turn has not come. `AwaitingApproval`: a person has to approve it. `Progressing`: its collectors are
+   * upgraded. `Soaking`: they are at the target, and watched. `Completed`: it has ended. `Stopped`: the rollout was
+   * stopped in it.
+   */
+  readonly state: 'Pending' | 'AwaitingApproval' | 'Progressing' | 'Soaking' | 'Completed' | 'Stopped';
+  /** When it began. */
+  readonly startTime?: string;
+  /** When its soak ends, or ended. */
+  readonly soakedUntil?: string;
+}
+
+/** The maintenance window that is open, or opens next; absent where the policy has none, or none is to come. */
+export interface NextWindow {
+  /** When it opens, or opened. */
+  readonly startTime: string;
+  /** When it closes. */
+  readonly endTime: string;
 }
 
 /** Collectors by where they stand. The others add up to `matched`. */
@@ -263,12 +442,17 @@ export interface RolloutRecord {
   readonly startTime: string;
   /** When it ended. */
   readonly completionTime: string;
-  /** `Completed`: nothing was left to do. `Superseded`: another target came before that. */
-  readonly outcome: 'Completed' | 'Superseded';
+  /**
+   * `Completed`: nothing was left to do. `Superseded`: another target came before that. `Stopped`: the failure policy
+   * had stopped it before. `RolledBack`: and its collectors were brought back. `Aborted`: a person had.
+   */
+  readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   /** Collectors at its target when it ended. */
   readonly updated: number;
   /** Collectors that it could not upgrade. */
   readonly failed: number;
+  /** What people did in it, the oldest first; up to the last 20. */
+  readonly actions?: readonly PersonAction[];
 }
 
 /** One aspect of the state. */

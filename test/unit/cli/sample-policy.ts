@@ -107,6 +107,7 @@ export function samplePolicy(changes: PolicyChanges = {}): CollectorVersionPolic
       mode: 'Enforce',
       paused: changes.paused ?? false,
       resyncInterval: '5m',
+      offlinePolicy: 'Skip',
       strategy: { maxInProgress: '5%', order: 'OldestVersionFirst' },
       retryPolicy: { limit: 2, backoff: { duration: '5m', factor: 2, cap: '1h' } },
     },

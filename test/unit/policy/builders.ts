@@ -156,6 +156,7 @@ export function spec(more: Partial<CollectorVersionPolicySpec> = {}): CollectorV
     mode: 'Enforce',
     paused: false,
     resyncInterval: '5m',
+    offlinePolicy: 'Skip',
     strategy: { maxInProgress: 1000, order: 'OldestVersionFirst' },
     retryPolicy: { limit: 2, backoff: { duration: '5m', factor: 2, cap: '1h' } },
     ...more,
