@@ -9,7 +9,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';
 
 /** After a refusal one more job is admitted with each of these. */
-export const jobGrowthMs = 60_000;
+const jobGrowthMs = 60_000;
 /** What a rate keeps alive may change at any time; those who wait look again this often. */
 const lookAgainMs = 10_000;
 

@@ -13,8 +13,9 @@ import { type Waiting, WaitingQueue } from './waiting-queue.ts';
  * but their polls, since listings that hang would keep these from starting just as well.
  */
 const workPart = 0.8;
-/** For so long after a keep-alive poll was asked for, another one is expected. */
+/** For so long after a request that is about a job, a keep-alive poll of one is expected. */
 const pollExpectedMs = 30_000;
+const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 
 /** A request in the queue. */
 export interface Waiter extends Waiting {
@@ -74,7 +75,7 @@ export class KeyLane {
   }
 
   push(waiter: Waiter, nowMs: number): void {
-    if (waiter.class === 'keepAlive') this.#pollExpectedUntilMs = nowMs + pollExpectedMs;
+    this.#expectPoll(waiter.class, nowMs);
     this.#queues[waiter.class].push(waiter);
   }
 
@@ -101,7 +102,8 @@ export class KeyLane {
     this.#halfUntilMs = Math.max(this.#halfUntilMs, untilMs);
   }
 
-  enter(occupant: Occupant, turn: number): void {
+  enter(occupant: Occupant, turn: number, nowMs: number): void {
+    this.#expectPoll(occupant.class, nowMs);
     this.#occupants.add(occupant);
     this.#turns.set(occupant.class, turn);
   }
@@ -153,6 +155,10 @@ export class KeyLane {
   /** The turn in which the class was last served here; 0 when never. */
   turnOf(requestClass: RequestClass): number {
     return this.#turns.get(requestClass) ?? 0;
+  }
+
+  #expectPoll(requestClass: RequestClass, nowMs: number): void {
+    if (ofJobs.has(requestClass)) this.#pollExpectedUntilMs = nowMs + pollExpectedMs;
   }
 
   #inUseBy(requestClass: RequestClass): number {

@@ -9,7 +9,7 @@ const slowestFactor = 0.25;
 /** What comes back of the share with each step. */
 const stepFactor = 0.25;
 /** How long a step takes. */
-export const paceStepMs = 10_000;
+const paceStepMs = 10_000;
 
 /** At most `starts` in any `periodMs`. */
 export interface Pace {

@@ -11,7 +11,7 @@ const evidenceMs = 15_000;
 /** We look again after this long, whatever `Retry-After` says. */
 const longestRetryAfterMs = 300_000;
 /** A poll due 12 s after the last one leaves 6 s later at the latest, 18 s after it, whatever `Retry-After` says (B4). */
-export const keepAliveHoldMs = 6_000;
+const keepAliveHoldMs = 6_000;
 
 export type RefusalCause = 'jobs' | 'rate';
 

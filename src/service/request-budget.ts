@@ -263,7 +263,7 @@ export class RequestBudget {
     const { lane } = waiter;
     const occupant = { class: waiter.class, isPoll };
     const reservation = this.#window.reserve(waiter.class);
-    lane.enter(occupant, ++this.#turn);
+    lane.enter(occupant, ++this.#turn, this.#clock.monotonic());
     let state: 'granted' | 'underWay' | 'held' | 'ended' = 'granted';
     let isHeard = false;
 

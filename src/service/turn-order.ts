@@ -34,9 +34,9 @@ const ranks: Readonly<Record<RequestClass, number>> = {
 export const patienceMs = 2_000;
 /**
  * How late a keep-alive poll may be before others have to stand back for it. Due 12 s after the last one and sent 3.5 s later,
- * it has time for a deadline of 2 s and a second try before the service's 20 s of silence (3.1).
+ * it has time for a second try before the service's 20 s of silence (3.1).
  */
-export const keepAliveSlackMs = 3_500;
+const keepAliveSlackMs = 3_500;
 
 /** The next one of a class that may go now. */
 export interface ClassHead {

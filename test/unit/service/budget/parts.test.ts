@@ -3,10 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/job-admission.ts';
 import { marginBounds, PathMargin } from '../../../../src/service/path-margin.ts';
-import { paceStepMs, RatePace, stepsSince } from '../../../../src/service/rate-pace.ts';
+import { RatePace, stepsSince } from '../../../../src/service/rate-pace.ts';
 import type { RequestClass } from '../../../../src/service/request-budget.ts';
 import { type Waiting, WaitingQueue } from '../../../../src/service/waiting-queue.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
+
+/** After which the pace takes one step back. */
+const paceStepMs = 10_000;
 
 describe('the waiting queue', () => {
   it('gives out by due time and arrival, whatever leaves in between', () => {

@@ -21,6 +21,8 @@ export interface Fate {
   readonly retryAfterMs?: number;
   /** Given up after this long; the server goes on. */
   readonly deadlineMs?: number;
+  /** From so long after the start on, it is given up when a poll needs its place; the server is done with it `afterMs` later. */
+  readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
 }
 
 export interface Seen {
@@ -50,6 +52,7 @@ export class Wire {
       status = 200,
       retryAfterMs,
       deadlineMs = Number.POSITIVE_INFINITY,
+      patience,
     } = fate;
     slot.started();
     const sentMs = this.#clock.monotonic();
@@ -57,7 +60,8 @@ export class Wire {
     const headMs = outMs + workMs + backMs;
     const isLate = headMs > deadlineMs;
     const busyMs = workMs + (isLate ? 0 : bodyMs);
-    this.seen.push({ key, class: requestClass, sentMs, arrivedMs, endedMs: arrivedMs + busyMs });
+    const seen = { key, class: requestClass, sentMs, arrivedMs, endedMs: arrivedMs + busyMs };
+    this.seen.push(seen);
     const isHeldUp = bodyMs > heldUpMs;
     const outcome: SlotOutcome =
       isLate || isHeldUp
@@ -68,12 +72,23 @@ export class Wire {
             headAtMs: sentMs + headMs,
             ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
           };
-    if (!isLate) this.#clock.after(headMs, () => slot.heard(this.#clock.monotonic()));
+    let isOver = false;
+    if (!isLate) this.#clock.after(headMs, () => !isOver && slot.heard(this.#clock.monotonic()));
     return new Promise((resolve) => {
-      this.#clock.after(isLate ? deadlineMs : headMs + Math.min(bodyMs, heldUpMs), () => {
-        slot.finished(outcome);
-        resolve(outcome);
-      });
+      const end = (how: SlotOutcome) => {
+        if (isOver) return;
+        isOver = true;
+        slot.finished(how);
+        resolve(how);
+      };
+      this.#clock.after(isLate ? deadlineMs : headMs + Math.min(bodyMs, heldUpMs), () => end(outcome));
+      if (!patience) return;
+      this.#clock.after(patience.patienceMs, () =>
+        slot.yieldTo(() => {
+          seen.endedMs = Math.min(seen.endedMs, this.#clock.monotonic() + patience.afterMs);
+          queueMicrotask(() => end({ kind: 'abandoned' }));
+        }),
+      );
     });
   }
 

@@ -97,3 +97,20 @@ test('a look that was given up keeps its place for 2 s, as a poll does; a deleti
     expect(grantedMs).toBe(heldMs);
   }
 });
+
+test.each(['jobCreation', 'jobCare', 'keepAlive'] as const)(
+  'after a request of the class %s work leaves two places for the polls to come (B3)',
+  async (requestClass) => {
+    const clock = new VirtualClock();
+    const key = new RequestBudget({ clock, requestsPerSecond: 1_000 }).key('a');
+    const first = await key.acquire({ class: requestClass });
+    first.started();
+    first.finished({ kind: 'answered', status: 202 });
+    let listings = 0;
+    for (let index = 0; index < 12; index++) void key.acquire({ class: 'listing' }).then(() => listings++);
+    await clock.advance(29_000);
+    expect(listings).toBe(8);
+    await clock.advance(1_000);
+    expect(listings).toBe(10);
+  },
+);
