@@ -11,6 +11,7 @@ import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { ResourceKey, SecretReader } from '../host/host.ts';
 import type { Connect, ServiceConnection } from '../service/connection.ts';
+import type { SearchJobs } from '../service/search-jobs.ts';
 import { serviceIdOf } from '../service/service-address.ts';
 import type { UpgradeService } from '../service/upgrade-service.ts';
 import { Budgets, type Spender } from './budgets.ts';
@@ -23,6 +24,8 @@ export interface Account {
   /** `serviceId` and access id: what this access id may see is the same for all who hold it; listings are shared by it. */
   readonly id: string;
   readonly service: UpgradeService;
+  /** Search jobs under the same credentials, out of the same budget. */
+  readonly searches: SearchJobs;
 }
 
 export interface AccountSettings {
@@ -172,7 +175,8 @@ export class Accounts {
     const names = settingNamesOf(place);
     const settings = { address, accessId, accessKey, allowedHosts, caCertificates, budget, names };
     const connection = this.#options.connect(settings);
-    const account: Account = { serviceId, id: `${serviceId} ${accessId}`, service: connection.service };
+    const { service, searches } = connection;
+    const account: Account = { serviceId, id: `${serviceId} ${accessId}`, service, searches };
     const shared: Shared = { account, credentials, connection, refusedAtMs: undefined };
     this.#shared.set(fingerprint, shared);
     this.#shareBudgets();

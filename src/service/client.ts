@@ -39,12 +39,12 @@ export class ServiceClient implements UpgradeService, SearchService {
 
   async createJob(order: JobOrder, options?: CallOptions): Promise<Answer<OpenJob>> {
     const home = new JobHome(new JobCookies(this.#clock));
-    const { value, sentAtMs } = await this.#calls.perform(
+    const { value, ...answer } = await this.#calls.perform(
       { operation: 'createJob', path: jobsPath, body: renderOrder(order), signal: options?.signal, home },
       decodeCreatedJob,
     );
-    const job = new JobClient({ ...value, calls: this.#calls, home, createdAtMs: sentAtMs });
-    return { value: job, sentAtMs };
+    const job = new JobClient({ ...value, calls: this.#calls, home, createdAtMs: answer.sentAtMs });
+    return { ...answer, value: job };
   }
 
   listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<Answer<readonly Collector[]>> {

@@ -15,6 +15,7 @@ import { AnswerStream, HeldUpError } from './answer-stream.ts';
 import type { Call, Reading, Reply, Streaming } from './call.ts';
 import { DeadlineError, withDeadline, YieldedError } from './deadline.ts';
 import { decodeErrorBody } from './error-body.ts';
+import { parseHttpDate } from './http-date.ts';
 import { DecodeError } from './json-members.ts';
 import { connectDeadlineMs, operations } from './operation.ts';
 import { type Outcome, outcomeOfAnswer, outcomeOfUnanswered, outcomeOfUnsent } from './outcome.ts';
@@ -336,10 +337,11 @@ function anyOf(first: AbortSignal | undefined, second: AbortSignal | undefined):
 
 function decoded<T>(reading: Reading<T>, url: URL, { response, sentAtMs, stream }: Answered<T>): Reply<T> {
   try {
+    const dateMs = parseHttpDate(response.headers.get('date'));
     const taken = stream?.end();
-    if (taken) return { kind: 'answer', answer: { value: taken.value, sentAtMs } };
+    if (taken) return { kind: 'answer', answer: { value: taken.value, sentAtMs, dateMs } };
     assert(typeof reading === 'function', 'what is read as it comes has been taken');
-    return { kind: 'answer', answer: { value: reading(response.body), sentAtMs } };
+    return { kind: 'answer', answer: { value: reading(response.body), sentAtMs, dateMs } };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     const facts = { address: addressOf(url), status: response.status, sentAtMs };

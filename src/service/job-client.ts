@@ -139,8 +139,9 @@ export class JobClient implements OpenJob {
     );
   }
 
-  #withNews<T extends { readonly warning: string | undefined }>({ value, sentAtMs }: Answer<T>): Answer<T> {
-    return { value: { ...value, warning: newsOf(value.warning, this.#notice) }, sentAtMs };
+  #withNews<T extends { readonly warning: string | undefined }>(answer: Answer<T>): Answer<T> {
+    const { value } = answer;
+    return { ...answer, value: { ...value, warning: newsOf(value.warning, this.#notice) } };
   }
 }
 

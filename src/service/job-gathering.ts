@@ -4,6 +4,7 @@
  */
 import { type Histogram, JobHistogram } from './job-histogram.ts';
 import type { JobState, JobStatus } from './search-service.ts';
+import type { Answer } from './upgrade-service.ts';
 
 /** So many different texts are kept, the first ones, and so many characters of each. */
 const maxTexts = 100;
@@ -34,6 +35,8 @@ export interface JobProgress {
   readonly isTainted: boolean;
   /** Statuses that were answered. */
   readonly statuses: number;
+  /** What the service's clock said with the newest one, or with the creation; see `Answer.dateMs`. */
+  readonly dateMs: number | undefined;
 }
 
 class Texts {
@@ -63,8 +66,14 @@ export class JobGathering {
   #isLimitReached = false;
   #isTainted = false;
   #statuses = 0;
+  #dateMs: number | undefined;
   /** When the status was asked for that is taken as the newest. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** `dateMs` of the job's creation. */
+  constructor(dateMs?: number) {
+    this.#dateMs = dateMs;
+  }
 
   /** How far the job has come from the end of its range, in ms since the epoch; undefined while nobody knows. */
   get reachedMs(): number | undefined {
@@ -72,15 +81,15 @@ export class JobGathering {
   }
 
   /**
-   * `sentAtMs`: when it was asked for. Of one that comes late, after one that was asked for later, only what is handed out once counts.
-   * Returns whether it is the newest.
+   * Of one that comes late, after one that was asked for later, only what is handed out once counts. Returns whether it is the newest.
    */
-  take(status: JobStatus, sentAtMs: number): boolean {
+  take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
     this.#statuses++;
     const isNewest = sentAtMs >= this.#askedAtMs;
     if (isNewest) {
       this.#askedAtMs = sentAtMs;
       this.#state = status.state;
+      this.#dateMs = dateMs ?? this.#dateMs;
       this.#messageCount = status.messageCount;
       this.#recordCount = status.recordCount ?? this.#recordCount;
       this.#scannedBytes = status.scannedBytes ?? this.#scannedBytes;
@@ -115,6 +124,7 @@ export class JobGathering {
       isLimitReached: this.#isLimitReached,
       isTainted: this.#isTainted,
       statuses: this.#statuses,
+      dateMs: this.#dateMs,
     };
   }
 

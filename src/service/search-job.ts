@@ -45,6 +45,8 @@ export interface SearchJobOptions {
   readonly order: JobOrder;
   readonly permit: JobPermit;
   readonly clock: Clock;
+  /** `Answer.dateMs` of its creation. */
+  readonly createdDateMs?: number | undefined;
   /** Called after each status that was answered. What it throws ends the job, and goes to those who wait for it or read it. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
@@ -75,7 +77,7 @@ export class SearchJob {
   readonly #permit: JobPermit;
   readonly #clock: Clock;
   readonly #onProgress: (progress: JobProgress) => void;
-  readonly #gathering = new JobGathering();
+  readonly #gathering: JobGathering;
   /** When the creation was sent, on the monotonic clock. */
   readonly #createdAtMs: number;
   /** Aborted when the job is closed or has ended. */
@@ -97,6 +99,7 @@ export class SearchJob {
     this.#clock = options.clock;
     this.#onProgress = options.onProgress ?? (() => {});
     this.#createdAtMs = options.job.heardAtMs;
+    this.#gathering = new JobGathering(options.createdDateMs);
     this.#gathering.warn(options.job.warning);
     this.#polls = new JobPolls({
       job: options.job,
@@ -240,13 +243,13 @@ export class SearchJob {
     }
   }
 
-  #take({ value, sentAtMs }: Answer<JobStatus>): void {
-    const isNewest = this.#gathering.take(value, sentAtMs);
+  #take(answer: Answer<JobStatus>): void {
+    const isNewest = this.#gathering.take(answer);
     const { progress } = this;
     if (progress.state === 'cancelled') this.#ended(cancelledError(this.id));
     else if (isDone(progress)) this.#doneAtMs ??= this.#clock.monotonic();
     if (this.#doneAtMs !== undefined) this.#polls.lookAt(Number.POSITIVE_INFINITY);
-    else if (isNewest) this.#polls.lookAt(this.#nextLookMs(sentAtMs));
+    else if (isNewest) this.#polls.lookAt(this.#nextLookMs(answer.sentAtMs));
     this.#finish();
     try {
       this.#onProgress(progress);

@@ -43,8 +43,11 @@ export class SearchJobs {
     const { service, permits, clock } = this.#options;
     const permit = await permits.admit(signal);
     try {
-      const { value: job } = await service.createJob(order, signal === undefined ? {} : { signal });
-      return new SearchJob({ job, order, permit, clock, onProgress });
+      const { value: job, dateMs: createdDateMs } = await service.createJob(
+        order,
+        signal === undefined ? {} : { signal },
+      );
+      return new SearchJob({ job, order, permit, clock, createdDateMs, onProgress });
     } catch (error) {
       if (mayLive(error)) clock.after(orphanLifeMs, () => permit.end());
       else permit.end();

@@ -61,6 +61,8 @@ export interface CreateTaskOptions extends CallOptions {
 export interface Answer<T> {
   readonly value: T;
   readonly sentAtMs: number;
+  /** The service's clock when it answered, in ms since the epoch, to the second (protocol E11); undefined where it did not say. */
+  readonly dateMs?: number | undefined;
 }
 
 export interface ListCollectorsQuery {

@@ -24,6 +24,8 @@ class World {
   readonly closed: ConnectionSettings[] = [];
   reads = 0;
   takesVariables = false;
+  readonly service = {} as UpgradeService;
+  readonly searches = {} as SearchJobs;
   readonly accounts = new Accounts({
     clock: this.clock,
     log: silentLogger,
@@ -39,8 +41,8 @@ class World {
     connect: (settings) => {
       this.connected.push(settings);
       return {
-        service: {} as UpgradeService,
-        searches: {} as SearchJobs,
+        service: this.service,
+        searches: this.searches,
         drain: async () => void this.drained.push(settings),
         close: async () => void this.closed.push(settings),
       };
@@ -81,6 +83,14 @@ describe('identity', () => {
     const { serviceId, id } = await new World({ ...good, baseURL: ' https://API.example.com:443/api/\n' }).resolve();
     expect(serviceId).toBe('https://api.example.com/api');
     expect(id).toBe('https://api.example.com/api id');
+  });
+
+  test('both halves of the service come from the one connection, and so out of the one budget', async () => {
+    const world = new World(good);
+    const { service, searches } = await world.resolve();
+    expect(service).toBe(world.service);
+    expect(searches).toBe(world.searches);
+    expect(world.connected).toHaveLength(1);
   });
 
   test('Secrets that say the same are one account, across namespaces', async () => {

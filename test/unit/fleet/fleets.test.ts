@@ -1,8 +1,10 @@
 /** One listing an account, one table of ownership a service, for as long as somebody uses them. */
+
 import { expect, test } from 'vitest';
 import type { Account } from '../../../src/account/accounts.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { Fleets } from '../../../src/fleet/fleets.ts';
+import type { SearchJobs } from '../../../src/service/search-jobs.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { claimant } from '../policy/builders.ts';
 import { ListedService } from './listed-service.ts';
@@ -17,7 +19,8 @@ function world() {
     onOwnersChanged: ({ uid }) => told.push(uid),
   });
   const service = new ListedService(clock);
-  const account = (id: string): Account => ({ serviceId: 'https://logs.test/api', id, service });
+  const searches = {} as SearchJobs;
+  const account = (id: string): Account => ({ serviceId: 'https://logs.test/api', id, service, searches });
   return { clock, fleets, account, service, told };
 }
 

@@ -1,7 +1,8 @@
 /** What goes over the wire: paths, headers, bodies, and where redirects may lead (4, 5, 7.1). */
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../src/service/operation.ts';
-import type { OpenJob } from '../../../../src/service/search-service.ts';
+import type { JobOrder, OpenJob } from '../../../../src/service/search-service.ts';
+import type { Answer } from '../../../../src/service/upgrade-service.ts';
 import { calls, failureOn, good, harness, isJobOperation, jobCookie, settled } from './harness.ts';
 import type { Step } from './scripted-transport.ts';
 
@@ -37,6 +38,22 @@ test.each(requests)('%s is %s %s with credentials', async (operation, method, pa
     ...(isJobOperation(operation) && operation !== 'createJob' ? { cookie: jobCookie.split(';')[0] } : {}),
   });
   expect(budget.ends).toMatchObject([{ kind: 'answered', status: 200 }]);
+});
+
+test('a job is ordered with everything that 4.1 knows', async () => {
+  const { clock, client, transport } = harness([good('createJob')]);
+  const all: Required<JobOrder> = {
+    query: '*',
+    fromMs: 1,
+    toMs: 2,
+    timeZone: 'Europe/Berlin',
+    byReceiptTime: true,
+    autoParsingMode: 'AutoParse',
+    requiresRawMessages: true,
+  };
+  await settled(clock, client.createJob(all));
+  const { fromMs, toMs, ...rest } = all;
+  expect(JSON.parse(transport.written[0]?.body ?? '')).toEqual({ ...rest, from: '1', to: '2' });
 });
 
 test('turns in the budget go by what a request is for (B3)', async () => {
@@ -218,6 +235,21 @@ describe('redirects', () => {
     expect(error.message).toContain('allowedHosts');
     expect(world.transport.written).toHaveLength(1);
   });
+});
+
+test.each([
+  ['Sat, 21 Nov 2026 16:00:00 GMT', Date.UTC(2026, 10, 21, 16)],
+  ['yesterday', undefined],
+  [undefined, undefined],
+] as const)("the service's clock %s comes with the answers of a job (E11)", async (date, dateMs) => {
+  const dated = (operation: Operation): Step => ({
+    ...(good(operation) as Extract<Step, { kind: 'answer' }>),
+    headers: date === undefined ? {} : { date },
+  });
+  const world = harness([dated('createJob'), dated('getJob')]);
+  const created = (await settled(world.clock, calls.createJob(world))) as Answer<OpenJob>;
+  const status = (await settled(world.clock, created.value.getStatus())) as Answer<unknown>;
+  expect([created.dateMs, status.dateMs]).toEqual([dateMs, dateMs]);
 });
 
 test('a slow drip is a time-out', async () => {

@@ -108,9 +108,9 @@ describe('the histogram', () => {
 describe('what statuses hand out once', () => {
   test('is kept, each text once', () => {
     const gathering = new JobGathering();
-    gathering.take({ ...nothing, pendingErrors: ['a'], pendingWarnings: ['w'], warning: 'v' }, 0);
-    gathering.take({ ...nothing, pendingErrors: ['b', 'a'], warning: 'v' }, 0);
-    gathering.take(nothing, 0);
+    gathering.take({ value: { ...nothing, pendingErrors: ['a'], pendingWarnings: ['w'], warning: 'v' }, sentAtMs: 0 });
+    gathering.take({ value: { ...nothing, pendingErrors: ['b', 'a'], warning: 'v' }, sentAtMs: 0 });
+    gathering.take({ value: nothing, sentAtMs: 0 });
     expect(gathering.progress()).toMatchObject({
       errors: { texts: ['a', 'b'], isCut: false },
       warnings: { texts: ['w', 'v'], isCut: false },
@@ -121,7 +121,10 @@ describe('what statuses hand out once', () => {
   test('is bounded, and the limit is seen all the same (E4)', () => {
     const gathering = new JobGathering();
     const many = Array.from({ length: 500 }, (_, index) => `${index} ${'x'.repeat(5_000)}`);
-    gathering.take({ ...nothing, pendingErrors: many, pendingWarnings: [...many, 'Max results reached.'] }, 0);
+    gathering.take({
+      value: { ...nothing, pendingErrors: many, pendingWarnings: [...many, 'Max results reached.'] },
+      sentAtMs: 0,
+    });
     const { errors, warnings, isLimitReached } = gathering.progress();
     expect([errors.texts.length, errors.isCut, errors.texts[0]?.length]).toEqual([100, true, 1_000]);
     expect(warnings.isCut).toBe(true);
@@ -134,15 +137,15 @@ describe('what statuses hand out once', () => {
     ['Results reach back to 1970', false],
   ])('%s is the message limit: %s (10.2)', (warning, isLimitReached) => {
     const gathering = new JobGathering();
-    gathering.take({ ...nothing, warning }, 0);
+    gathering.take({ value: { ...nothing, warning }, sentAtMs: 0 });
     expect(gathering.progress().isLimitReached).toBe(isLimitReached);
   });
 });
 
 test('figures are those of the last status, and stay where one leaves them out', () => {
   const gathering = new JobGathering();
-  gathering.take({ ...nothing, messageCount: 10, recordCount: 2, scannedBytes: 99 }, 0);
-  gathering.take({ ...nothing, state: { unknown: 'RESTING' }, messageCount: 12 }, 0);
+  gathering.take({ value: { ...nothing, messageCount: 10, recordCount: 2, scannedBytes: 99 }, sentAtMs: 0 });
+  gathering.take({ value: { ...nothing, state: { unknown: 'RESTING' }, messageCount: 12 }, sentAtMs: 0 });
   expect(gathering.progress()).toMatchObject({
     state: { unknown: 'RESTING' },
     messageCount: 12,
@@ -155,6 +158,20 @@ test('figures are those of the last status, and stay where one leaves them out',
 test('a lost status taints the job for good (E5)', () => {
   const gathering = new JobGathering();
   gathering.lost();
-  gathering.take({ ...nothing, state: 'doneGatheringResults' }, 0);
+  gathering.take({ value: { ...nothing, state: 'doneGatheringResults' }, sentAtMs: 0 });
   expect(gathering.progress().isTainted).toBe(true);
+});
+
+test('of a status that comes after one that was asked for later, only what is handed out once counts (E5)', () => {
+  const gathering = new JobGathering(1_000);
+  expect(gathering.progress().dateMs).toBe(1_000);
+  const late = { ...nothing, messageCount: 5, buckets: [bucket(800, 5)], pendingErrors: ['early'] };
+  const news = { ...nothing, messageCount: 9, buckets: [bucket(900, 4)], state: 'forcePaused' } as const;
+  expect(gathering.take({ value: news, sentAtMs: 20, dateMs: 3_000 })).toBe(true);
+  expect(gathering.take({ value: late, sentAtMs: 10, dateMs: 2_000 })).toBe(false);
+  expect(gathering.progress()).toMatchObject({ state: 'forcePaused', messageCount: 9, dateMs: 3_000 });
+  expect(gathering.progress().errors.texts).toEqual(['early']);
+  expect(gathering.histogram()).toMatchObject({ total: 9, addsUp: true });
+  gathering.take({ value: nothing, sentAtMs: 30 });
+  expect(gathering.progress().dateMs).toBe(3_000);
 });
