@@ -2,6 +2,7 @@
  * The kinds by name. A new kind enters logfleet here: its generated types, and then everything that switches over
  * `KindName` no longer compiles until it knows the newcomer.
  */
+import type { AnnotationWriters } from './annotation-writers.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 
 export interface ObjectMeta {
@@ -14,6 +15,8 @@ export interface ObjectMeta {
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly annotations: Readonly<Record<string, string>>;
+  /** Who wrote logfleet's own annotations, by their names; absent where none is known. Filled by the host. */
+  readonly annotationWriters?: AnnotationWriters;
 }
 
 export interface Resource<K extends string, Spec, Status> {

@@ -2,7 +2,7 @@
  * `apiVersion` and `metadata` of a resource, which CRD schemas leave to the API server: names, labels, annotations. Beyond that,
  * annotations of logfleet's own that it would not act on.
  */
-import { annotations as ownAnnotationNames } from './annotations.ts';
+import { annotations as ownAnnotationNames, parseApproval, parseRolloutRequest } from './annotations.ts';
 import { nearest } from './did-you-mean.ts';
 import type { Finding } from './finding.ts';
 import { apiGroup, apiVersionName } from './kinds.ts';
@@ -101,10 +101,28 @@ function* checkOwnAnnotations(annotations: unknown): Generator<Finding> {
       const meant = nearest(name, ownAnnotations) ?? ownAnnotations.join(' or ');
       const message = `logfleet knows no such annotation; did you mean ${meant}?`;
       yield { severity: 'warning', path, part: 'key', message };
-    } else if (name === ownAnnotationNames.paused && typeof value === 'string' && !['true', 'false'].includes(value)) {
-      const message = `only "true" pauses, and this is ${JSON.stringify(value)}; write "true", or delete the annotation`;
-      yield { severity: 'warning', path, part: 'value', message };
+    } else if (typeof value === 'string') {
+      const message = oddValue(name, value);
+      if (message !== undefined) yield { severity: 'warning', path, part: 'value', message };
     }
+  }
+}
+
+/** What is odd about the value of an annotation of ours: one that will do nothing. */
+function oddValue(name: string, value: string): string | undefined {
+  switch (name) {
+    case ownAnnotationNames.paused:
+      if (value === 'true' || value === 'false') return undefined;
+      return `only "true" pauses, and this is ${JSON.stringify(value)}; write "true", or delete the annotation`;
+    case ownAnnotationNames.approve:
+      if (parseApproval(value)) return undefined;
+      return `${JSON.stringify(value)} approves nothing; write ROLLOUT/STAGE, as in 3-19.500-1/canary`;
+    case ownAnnotationNames.retry:
+    case ownAnnotationNames.abort:
+      if (parseRolloutRequest(value)) return undefined;
+      return `${JSON.stringify(value)} names no rollout; write the id in status.rollout, as in 3-19.500-1`;
+    default:
+      return undefined;
   }
 }
 

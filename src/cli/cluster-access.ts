@@ -153,7 +153,8 @@ function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
   const resource = decodeResource(kind, value);
   if (!resource || !isRecord(value) || !isRecord(value.metadata)) return undefined;
   const { managedFields: _, ...metadata } = value.metadata;
-  return { ...resource, metadata: { ...metadata, ...resource.metadata } };
+  const { annotationWriters: __, ...decoded } = resource.metadata;
+  return { ...resource, metadata: { ...metadata, ...decoded } };
 }
 
 /** Calls made in one turn of the event loop become one, at its end: a relist brings many changes at once. */

@@ -1,8 +1,10 @@
 /**
  * What an API server says of our kinds, as the types of `kinds.ts`. Only what is needed is kept: managed fields, labels and
- * the copy that `kubectl apply` leaves in an annotation would make up most of the cache. The spec is taken as it is: the server
+ * the copy that `kubectl apply` leaves in an annotation would make up most of the cache. Of managed fields it is who wrote
+ * logfleet's own annotations. The spec is taken as it is: the server
  * has held it against the CRD's schema.
  */
+import { readAnnotationWriters } from '../../api/annotation-writers.ts';
 import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 
 const droppedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -26,6 +28,7 @@ function decodeMetadata(value: unknown): ObjectMeta | undefined {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = value;
   if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;
   if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return undefined;
+  const annotationWriters = readAnnotationWriters(value.managedFields);
   return {
     name,
     namespace,
@@ -35,6 +38,7 @@ function decodeMetadata(value: unknown): ObjectMeta | undefined {
     creationTimestamp: typeof creationTimestamp === 'string' ? creationTimestamp : '',
     ...(typeof deletionTimestamp === 'string' ? { deletionTimestamp } : {}),
     annotations: decodeAnnotations(value.annotations),
+    ...(annotationWriters && { annotationWriters }),
   };
 }
 

@@ -67,6 +67,17 @@ describe('metadata', () => {
       'warning .*did you mean logfleet.dev/paused',
     ],
     ['a pause that is none', { annotations: { 'logfleet.dev/paused': 'yes' } }, 'warning .*only "true" pauses'],
+    [
+      'an approval of no stage',
+      { annotations: { 'logfleet.dev/approve': '3-19.500-1' } },
+      'warning .*write ROLLOUT/STAGE',
+    ],
+    ['a retry of no rollout', { annotations: { 'logfleet.dev/retry': 'true' } }, 'warning .*"true" names no rollout'],
+    [
+      'an abort of no rollout',
+      { annotations: { 'logfleet.dev/abort': 'canary' } },
+      'warning .*write the id in status.rollout',
+    ],
     ['an annotation of others', { annotations: { 'example.com/pause': 'x' } }, undefined],
     ['a label that is no text', { labels: { tier: 1 } }, 'error metadata.labels.tier: must be a text and is 1'],
     ['labels that are no mapping', { labels: ['a'] }, 'error metadata.labels: must be a mapping'],

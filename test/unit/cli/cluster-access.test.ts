@@ -75,7 +75,9 @@ describe('ClusterReader', () => {
   });
 
   it('keeps labels and leaves out what kubectl hides', async () => {
-    const raw = { ...production, metadata: { ...production.metadata, labels: { team: 'a' }, managedFields: [{}] } };
+    const owned = { 'f:metadata': { 'f:annotations': { 'f:logfleet.dev/paused': {} } } };
+    const managedFields = [{ manager: 'kubectl', fieldsV1: owned }];
+    const raw = { ...production, metadata: { ...production.metadata, labels: { team: 'a' }, managedFields } };
     const api = new ScriptedApi({ body: raw });
     const resource = await readerOf(api).get(kind, { namespace: 'logging', name: 'production' });
     expect(resource).toEqual({ ...production, metadata: { ...production.metadata, labels: { team: 'a' } } });

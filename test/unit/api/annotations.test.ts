@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { parseApproval, parseRolloutRequest } from '../../../src/api/annotations.ts';
+
+const longestId = `1-${'9'.repeat(62)}`;
+
+describe('an approval names a rollout and one of its stages', () => {
+  test.each([
+    ['3-19.500-1/canary', { rolloutId: '3-19.500-1', stage: 'canary' }],
+    [' 12-19.500-1/a1-b\n', { rolloutId: '12-19.500-1', stage: 'a1-b' }],
+    [`${longestId}/${'s'.repeat(63)}`, { rolloutId: longestId, stage: 's'.repeat(63) }],
+  ])('%j', (value, expected) => {
+    expect(parseApproval(value)).toEqual(expected);
+  });
+
+  test.each([
+    [undefined],
+    [''],
+    ['true'],
+    ['canary'],
+    ['3-19.500-1'],
+    ['3-19.500-1/'],
+    ['/canary'],
+    ['19.500-1/canary'],
+    ['0-19.500-1/canary'],
+    ['3-/canary'],
+    ['3-19.500-1/Canary'],
+    ['3-19.500-1/canary/linux'],
+    ['3-19.500-1/-canary'],
+    ['3-19.500-1/canary-'],
+    ['3-19 500/canary'],
+    [`${longestId}9/canary`],
+    [`3-19.500-1/${'s'.repeat(64)}`],
+  ])('%j is none', (value) => {
+    expect(parseApproval(value)).toBeUndefined();
+  });
+});
+
+describe('a request names a rollout, and may be marked to be another than the one before', () => {
+  test.each([
+    ['3-19.500-1', { rolloutId: '3-19.500-1', mark: '' }],
+    ['3-19.500-1/', { rolloutId: '3-19.500-1', mark: '' }],
+    ['3-19.500-1/again', { rolloutId: '3-19.500-1', mark: 'again' }],
+    ['3-19.500-1/2026-11-21T10:00:00.000Z', { rolloutId: '3-19.500-1', mark: '2026-11-21T10:00:00.000Z' }],
+    ['3-19.500-1/a/b', { rolloutId: '3-19.500-1', mark: 'a/b' }],
+    [` ${longestId}/${'m'.repeat(64)} `, { rolloutId: longestId, mark: 'm'.repeat(64) }],
+  ])('%j', (value, expected) => {
+    expect(parseRolloutRequest(value)).toEqual(expected);
+  });
+
+  test.each([[undefined], [''], ['true'], ['19.500-1'], ['/now'], [`${longestId}9`], [`3-x/${'m'.repeat(65)}`]])(
+    '%j is none',
+    (value) => {
+      expect(parseRolloutRequest(value)).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { decodeResource } from '../../../../src/host/kubernetes/resource-decoding.ts';
+
+const metadata = { name: 'production', namespace: 'logging', uid: 'u-1', resourceVersion: '7', generation: 2 };
+const manager = { manager: 'kubectl-annotate', operation: 'Update', time: '2026-11-21T10:00:00Z' };
+const owning = (annotation: string) => ({ 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } });
+
+function decoded(more: object) {
+  return decodeResource('CollectorVersionPolicy', { metadata: { ...metadata, ...more }, spec: {} })?.metadata;
+}
+
+test('of managed fields only who wrote annotations of logfleet’s is kept', () => {
+  const managedFields = [
+    { ...manager, fieldsV1: owning('logfleet.dev/approve') },
+    { ...manager, fieldsV1: owning('example.com/note') },
+    { ...manager, fieldsV1: { 'f:spec': { 'f:paused': {} } } },
+  ];
+  expect(decoded({ managedFields })).toEqual({
+    ...metadata,
+    creationTimestamp: '',
+    annotations: {},
+    annotationWriters: { 'logfleet.dev/approve': { by: 'kubectl-annotate', atMs: Date.UTC(2026, 10, 21, 10) } },
+  });
+});
+
+test('nothing is kept where nobody wrote any', () => {
+  expect(decoded({ managedFields: [{ ...manager, fieldsV1: owning('example.com/note') }] })).not.toHaveProperty(
+    'annotationWriters',
+  );
+});
