@@ -1,11 +1,17 @@
-/** `npm run bench -- client`: what the client of the service makes of the answers to search jobs, each beside what was promised. */
-import { availableParallelism, cpus } from 'node:os';
+/**
+ * `npm run bench -- client`: what the client of the service makes of the answers to search jobs, and in how much memory the simulator gives
+ * them, each beside what was promised.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
+import path from 'node:path';
 import { type JobsAliveFigures, jobsAliveSection, keepJobsAlive } from './client/jobs-alive.ts';
 import type { ScanFigures } from './client/page-scan.ts';
 import { measureScanner, scannerSection } from './client/scanner.ts';
 import { measureSearchRequests, type SearchRequestFigures, searchRequestsSection } from './client/search-requests.ts';
 import { measureTransfer, type TransferResult, transferSection } from './client/transfer.ts';
 import { renderSections, type Section } from './rollout/figures.ts';
+import { measureOpenJobs, type OpenJobsFigures, openJobsSection } from './simulator/open-jobs.ts';
 
 export interface ClientBenchOptions {
   readonly quick: boolean;
@@ -20,9 +26,10 @@ export interface ClientReport {
   readonly transfer?: readonly TransferResult[];
   readonly requests?: SearchRequestFigures;
   readonly alive?: JobsAliveFigures;
+  readonly memory?: OpenJobsFigures;
 }
 
-const parts = ['scanner', 'transfer', 'requests', 'alive'] as const;
+const parts = ['scanner', 'transfer', 'requests', 'alive', 'memory'] as const;
 type Part = (typeof parts)[number];
 
 export async function benchClient({ quick, json, only }: ClientBenchOptions): Promise<void> {
@@ -39,15 +46,26 @@ export async function benchClient({ quick, json, only }: ClientBenchOptions): Pr
     ...(wants('transfer') ? { transfer: await measureTransfer(quick) } : {}),
     ...(wants('requests') ? { requests: await measureSearchRequests() } : {}),
     ...(wants('alive') ? { alive: await keepJobsAlive() } : {}),
+    ...(wants('memory') ? { memory: await measureMemory() } : {}),
   };
   console.log(json ? JSON.stringify(report, undefined, 2) : render(report));
 }
 
-function render({ machine, scanner, transfer, requests, alive }: ClientReport): string {
+async function measureMemory(): Promise<OpenJobsFigures> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
+  try {
+    return await measureOpenJobs(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+function render({ machine, scanner, transfer, requests, alive, memory }: ClientReport): string {
   const sections: Section[] = [];
   if (scanner) sections.push(scannerSection(scanner));
   if (transfer) sections.push(transferSection(transfer));
   if (requests) sections.push(searchRequestsSection(requests));
   if (alive) sections.push(jobsAliveSection(alive));
+  if (memory) sections.push(openJobsSection(memory));
   return `${renderSections(sections)}\n\n${machine}`;
 }

@@ -11,9 +11,10 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                 --full    100,000 collectors from the first upgrade to the last: twenty minutes
                 --only    parts: requests, converged, load, latency
                 --json    one JSON document instead of tables
-  client      how fast pages of messages are read, in how much memory, and what searches cost in requests
+  client      how fast pages of messages are read, in how much memory, what searches cost in requests, how many jobs are kept
+              alive, and what the simulator takes for a year of messages and 200 jobs
                 --quick   few repetitions
-                --only    parts: scanner, transfer, requests, alive
+                --only    parts: scanner, transfer, requests, alive, memory
                 --json    one JSON document instead of tables
   simulator   what the simulated service serves with its limits lifted`;
 
