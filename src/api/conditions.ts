@@ -33,6 +33,16 @@ export const reasons = {
   rollingOut: 'RollingOut',
   /** `mode: Observe`, and collectors are not at the target; nothing will be upgraded. Without Reconciling. */
   observing: 'Observing',
+  /** A person has to approve the next stage. */
+  awaitingApproval: 'AwaitingApproval',
+  /** All of a stage are at the target, and are watched for a while before the next begins. */
+  soaking: 'Soaking',
+  /** Nothing is started before a maintenance window opens, or an exclusion ends. */
+  waitingForWindow: 'WaitingForWindow',
+  /** The builds of the channel have not been offered for `minAge` yet. */
+  waitingForBuildAge: 'WaitingForBuildAge',
+  /** The failure policy stopped the rollout, and those that it upgraded are brought back to the versions that they had. */
+  rollingBack: 'RollingBack',
   /** The spec is new and the fleet was not looked at yet. */
   progressing: 'Progressing',
   /** The service does not answer at all: name resolution, connection, or time-out. */
@@ -76,6 +86,12 @@ export const reasons = {
   noCollectorsMatched: 'NoCollectorsMatched',
   /** The target is older than what collectors run, and `allowDowngrade` is false. */
   downgradeNotAllowed: 'DowngradeNotAllowed',
+  /** The failure policy stopped the rollout: nothing more is started. */
+  rolloutStopped: 'RolloutStopped',
+  /** The failure policy stopped the rollout, and those that it upgraded are back at the versions that they had. */
+  rolledBack: 'RolledBack',
+  /** A person ended the rollout. */
+  aborted: 'Aborted',
   /** Collectors are out of retries. */
   collectorsFailed: 'CollectorsFailed',
   /** The service refuses to upgrade collectors, or they keep leaving the target. */

@@ -2,15 +2,18 @@
  * Applies what `decide` decided, in this order: the ledger is written, then POSTs and reads are set off, then the status is written
  * where it is due. A POST is never sent before its attempt is durable (U2).
  */
+import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Result } from '../controller/reconciler.ts';
 import type { Decision } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
-import { healthOf } from './health.ts';
+import { type Health, healthOf } from './health.ts';
 import { recheckMs, requeue } from './next-look.ts';
 import type { RuntimeParts } from './policy-runtime.ts';
 import { rolloutStarted } from './rollout.ts';
+import { stallHoldMs } from './service-binding.ts';
 import { pausedByOf } from './start-rules.ts';
+import type { Heir } from './target.ts';
 
 export class Applier {
   readonly #parts: RuntimeParts;
@@ -21,7 +24,7 @@ export class Applier {
 
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
     const { posting, tasks, duration, host, owner, publisher, binding } = this.#parts;
-    const { bound, ledger, began, heard, input } = gathered;
+    const { bound, ledger, began, heir, heard, input } = gathered;
     if (began || decision.changes.length > 0 || decision.header !== ledger.header) {
       await this.#write(gathered, decision);
     }
@@ -41,14 +44,14 @@ export class Applier {
     const { essentials, figures, health, requeueAfterMs, settled } = decision;
     const statusDelayMs = await publisher.publish(policy, essentials, figures, health);
     // A run that ends leaves its last figures behind.
-    const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs());
+    const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(heir));
     return requeue(delayMs, settled && statusDelayMs === Number.POSITIVE_INFINITY);
   }
 
   /** A status without figures: the fleet is not known, or cannot be reached. What was known before stays. */
-  async report(policy: CollectorVersionPolicy, { problem, notOffered }: Unready): Promise<Result> {
+  async report(policy: CollectorVersionPolicy, { problem, notOffered, tooYoung }: Unready): Promise<Result> {
     const targetVersion = policy.spec.target.version;
-    const health = healthOf({
+    const found = healthOf({
       problem,
       notOffered,
       targetVersion,
@@ -58,8 +61,17 @@ export class Applier {
       ledgerFull: false,
       waitingFor: undefined,
     });
-    const delayMs = await this.#parts.publisher.publishHealth(policy, health, targetVersion);
-    return requeue(Math.min(delayMs, recheckMs(health, problem)), !health.reconciling);
+    const waits = tooYoung !== undefined && found.reason === reasons.progressing;
+    const health = waits ? waitingForAge(tooYoung.message) : found;
+    const statusDelayMs = await this.#parts.publisher.publishHealth(policy, health, targetVersion);
+    const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.heir));
+    // Builds age for days: a run that ends comes back to it.
+    return requeue(waits ? Math.min(delayMs, stallHoldMs) : delayMs, waits || !health.reconciling);
+  }
+
+  /** How long until a build is old enough; Infinity where none has to be. */
+  #untilMs(heir: Heir | undefined): number {
+    return heir ? heir.atMs - this.#parts.clock.now() : Number.POSITIVE_INFINITY;
   }
 
   async #write({ bound: { ownership }, roster }: Ready, { header, changes, post }: Decision): Promise<void> {
@@ -89,4 +101,9 @@ export class Applier {
       if (taskId !== undefined) this.#parts.tasks.read(account.service, id, taskId);
     }
   }
+}
+
+/** Nothing else is worth a word: there is no target yet, and there will be one. */
+function waitingForAge(message: string): Health {
+  return { ready: 'False', reason: reasons.waitingForBuildAge, message, reconciling: true, stalled: false };
 }

@@ -2,11 +2,12 @@
  * Gathers what `decide` needs of one policy: the service behind its Secret, the listing, the ledger, the roster and what has been heard
  * since the last decision. It asks the service for what is missing and waits for none of its answers: who is not ready is called again.
  *
- * On the way, in this order, it makes the policy known to ownership, reads its ledger, begins a rollout when the target is another
+ * On the way, in this order, it makes the policy known to ownership, reads its ledger, notes which builds there are, begins a rollout when the target is another
  * (in memory: the next write makes it durable), and claims its collectors.
  */
 import { annotations } from '../api/annotations.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { unreachable } from '../base/assert.ts';
 import { parseDuration } from '../base/duration.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
@@ -17,8 +18,9 @@ import type { Ledger } from './ledger.ts';
 import type { RuntimeParts } from './policy-runtime.ts';
 import type { HeardOutcome } from './posting.ts';
 import type { Roster } from './roster.ts';
+import { SeenBuilds } from './seen-builds.ts';
 import type { Bound } from './service-binding.ts';
-import { resolveTarget, type TargetVerdict } from './target.ts';
+import { type Heir, isCandidate, minAgeMs, resolveTarget, type TargetVerdict } from './target.ts';
 
 /** Nothing can be decided yet. */
 export interface Unready {
@@ -26,10 +28,14 @@ export interface Unready {
   readonly problem: LogfleetError | undefined;
   /** Why the target cannot be had, or undefined. */
   readonly notOffered: string | undefined;
+  /** All builds that could be the target are too young (`minAge`), and the policy has had no other. */
+  readonly tooYoung?: { readonly heir: Heir; readonly message: string };
 }
 
 export interface Ready {
   readonly kind: 'ready';
+  /** Who becomes the target by growing older (`minAge`), or undefined. */
+  readonly heir: Heir | undefined;
   readonly bound: Bound;
   readonly ledger: Ledger;
   readonly roster: Roster;
@@ -45,11 +51,14 @@ export interface Ready {
 
 export class Gatherer {
   readonly #parts: RuntimeParts;
+  readonly #seenBuilds: SeenBuilds;
+  #seenSinceMs: ReadonlyMap<string, number> = new Map();
   #handledRequest: string | undefined;
 
   /** @param policy as it was when the runtime began: what a person had asked for by then has been handled */
   constructor(parts: RuntimeParts, policy: CollectorVersionPolicy) {
     this.#parts = parts;
+    this.#seenBuilds = new SeenBuilds(parts.host.ledgers, parts.owner);
     this.#handledRequest = policy.status?.lastHandledReconcileAt;
   }
 
@@ -62,12 +71,13 @@ export class Gatherer {
     if (bound !== before) keptRoster.forget();
     this.#refresh(policy, bound.listing);
     const problem = binding.problem();
-    const verdict = verdictOf(policy, bound.listing);
-    this.#introduce(policy, bound, verdict);
-    const unreadable = await kept.load(policy, bound);
+    this.#introduce(policy, bound, this.#verdict(policy, bound));
+    const unreadable = (await kept.load(policy, bound)) ?? (await this.#lookAtBuilds(policy, bound));
     if (unreadable) return this.#unusable(policy, unreadable);
+    const verdict = this.#verdict(policy, bound);
+    this.#introduce(policy, bound, verdict);
     const target = verdict?.kind === 'offered' ? verdict.version : kept.known?.header.target;
-    const notOffered = verdict?.kind === 'notOffered' ? verdict.message : undefined;
+    const notOffered = verdict && whyNotOffered(verdict, target);
     if (problem) turns.troubled(owner.uid);
     if (bound.listing.completeSinceMs() === undefined) {
       if (problem) turns.excuse(policy, () => bound.listing.problem() !== undefined);
@@ -75,23 +85,53 @@ export class Gatherer {
       return { kind: 'unready', problem, notOffered };
     }
     if (target === undefined) {
-      if (verdict?.kind === 'notOffered') {
-        keptRoster.claim(policy, verdict.wanted, bound);
+      const wanted = verdict && wantedBy(verdict);
+      if (wanted !== undefined) {
+        keptRoster.claim(policy, wanted, bound);
         turns.claimed(owner.uid, bound.account.serviceId);
       }
-      return { kind: 'unready', problem, notOffered };
+      return { kind: 'unready', problem, notOffered, ...(verdict?.kind === 'tooYoung' ? { tooYoung: verdict } : {}) };
     }
     const began = kept.known?.header.target !== target;
     const ledger = began ? this.#begin(policy, bound, target) : (kept.known as Ledger);
     const roster = keptRoster.current(policy, ledger, bound);
     turns.claimed(owner.uid, bound.account.serviceId);
     if (!problem) turns.usable(owner.uid);
-    return this.#ready(policy, { bound, ledger, roster, began, notOffered, problem });
+    const heir = verdict?.kind === 'notOffered' ? undefined : verdict?.heir;
+    return this.#ready(policy, { bound, ledger, roster, began, heir, notOffered, problem });
+  }
+
+  /** What the policy asks for, by the builds and their ages that are known by now; undefined before the first list of builds. */
+  #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
+    const builds = listing.builds();
+    const { kept, clock } = this.#parts;
+    const current = kept.known?.header.target ?? status?.targetVersion;
+    const past = { current, seenSinceMs: this.#seenSinceMs, wallMs: clock.now() };
+    return builds && resolveTarget(spec.target, builds.list, past);
+  }
+
+  /** Notes which builds are offered, where their age counts. Resolves to what a person has to mend before it can be, if there is something. */
+  async #lookAtBuilds({ spec }: CollectorVersionPolicy, bound: Bound): Promise<LogfleetError | undefined> {
+    const { target } = spec;
+    const builds = bound.listing.builds()?.list;
+    if (builds === undefined || minAgeMs(target) === 0) return undefined;
+    try {
+      this.#seenSinceMs = await this.#seenBuilds.look({
+        service: bound.account.serviceId,
+        builds,
+        isCandidate: (version) => isCandidate(target, version),
+        wallMs: this.#parts.clock.now(),
+      });
+      return undefined;
+    } catch (error) {
+      if (error instanceof LogfleetError && error.handling.kind === 'stall') return error;
+      throw error;
+    }
   }
 
   #ready(
     policy: CollectorVersionPolicy,
-    found: Pick<Ready, 'bound' | 'ledger' | 'roster' | 'began'> & Omit<Unready, 'kind'>,
+    found: Pick<Ready, 'bound' | 'ledger' | 'roster' | 'began' | 'heir'> & Omit<Unready, 'kind'>,
   ): Ready {
     const { kept, posting, tasks, publisher, duration, clock, settings } = this.#parts;
     const { bound, ledger, roster, notOffered, problem } = found;
@@ -174,9 +214,32 @@ export class Gatherer {
   }
 }
 
-function verdictOf({ spec }: CollectorVersionPolicy, listing: FleetListing): TargetVerdict | undefined {
-  const builds = listing.builds();
-  return builds && resolveTarget(spec.target, builds.list);
+/** Why nothing can be brought to the target that the policy has: also where it is offered no longer, and no other is old enough. */
+function whyNotOffered(verdict: TargetVerdict, target: string | undefined): string | undefined {
+  switch (verdict.kind) {
+    case 'offered':
+      return undefined;
+    case 'notOffered':
+      return verdict.message;
+    case 'tooYoung':
+      return target === undefined ? undefined : verdict.message;
+    default:
+      return unreachable(verdict);
+  }
+}
+
+/** What a policy that has no target yet will be about. */
+function wantedBy(verdict: TargetVerdict): string | undefined {
+  switch (verdict.kind) {
+    case 'offered':
+      return undefined;
+    case 'notOffered':
+      return verdict.wanted;
+    case 'tooYoung':
+      return verdict.heir.version;
+    default:
+      return unreachable(verdict);
+  }
 }
 
 /** What became of the very attempts that the ledger has open: it may have been read anew since they were posted. */

@@ -318,3 +318,19 @@ test('an entry that is neither open nor ended is kept', async () => {
   await one.save(change(entry({ drifts: 1 })));
   expect((await reread(one.store)).entry('1')).toEqual(entry({ drifts: 1 }));
 });
+
+test('U1: a shard of something else is neither read as a log nor written to', async () => {
+  const one = book();
+  await one.store.write(owner, 'builds', 'not of the ledger', undefined);
+  const { file } = book(one.store);
+  expect(await file.load(0)).toBeUndefined();
+  await one.save(change(failed(1)));
+  const ledger = await reread(one.store);
+  expect(ids(ledger)).toEqual(['1']);
+  const later = new LedgerFile(one.store, owner);
+  await later.load(0);
+  later.restart(ledger);
+  await later.save(ledger, [change(openEntry())]);
+  expect(one.store.shards.get('builds')?.content).toBe('not of the ledger');
+  expect(one.store.writes).toEqual(['builds', 'head', 'head']);
+});

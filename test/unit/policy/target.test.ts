@@ -1,21 +1,19 @@
-/** Which build a policy goes to, by what the service offers (4.7). */
-import { expect, test } from 'vitest';
-import { resolveTarget } from '../../../src/policy/target.ts';
+/** Which build a policy goes to, by what the service offers (4.7) and how long it has been seen. */
+import { describe, expect, test } from 'vitest';
+import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
+import { resolveTarget, type TargetPast } from '../../../src/policy/target.ts';
 import type { Build } from '../../../src/service/upgrade-service.ts';
 
 const build = (version: string, latest = false): Build => ({ version, latest });
 const builds = [build('19.1-1'), build('19.2-1', true), build('19.3-1')];
+const noPast: TargetPast = { current: undefined, seenSinceMs: new Map(), wallMs: 0 };
 
 test('a version that is offered', () => {
-  expect(resolveTarget({ version: '19.1-1' }, builds)).toEqual({ kind: 'offered', version: '19.1-1' });
-});
-
-test('the latest is what the service calls so, not the highest', () => {
-  expect(resolveTarget({ channel: 'Latest' }, builds)).toEqual({ kind: 'offered', version: '19.2-1' });
+  expect(resolveTarget({ version: '19.1-1' }, builds, noPast)).toEqual({ kind: 'offered', version: '19.1-1' });
 });
 
 test('a version that is not offered: the message names those that are, and what to write', () => {
-  expect(resolveTarget({ version: '18.1-1' }, builds)).toEqual({
+  expect(resolveTarget({ version: '18.1-1' }, builds, noPast)).toEqual({
     kind: 'notOffered',
     wanted: '18.1-1',
     message:
@@ -23,21 +21,171 @@ test('a version that is not offered: the message names those that are, and what 
   });
 });
 
-test('a service without a latest build', () => {
-  const verdict = resolveTarget({ channel: 'Latest' }, [build('19.1-1')]);
-  expect(verdict).toMatchObject({ kind: 'notOffered', wanted: 'Latest' });
-  expect(verdict.kind === 'notOffered' && verdict.message).toBe(
-    'The service marks no build as the latest. It offers 19.1-1. Set spec.target.version instead of channel.',
-  );
-});
-
 test('a service without builds', () => {
-  const verdict = resolveTarget({ version: '19.1-1' }, []);
+  const verdict = resolveTarget({ version: '19.1-1' }, [], noPast);
   expect(verdict.kind === 'notOffered' && verdict.message).toContain('It offers no builds at all.');
 });
 
 test('a message names ten builds and counts the rest', () => {
   const many = Array.from({ length: 13 }, (_, index) => build(`19.${index}-1`));
-  const verdict = resolveTarget({ version: '18.1-1' }, many);
+  const verdict = resolveTarget({ version: '18.1-1' }, many, noPast);
   expect(verdict.kind === 'notOffered' && verdict.message).toContain('19.8-1, 19.9-1 and 3 more.');
+});
+
+describe('a channel', () => {
+  const versions = ['9.9-9', '19.9-1', '19.10-1', '19.10-2', '20.1-1'];
+
+  test('without a pattern is what the service calls its latest, not the highest', () => {
+    expect(resolveTarget({ channel: 'Latest' }, builds, noPast)).toEqual({ kind: 'offered', version: '19.2-1' });
+  });
+
+  test.each([
+    ['*', '20.1-1'],
+    ['19.*', '19.10-2'],
+    ['19.*-1', '19.10-1'],
+    ['19.?-1', '19.9-1'],
+    ['?.*', '9.9-9'],
+    ['19.9-1', '19.9-1'],
+  ])('with the pattern %s is %s: the newest by version that matches', (versionPattern, version) => {
+    const target: Target = { channel: 'Latest', versionPattern };
+    const shuffled = versions.toReversed().map((one) => build(one, one === '9.9-9'));
+    expect(resolveTarget(target, shuffled, noPast)).toEqual({ kind: 'offered', version });
+  });
+
+  test('with a pattern never is a build whose version cannot be read', () => {
+    const target: Target = { channel: 'Latest', versionPattern: '*' };
+    expect(resolveTarget(target, [build('nightly', true), build('19.1-1')], noPast)).toMatchObject({
+      version: '19.1-1',
+    });
+  });
+
+  test.each<[string, Target, readonly Build[], string, string]>([
+    [
+      'no latest build',
+      { channel: 'Latest' },
+      [build('19.1-1')],
+      'Latest',
+      'The service marks no build as the latest. It offers 19.1-1. Set spec.target.version instead of channel, or spec.target.versionPattern beside it.',
+    ],
+    [
+      'none that matches',
+      { channel: 'Latest', versionPattern: '20.*', minAge: '1h' },
+      builds,
+      '20.*',
+      'The service offers no build that matches 20.*. It offers 19.1-1, 19.2-1 (latest), 19.3-1. Set spec.target.versionPattern to a glob that matches one of them.',
+    ],
+    [
+      'none at all',
+      { channel: 'Latest', versionPattern: '*' },
+      [],
+      '*',
+      'The service offers no build that matches *. It offers no builds at all. Set spec.target.versionPattern to a glob that matches one of them.',
+    ],
+  ])('%s: the message says what to write', (_, target, offered, wanted, message) => {
+    expect(resolveTarget(target, offered, noPast)).toEqual({ kind: 'notOffered', wanted, message });
+  });
+});
+
+describe('minAge, with hours of age behind each build', () => {
+  const hourMs = 3_600_000;
+  const wallMs = Date.UTC(2026, 10, 21, 12);
+  const any = { channel: 'Latest', versionPattern: '19.*', minAge: '10h' } as const;
+  const latest = { channel: 'Latest', minAge: '10h' } as const;
+
+  /** `19.3-1:4` has been seen for four hours; `19.3-1` never before. The first is the latest. */
+  function verdict(target: Target, offered: readonly string[], current?: string) {
+    const parts = offered.map((one) => one.split(':') as [string, string?]);
+    const seenSinceMs = new Map<string, number>();
+    for (const [version, age] of parts) if (age !== undefined) seenSinceMs.set(version, wallMs - Number(age) * hourMs);
+    const list = parts.map(([version], place) => build(version, place === 0));
+    const found = resolveTarget(target, list, { current, seenSinceMs, wallMs });
+    if (found.kind === 'notOffered') return found;
+    const { heir } = found;
+    const inHours = heir && `${heir.version} in ${(heir.atMs - wallMs) / hourMs}h`;
+    return found.kind === 'offered' ? [found.version, inHours] : ['too young', inHours];
+  }
+
+  test.each<[string, Target, readonly string[], string | undefined, string, string | undefined]>([
+    ['old enough to the millisecond', any, ['19.3-1:10'], undefined, '19.3-1', undefined],
+    ['the newest is old enough', any, ['19.3-1:11', '19.2-1:20'], undefined, '19.3-1', undefined],
+    ['the newest is too young', any, ['19.3-1:4', '19.2-1:20', '19.1-1:30'], undefined, '19.2-1', '19.3-1 in 6h'],
+    ['the two newest are', any, ['19.3-1:1', '19.2-1:8', '19.1-1:30'], undefined, '19.1-1', '19.2-1 in 2h'],
+    ['one of another pattern is no stand-in', any, ['19.3-1:4', '18.1-1:30'], undefined, 'too young', '19.3-1 in 6h'],
+    ['none is old enough', any, ['19.3-1:4', '19.2-1:9'], undefined, 'too young', '19.2-1 in 1h'],
+    ['all were first seen together', any, ['19.3-1', '19.2-1'], undefined, 'too young', '19.3-1 in 10h'],
+    [
+      'a target stays rather than an older one',
+      any,
+      ['19.3-1:1', '19.2-1:5', '19.1-1:30'],
+      '19.2-1',
+      '19.2-1',
+      '19.3-1 in 9h',
+    ],
+    ['a target stays though its age was lost', any, ['19.3-1', '19.2-1'], '19.3-1', '19.3-1', undefined],
+    [
+      'a target goes on to a newer one that is old enough',
+      any,
+      ['19.3-1:1', '19.2-1:20', '19.1-1:30'],
+      '19.1-1',
+      '19.2-1',
+      '19.3-1 in 9h',
+    ],
+    [
+      'a target of another pattern stays while nothing is old enough',
+      any,
+      ['19.3-1:1', '18.1-1:30'],
+      '18.1-1',
+      '18.1-1',
+      '19.3-1 in 9h',
+    ],
+    [
+      'a target of another pattern goes to what is old enough',
+      any,
+      ['20.1-1:30', '19.3-1:1', '19.2-1:20'],
+      '20.1-1',
+      '19.2-1',
+      '19.3-1 in 9h',
+    ],
+    [
+      'a target that is withdrawn gives way to an older one',
+      any,
+      ['19.3-1:1', '19.1-1:30'],
+      '19.2-1',
+      '19.1-1',
+      '19.3-1 in 9h',
+    ],
+    ['a target that is withdrawn, and nothing is old enough', any, ['19.3-1:1'], '19.2-1', 'too young', '19.3-1 in 9h'],
+    [
+      'the latest is too young, whatever else there is',
+      latest,
+      ['19.3-1:4', '19.2-1:30'],
+      undefined,
+      'too young',
+      '19.3-1 in 6h',
+    ],
+    [
+      'the latest is too young, and there is a target',
+      latest,
+      ['19.3-1:4', '19.2-1:30'],
+      '19.2-1',
+      '19.2-1',
+      '19.3-1 in 6h',
+    ],
+    ['the latest is old enough', latest, ['19.3-1:12', '19.4-1:30'], '19.4-1', '19.3-1', undefined],
+    ['an age of nothing', { ...any, minAge: '0s' }, ['19.3-1'], undefined, '19.3-1', undefined],
+  ])('%s', (_, target, offered, current, wanted, heir) => {
+    expect(verdict(target, offered, current)).toEqual([wanted, heir]);
+  });
+
+  test('who is too young is named with the time, and with what to write', () => {
+    const past = { current: undefined, seenSinceMs: new Map([['19.3-1', wallMs - 4 * hourMs]]), wallMs };
+    expect(resolveTarget(any, [build('19.3-1')], past)).toMatchObject({
+      kind: 'tooYoung',
+      message:
+        'Waiting for build 19.3-1, which becomes the target at 2026-11-21T18:00:00Z, once it has been offered for 10h; for an earlier start write a shorter spec.target.minAge, or spec.target.version instead of channel.',
+    });
+    expect(resolveTarget(any, [build('19.3-1')], { ...past, current: '19.2-1' })).toMatchObject({
+      message: expect.stringMatching(/^The service no longer offers build 19.2-1. Waiting for build 19.3-1, /),
+    });
+  });
 });

@@ -1,0 +1,114 @@
+/** Since when builds have been seen: later than it was wherever that is not known for sure, and never earlier. */
+import { describe, expect, test } from 'vitest';
+import { LogfleetError } from '../../../src/base/errors.ts';
+import { SeenBuilds } from '../../../src/policy/seen-builds.ts';
+import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
+
+/** What one process sees, at each look of a list of versions. */
+function watcher(store = new MemoryLedgerStore(), isCandidate: (version: string) => boolean = () => true) {
+  const seen = new SeenBuilds(store, owner);
+  const look = async (wallMs: number, versions: readonly string[], service = 'a') => {
+    const builds = versions.map((version, place) => ({ version, latest: place === 0 }));
+    return Object.fromEntries(await seen.look({ service, builds, isCandidate, wallMs }));
+  };
+  return { store, look };
+}
+
+describe('U1: what cannot be observed again is written down before it counts', () => {
+  test('once a build is new, and not again', async () => {
+    const { store, look } = watcher();
+    expect(await look(100, ['19.1-1'])).toEqual({ '19.1-1': 100 });
+    expect(await look(200, ['19.1-1'])).toEqual({ '19.1-1': 100 });
+    expect(await look(300, ['19.2-1', '19.1-1'])).toEqual({ '19.2-1': 300, '19.1-1': 100 });
+    expect(store.writes).toEqual(['builds', 'builds']);
+  });
+
+  test('the next process counts on', async () => {
+    const { store, look } = watcher();
+    await look(100, ['19.1-1']);
+    expect(await watcher(store).look(900, ['19.1-1'])).toEqual({ '19.1-1': 100 });
+    expect(store.writes).toEqual(['builds']);
+  });
+
+  test('a write that fails tells no age, and what stands there is read again', async () => {
+    const { store, look } = watcher();
+    await look(100, ['19.1-1']);
+    store.beforeWrite = () => {
+      throw new LogfleetError({ code: 'host.conflict', message: 'it is another', handling: { kind: 'backoff' } });
+    };
+    await expect(look(200, ['19.1-1', '19.2-1'])).rejects.toMatchObject({ code: 'host.conflict' });
+    store.beforeWrite = () => {};
+    expect(await look(300, ['19.1-1', '19.2-1'])).toEqual({ '19.1-1': 100, '19.2-1': 300 });
+  });
+
+  test('of two writers the second reads what the first wrote', async () => {
+    const first = watcher();
+    const second = watcher(first.store);
+    await first.look(100, ['19.1-1']);
+    await second.look(150, ['19.1-1']);
+    await first.look(200, ['19.1-1', '19.2-1']);
+    await expect(second.look(300, ['19.1-1', '19.3-1'])).rejects.toMatchObject({ code: 'host.conflict' });
+    expect(await second.look(400, ['19.1-1', '19.2-1', '19.3-1'])).toEqual({
+      '19.1-1': 100,
+      '19.2-1': 200,
+      '19.3-1': 400,
+    });
+  });
+});
+
+describe('an age begins anew', () => {
+  test('when a list leaves the build out and a later one has it again', async () => {
+    const { look } = watcher();
+    await look(100, ['19.2-1', '19.1-1']);
+    expect(await look(200, ['19.2-1'])).toEqual({ '19.2-1': 100 });
+    expect(await look(300, ['19.2-1', '19.1-1'])).toEqual({ '19.2-1': 100, '19.1-1': 300 });
+  });
+
+  test('not by an empty list, which says nothing about builds', async () => {
+    const { store, look } = watcher();
+    await look(100, ['19.1-1']);
+    await look(200, []);
+    expect(await look(300, ['19.1-1'])).toEqual({ '19.1-1': 100 });
+    expect(store.writes).toEqual(['builds']);
+  });
+
+  test('with another service', async () => {
+    const { look } = watcher();
+    await look(100, ['19.1-1'], 'a');
+    expect(await look(200, [], 'b')).toEqual({});
+    expect(await look(200, ['19.1-1'], 'b')).toEqual({ '19.1-1': 200 });
+    expect(await look(300, ['19.1-1'], 'a')).toEqual({ '19.1-1': 300 });
+  });
+
+  test('when the clock says that it was seen in the future', async () => {
+    const { store, look } = watcher();
+    await look(900, ['19.1-1']);
+    expect(await look(500, ['19.1-1'])).toEqual({ '19.1-1': 500 });
+    expect(await watcher(store).look(600, ['19.1-1'])).toEqual({ '19.1-1': 500 });
+  });
+
+  test.each([
+    ['is gone', undefined],
+    ['is no JSON', '{'],
+    ['is of another format', '{"format":2,"service":"a","seen":[["19.1-1",100]]}'],
+    ['is no object', '7'],
+    ['has ages that are none', '{"format":1,"service":"a","seen":[["19.1-1","100"]]}'],
+    ['has no ages', '{"format":1,"service":"a"}'],
+  ])('when the shard %s, and is written over', async (_, content) => {
+    const { store, look } = watcher();
+    await look(100, ['19.1-1']);
+    if (content === undefined) store.shards.delete('builds');
+    else store.shards.set('builds', { content, version: '77' });
+    const next = watcher(store);
+    expect(await next.look(200, ['19.1-1'])).toEqual({ '19.1-1': 200 });
+    expect(await watcher(store).look(300, ['19.1-1'])).toEqual({ '19.1-1': 200 });
+  });
+});
+
+test('the 100 newest are kept: the latest, then those that may be chosen, then the others', async () => {
+  const { look } = watcher(new MemoryLedgerStore(), (version) => version.startsWith('18.'));
+  const others = Array.from({ length: 150 }, (_, index) => `19.${index}-1`);
+  const kept = Object.keys(await look(100, ['17.1-1', ...others, '18.1-1', '18.2-1', 'nightly']));
+  expect(kept).toHaveLength(100);
+  expect(kept.slice(0, 5)).toEqual(['17.1-1', '18.2-1', '18.1-1', '19.149-1', '19.148-1']);
+});

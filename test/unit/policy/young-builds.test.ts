@@ -1,0 +1,73 @@
+/** `minAge` in the whole operator: what a policy waits for, until when, and that it looks again at that time by itself. */
+import { expect, test } from 'vitest';
+import { World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+const hourMs = 60 * minuteMs;
+
+function fleet(): World {
+  const world = new World({
+    scenario: {
+      builds: [{ version: '19.100-1' }, { version: '19.150-1' }, { version: '19.200-1', latest: true }],
+      groups: { web: { count: 4, version: '19.100-1' } },
+      upgrade: { duration: '30s' },
+    },
+  });
+  world.addSecret();
+  return world;
+}
+
+const tasks = (world: World) =>
+  world.journal.filter(({ method, path }) => method === 'POST' && path.includes('upgrade'));
+
+test('nothing starts before a build is old enough, and then by itself, also after another process took over', async () => {
+  const world = fleet();
+  world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' } });
+  const beganMs = world.clock.now();
+  const first = world.start();
+  expect(await world.until(() => world.ready('production')?.reason === 'WaitingForBuildAge', minuteMs)).toBe(true);
+  const conditions = world.policy('production')?.status?.conditions;
+  expect(conditions?.map(({ type, status }) => [type, status])).toEqual([
+    ['Ready', 'False'],
+    ['Reconciling', 'True'],
+  ]);
+  const untilMs = Date.parse(/at (\S+Z),/.exec(world.ready('production')?.message ?? '')?.[1] ?? '');
+  expect(untilMs - beganMs - 5 * hourMs).toBeGreaterThanOrEqual(-1_000);
+  expect(untilMs - beganMs - 5 * hourMs).toBeLessThan(10_000);
+
+  await world.clock.advance(2 * hourMs);
+  first.kill();
+  await world.clock.advance(hourMs);
+  world.start();
+  await world.clock.advance(untilMs - world.clock.now() - minuteMs);
+  expect(tasks(world)).toEqual([]);
+  expect(world.ready('production')?.message).toContain(new Date(untilMs).toISOString().slice(0, 19));
+  expect(await world.until(() => tasks(world).length > 0, 2 * minuteMs)).toBe(true);
+  expect(await world.until(() => world.ready('production')?.status === 'True', 10 * minuteMs)).toBe(true);
+  expect(world.policy('production')?.status?.targetVersion).toBe('19.200-1');
+});
+
+test('a policy that has a target keeps it while a newer build grows up, and then goes on', async () => {
+  const world = fleet();
+  world.addPolicy('production', { target: { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } });
+  world.start();
+  const runs = (version: string) => () =>
+    world.ready('production')?.status === 'True' && world.policy('production')?.status?.targetVersion === version;
+  expect(await world.until(runs('19.200-1'), 3 * hourMs)).toBe(true);
+  world.model.patch(
+    { builds: ['19.100-1', '19.150-1', '19.200-1', { version: '19.300-1', latest: true }] },
+    world.clock.now(),
+  );
+  await world.clock.advance(2 * hourMs - minuteMs);
+  expect(runs('19.200-1')()).toBe(true);
+  expect(tasks(world)).toHaveLength(4);
+  expect(await world.until(runs('19.300-1'), hourMs)).toBe(true);
+});
+
+test('paused comes before the wait for an age', async () => {
+  const world = fleet();
+  world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' }, paused: true });
+  world.start();
+  await world.clock.advance(minuteMs);
+  expect(world.ready('production')).toMatchObject({ status: 'Unknown', reason: 'Paused' });
+});
