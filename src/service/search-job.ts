@@ -72,14 +72,14 @@ export interface RecordReading {
 }
 
 export class SearchJob {
+  /** When the creation was sent, on the monotonic clock: the service ends a job eight hours after it (3.1, protocol E13). */
+  readonly createdAtMs: number;
   readonly #job: OpenJob;
   readonly #order: JobOrder;
   readonly #permit: JobPermit;
   readonly #clock: Clock;
   readonly #onProgress: (progress: JobProgress) => void;
   readonly #gathering: JobGathering;
-  /** When the creation was sent, on the monotonic clock. */
-  readonly #createdAtMs: number;
   /** Aborted when the job is closed or has ended. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
@@ -98,7 +98,7 @@ export class SearchJob {
     this.#permit = options.permit;
     this.#clock = options.clock;
     this.#onProgress = options.onProgress ?? (() => {});
-    this.#createdAtMs = options.job.heardAtMs;
+    this.createdAtMs = options.job.heardAtMs;
     this.#gathering = new JobGathering(options.createdDateMs);
     this.#gathering.warn(options.job.warning);
     this.#polls = new JobPolls({
@@ -279,7 +279,7 @@ export class SearchJob {
   }
 
   #nextLookMs(sentAtMs: number): number {
-    return sentAtMs + nextLookMs({ elapsedMs: sentAtMs - this.#createdAtMs, donePart: this.#donePart() });
+    return sentAtMs + nextLookMs({ elapsedMs: sentAtMs - this.createdAtMs, donePart: this.#donePart() });
   }
 
   /** A job works from the end of its range to the beginning. */

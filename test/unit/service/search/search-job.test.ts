@@ -418,8 +418,10 @@ describe('opening', () => {
   }
 
   test('takes a permit before the creation, and the next job comes when one is closed (B4)', async () => {
-    const { jobs, permits, created } = opener(2);
+    const { clock, jobs, permits, created } = opener(2);
+    await clock.advance(5_000);
     const [first] = await Promise.all([jobs.open(order), jobs.open(order)]);
+    expect(first?.createdAtMs).toBe(5_000);
     const third = jobs.open(order);
     await settle();
     expect([created.length, permits.active]).toEqual([2, 2]);
