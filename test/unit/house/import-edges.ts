@@ -40,7 +40,7 @@ export const leaves: Readonly<Record<Part, Leave>> = {
   'host/directory': { parts: ['host', 'api', 'base'], libraries: ['yaml'] },
   service: { parts: ['base'], libraries: ['undici', 'tough-cookie'] },
   api: { parts: ['base'], libraries: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
-  base: { parts: [], libraries: ['pino', 'prom-client'] },
+  base: { parts: [], libraries: ['croner', 'pino', 'prom-client'] },
   simulator: { parts: ['base'], libraries: ['ajv', 're2js', 'selfsigned', 'yaml'] },
 };
 

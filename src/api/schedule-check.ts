@@ -1,0 +1,103 @@
+/** What is wrong with the schedule or the time zone of a maintenance window, and what to write instead. */
+import { CronSchedule, cronFields } from '../base/cron.ts';
+import { timeZone } from '../base/time-zone.ts';
+import { nearest } from './did-you-mean.ts';
+
+interface FieldForm {
+  readonly name: string;
+  readonly least: number;
+  readonly most: number;
+  readonly words: readonly string[];
+  readonly advice: string;
+}
+
+const months = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+const days = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
+
+const forms: readonly FieldForm[] = [
+  { name: 'minute', least: 0, most: 59, words: [], advice: '0 to 59, as in 0, 15,45 or */10' },
+  { name: 'hour', least: 0, most: 23, words: [], advice: '0 to 23, as in 22, 8-17 or */2' },
+  { name: 'day of month', least: 1, most: 31, words: [], advice: '1 to 31, as in 1, 1-7 or L for the last' },
+  { name: 'month', least: 1, most: 12, words: months, advice: '1 to 12, as in 6, 1-11 or MAR,SEP' },
+  {
+    name: 'day of week',
+    least: 0,
+    most: 6,
+    words: days,
+    advice: '0 (Sunday) to 6, as in 1-5, SAT,SUN or 2#1 for the first Tuesday',
+  },
+];
+const fieldCount = 5;
+const example = '"0 22 * * 1-5"';
+
+/** What is wrong with a schedule, as it follows "schedule"; undefined where it can be read and comes at some time. */
+export function scheduleProblem(schedule: string): string | undefined {
+  const fields = cronFields(schedule);
+  if (fields.length !== fieldCount) {
+    const names = forms.map(({ name }) => name).join(', ');
+    return `${JSON.stringify(schedule)} has ${fields.length} field${fields.length === 1 ? '' : 's'}; write five: ${names}, as in ${example}`;
+  }
+  for (const [index, form] of forms.entries()) {
+    const field = fields[index] as string;
+    const alone = forms.map((_, place) => (place === index ? field : '*')).join(' ');
+    if (!readSchedule(alone))
+      return `the ${form.name} ${JSON.stringify(field)} cannot be read; ${adviceFor(field, form)}`;
+  }
+  const read = readSchedule(schedule);
+  if (!read) return `${JSON.stringify(schedule)} cannot be read; write five fields, as in ${example}`;
+  // Any day of a leap year does: what comes at all comes within the cycle of 400 years after it.
+  if (read.from(Date.UTC(2000, 0, 1)).next().done) {
+    return `${JSON.stringify(schedule)} never comes, since no such month has that day; write a day of month that the month has`;
+  }
+  return undefined;
+}
+
+function readSchedule(text: string): CronSchedule | undefined {
+  try {
+    return new CronSchedule(text);
+  } catch {
+    // Whatever croner says is put into words here, field by field.
+    return undefined;
+  }
+}
+
+function adviceFor(field: string, { least, most, words, advice }: FieldForm): string {
+  const backwards = /^(\d+)-(\d+)$/.exec(field);
+  if (backwards && Number(backwards[1]) > Number(backwards[2]) && Number(backwards[1]) <= most) {
+    return `write ${range(Number(backwards[1]), most)},${range(least, Number(backwards[2]))}`;
+  }
+  const started = /^(\d+)\/(\d+)$/.exec(field);
+  if (started && Number(started[1]) <= most) return `write ${started[1]}-${most}/${started[2]}`;
+  const word = /^[a-z]+$/i.test(field) ? (nearest(field.slice(0, 3), words) ?? nearest(field, words)) : undefined;
+  return word === undefined ? `write ${advice}` : `write ${word}`;
+}
+
+function range(from: number, to: number): string {
+  return from === to ? `${from}` : `${from}-${to}`;
+}
+
+/** What is wrong with the name of a time zone, as it follows "timeZone"; undefined where it is known. */
+export function timeZoneProblem(zone: string): string | undefined {
+  if (timeZone(zone)) return undefined;
+  const meant = meantZone(zone);
+  const advice = meant === undefined ? 'write one of the IANA data base, as in Europe/Berlin' : `write ${meant}`;
+  return `${JSON.stringify(zone)} is no time zone that is known; ${advice}`;
+}
+
+/** Known by everybody, and listed by runtimes under an older name or not at all. */
+const otherNames = [
+  'UTC',
+  'Asia/Kolkata',
+  'Asia/Kathmandu',
+  'Asia/Ho_Chi_Minh',
+  'Asia/Yangon',
+  'Europe/Kyiv',
+  'Atlantic/Faroe',
+];
+
+function meantZone(zone: string): string | undefined {
+  const known = [...Intl.supportedValuesOf('timeZone'), ...otherNames];
+  const written = zone.trim().replaceAll(' ', '_');
+  const city = known.find((name) => name.toLowerCase().endsWith(`/${written.toLowerCase()}`));
+  return city ?? nearest(written, known);
+}

@@ -1,0 +1,233 @@
+/**
+ * When upgrades may be started, by `spec.maintenance`: while a window is open and no exclusion holds, and never so shortly before
+ * either ends this that an upgrade could outlast it. Windows that overlap or follow each other at once are one longer window
+ * (`window-spans.ts`).
+ *
+ * It is asked about every collector, four times a second: a verdict is found once for each time zone, and kept until it changes.
+ * The time of day is an argument; what a verdict does to a collector is for others.
+ */
+import type { Exclusion, Maintenance, MaintenanceWindow } from '../api/generated/collector-version-policy.ts';
+import { scheduleProblem, timeZoneProblem } from '../api/schedule-check.ts';
+import { CronSchedule } from '../base/cron.ts';
+import { parseDuration, renderDuration } from '../base/duration.ts';
+import { type TimeZone, timeZone } from '../base/time-zone.ts';
+import { isoTime } from './describe.ts';
+import { type Opening, type Span, spanStart, spansFrom } from './window-spans.ts';
+
+export type WindowVerdict =
+  /** Starts are allowed before `untilMs`, in wall ms: the end less the cutoff; Infinity where no end is in sight. */
+  | { readonly kind: 'open'; readonly untilMs: number }
+  /**
+   * Nothing may start before `opensAtMs`, in wall ms; undefined where that never comes. `because` completes the sentence "waiting
+   * for …".
+   */
+  | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
+  /** There is a window by the collector's zone, and it has none that can be read. */
+  | { readonly kind: 'zoneUnreadable' };
+
+interface Window {
+  readonly schedule: CronSchedule;
+  readonly durationMs: number;
+  /** Undefined: the collector's. */
+  readonly zone: TimeZone | undefined;
+}
+
+/** Exclusions that overlap or follow each other at once. */
+interface Block extends Span {
+  /** Names the one that ends last. */
+  readonly name: string;
+}
+
+interface Kept<Value> {
+  readonly value: Value;
+  /** Wall ms: it holds from the one on, and before the other. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** A verdict is found anew after this, since it looks no further than is sensible. */
+const longestKeptMs = 24 * 3_600_000;
+/** Zones are texts of the service's, so that there may be any number. */
+const mostZones = 1_000;
+/** So many windows in a row, each over too soon for its cutoff, and nobody looks further. */
+const mostTries = 400;
+
+export class MaintenanceCalendar {
+  /** What is wrong with it, and what to write instead; nothing is open then. */
+  readonly problem: string | undefined;
+  /** Whether verdicts depend on the collector's zone. */
+  readonly byCollector: boolean;
+  readonly #windows: readonly Window[];
+  readonly #hasWindows: boolean;
+  readonly #blocks: readonly Block[];
+  readonly #cutoffMs: number;
+  readonly #verdicts = new Map<string, Kept<WindowVerdict>>();
+  readonly #next = new Map<string, Kept<Span | undefined>>();
+
+  constructor(maintenance: Maintenance | undefined) {
+    const { windows = [], exclusions = [], cutoff } = maintenance ?? { cutoff: '0s' };
+    const cutoffMs = parseDuration(cutoff);
+    this.problem = problemOf(windows, exclusions, cutoffMs === undefined ? cutoff : undefined);
+    this.byCollector = windows.some(({ timeZoneSource }) => timeZoneSource === 'Collector');
+    this.#hasWindows = windows.length > 0;
+    this.#windows = this.problem === undefined ? windows.map(readWindow) : [];
+    this.#blocks = this.problem === undefined ? blocksOf(exclusions) : [];
+    this.#cutoffMs = cutoffMs ?? 0;
+  }
+
+  /** Whether a collector of that zone may be started at that time, in wall ms. */
+  verdict(wallMs: number, zone: string | undefined): WindowVerdict {
+    if (this.problem !== undefined) {
+      return { kind: 'closed', opensAtMs: undefined, because: `spec.maintenance to be mended: ${this.problem}` };
+    }
+    const key = this.byCollector ? (zone ?? '') : '';
+    return kept(this.#verdicts, key, wallMs, () => this.#findVerdict(wallMs, key));
+  }
+
+  /**
+   * The window that is open, also past its cutoff, or the next one, in wall ms, less the exclusions: of all zones that which begins
+   * first. Undefined where there is no window, none is to come, or none ever closes.
+   */
+  nextWindow(wallMs: number, zones: Iterable<string>): Span | undefined {
+    if (this.problem !== undefined || !this.#hasWindows) return undefined;
+    let next: Span | undefined;
+    for (const zone of this.byCollector ? zones : ['']) {
+      if (this.byCollector && !timeZone(zone)) continue;
+      const found = kept(this.#next, zone, wallMs, () => this.#findNext(wallMs, zone));
+      if (found && (!next || found.startMs < next.startMs)) next = found;
+    }
+    return next;
+  }
+
+  #findVerdict(wallMs: number, zone: string): Kept<WindowVerdict> {
+    const fromMs = wallMs;
+    const latestMs = wallMs + longestKeptMs;
+    if (this.byCollector && !timeZone(zone)) {
+      return { value: { kind: 'zoneUnreadable' }, fromMs, untilMs: Number.POSITIVE_INFINITY };
+    }
+    const piece = this.#pieceFrom(wallMs, this.#openings(zone), this.#cutoffMs);
+    if (piece && piece.startMs <= wallMs) {
+      const untilMs = piece.endMs - this.#cutoffMs;
+      return { value: { kind: 'open', untilMs }, fromMs, untilMs: Math.min(untilMs, latestMs) };
+    }
+    const because = this.#reason(wallMs, piece);
+    const value = { kind: 'closed', opensAtMs: piece?.startMs, because } as const;
+    // The reason changes as an exclusion begins.
+    const nextBlock = this.#blocks.find(({ startMs }) => startMs > wallMs);
+    const changesMs = Math.min(piece?.startMs ?? latestMs, nextBlock?.startMs ?? latestMs);
+    return { value, fromMs, untilMs: Math.min(changesMs, latestMs) };
+  }
+
+  #reason(wallMs: number, piece: Span | undefined): string {
+    const block = this.#blocks.find(({ startMs, endMs }) => startMs <= wallMs && wallMs < endMs);
+    const before = piece && this.#blocks.find(({ endMs }) => endMs === piece.startMs);
+    const exclusion = block ?? before;
+    if (exclusion) return `the end of the exclusion ${JSON.stringify(exclusion.name)}`;
+    if (piece) return `the maintenance window that opens ${isoTime(piece.startMs)}`;
+    return `a maintenance window longer than the cutoff of ${renderDuration(this.#cutoffMs)}, and none is to come`;
+  }
+
+  #findNext(wallMs: number, zone: string): Kept<Span | undefined> {
+    const openings = this.#openings(zone);
+    const piece = openings && this.#pieceFrom(wallMs, openings, 0);
+    const untilMs = Math.min(piece?.endMs ?? wallMs + longestKeptMs, wallMs + longestKeptMs);
+    if (!openings || !piece || piece.endMs === Number.POSITIVE_INFINITY) {
+      return { value: undefined, fromMs: wallMs, untilMs: wallMs + longestKeptMs };
+    }
+    const before = this.#blocks.findLast(({ endMs }) => endMs <= piece.startMs);
+    const startMs = Math.max(spanStart(openings, piece.startMs), before?.endMs ?? Number.NEGATIVE_INFINITY);
+    return { value: { startMs, endMs: piece.endMs }, fromMs: wallMs, untilMs };
+  }
+
+  /**
+   * The first time at or after `fromMs` at which it is open and stays so for longer than the cutoff, up to its end; where it was
+   * open before, it begins with `fromMs`.
+   */
+  #pieceFrom(fromMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): Span | undefined {
+    let spans = spansFrom(openings, fromMs);
+    let span = spans.next().value;
+    let startMs = fromMs;
+    for (let tries = 0; span && tries < mostTries; tries++) {
+      startMs = Math.max(startMs, span.startMs);
+      const block = this.#blocks.find(({ endMs }) => endMs > startMs);
+      const endMs = Math.min(span.endMs, block?.startMs ?? Number.POSITIVE_INFINITY);
+      if (endMs - cutoffMs > startMs) return { startMs, endMs };
+      if (block && block.startMs < span.endMs) {
+        startMs = block.endMs;
+        // What lies within an exclusion, which may be years, is not walked through.
+        if (startMs >= span.endMs) spans = spansFrom(openings, startMs);
+        else continue;
+      }
+      span = spans.next().value;
+    }
+    return undefined;
+  }
+
+  /** Undefined where there are no windows, and so it is open at any time. */
+  #openings(zone: string): readonly Opening[] | undefined {
+    if (!this.#hasWindows) return undefined;
+    const own = timeZone(zone);
+    return this.#windows.flatMap((window) => {
+      const where = window.zone ?? own;
+      return where ? [{ schedule: window.schedule, durationMs: window.durationMs, zone: where }] : [];
+    });
+  }
+}
+
+/** What is remembered under a key, or what is found now, if that is for another time. */
+function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: number, find: () => Kept<Value>): Value {
+  const known = memory.get(key);
+  if (known && known.fromMs <= wallMs && wallMs < known.untilMs) return known.value;
+  if (memory.size >= mostZones) memory.clear();
+  const found = find();
+  memory.set(key, found);
+  return found.value;
+}
+
+function problemOf(
+  windows: readonly MaintenanceWindow[],
+  exclusions: readonly Exclusion[],
+  unreadableCutoff: string | undefined,
+): string | undefined {
+  for (const { schedule, duration, timeZone: zone } of windows) {
+    const ofSchedule = scheduleProblem(schedule);
+    if (ofSchedule !== undefined) return `schedule: ${ofSchedule}`;
+    const ofZone = zone === undefined ? undefined : timeZoneProblem(zone);
+    if (ofZone !== undefined) return `timeZone: ${ofZone}`;
+    if (!parseDuration(duration)) return durationProblem('duration', duration);
+  }
+  for (const { name, startTime, endTime } of exclusions) {
+    const unreadable = [startTime, endTime].find((time) => Number.isNaN(Date.parse(time)));
+    if (unreadable === undefined) continue;
+    const which = `exclusion ${JSON.stringify(name)}`;
+    return `${which}: ${JSON.stringify(unreadable)} is no time; write one as in 2026-12-20T00:00:00Z`;
+  }
+  return unreadableCutoff === undefined ? undefined : durationProblem('cutoff', unreadableCutoff);
+}
+
+function durationProblem(member: string, written: string): string {
+  return `${member}: ${JSON.stringify(written)} is no duration; write one as in 6h or 1h30m`;
+}
+
+function readWindow({ schedule, duration, timeZone: zone, timeZoneSource }: MaintenanceWindow): Window {
+  return {
+    schedule: new CronSchedule(schedule),
+    durationMs: parseDuration(duration) ?? 0,
+    zone: timeZoneSource === 'Collector' ? undefined : timeZone(zone ?? 'UTC'),
+  };
+}
+
+function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
+  const blocks: Block[] = [];
+  const each = exclusions.map(({ name, startTime, endTime }) => ({
+    name,
+    startMs: Date.parse(startTime),
+    endMs: Date.parse(endTime),
+  }));
+  for (const block of each.filter(({ startMs, endMs }) => startMs < endMs).sort((a, b) => a.startMs - b.startMs)) {
+    const last = blocks.at(-1);
+    if (!last || block.startMs > last.endMs) blocks.push(block);
+    else if (block.endMs > last.endMs) blocks.splice(-1, 1, { ...block, startMs: last.startMs });
+  }
+  return blocks;
+}

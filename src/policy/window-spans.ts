@@ -1,0 +1,115 @@
+/**
+ * The times in which at least one of several maintenance windows is open, as spans that neither touch nor overlap, in order.
+ *
+ * A window opens at the instants of its local times (`../base/time-zone.ts`) and is open for its duration, in time that passes.
+ */
+import type { CronSchedule } from '../base/cron.ts';
+import type { TimeZone } from '../base/time-zone.ts';
+
+/** Half-open, in wall ms. */
+export interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** A window in the zone that it is in. */
+export interface Opening {
+  readonly schedule: CronSchedule;
+  readonly durationMs: number;
+  readonly zone: TimeZone;
+}
+
+const always: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
+
+/** No clock has been set further than this at once: a local time that is left out comes so much later at most. */
+const longestChangeMs = 24 * 3_600_000;
+/** Of a span whose end is further away than this nobody needs to know it: some have none. */
+const longestSightMs = 400 * 24 * 3_600_000;
+/** Nor where so many windows have opened on the way to it. */
+const mostOpenings = 50_000;
+
+/**
+ * The spans that end after `fromMs`, of which the first may begin sooner than is said; one whose end is not in sight ends with
+ * Infinity, and is the last. Without windows it is open at any time.
+ */
+export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: number): Generator<Span, undefined> {
+  if (!openings) {
+    yield always;
+    return;
+  }
+  let current: Span | undefined;
+  let count = 0;
+  for (const span of inOrder(openings.map((opening) => spansOf(opening, fromMs)))) {
+    if (!current || span.startMs > current.endMs) {
+      if (current) yield current;
+      current = span;
+      count = 0;
+      continue;
+    }
+    if (span.endMs > current.endMs) current = { startMs: current.startMs, endMs: span.endMs };
+    const seenMs = current.endMs - Math.max(fromMs, current.startMs);
+    if (++count < mostOpenings && seenMs <= longestSightMs) continue;
+    yield { startMs: current.startMs, endMs: Number.POSITIVE_INFINITY };
+    return;
+  }
+  if (current) yield current;
+}
+
+/** When the span that covers `atMs` began; where it has been open for longer than anybody looks back, some time in it. */
+export function spanStart(openings: readonly Opening[], atMs: number): number {
+  let startMs = atMs;
+  for (;;) {
+    const touching = openings.map((opening) => first(spansOf(opening, startMs - 1))?.startMs ?? startMs);
+    const soonerMs = Math.min(startMs, ...touching);
+    if (soonerMs === startMs || atMs - soonerMs > longestSightMs) return soonerMs;
+    startMs = soonerMs;
+  }
+}
+
+/** What each opening of a window gives that ends after `fromMs`, in order. */
+function* spansOf({ schedule, durationMs, zone }: Opening, fromMs: number): Generator<Span, undefined> {
+  const firstMs = zone.localMs(fromMs - durationMs) - longestChangeMs;
+  for (const startMs of instantsOf(schedule.from(firstMs), zone)) {
+    const endMs = startMs + durationMs;
+    if (endMs > fromMs) yield { startMs, endMs };
+  }
+}
+
+/** The instants of local times. Those that a change of the clocks leaves out come after some that are later by the clock. */
+function* instantsOf(localTimes: Iterable<number>, zone: TimeZone): Generator<number, undefined> {
+  const movedMs: number[] = [];
+  for (const localMs of localTimes) {
+    const readingMs = zone.readingOf(localMs);
+    while (movedMs[0] !== undefined && movedMs[0] <= readingMs) yield zone.instantOf(movedMs.shift() as number);
+    if (readingMs === localMs) yield zone.instantOf(localMs);
+    else movedMs.push(readingMs);
+  }
+  for (const readingMs of movedMs) yield zone.instantOf(readingMs);
+}
+
+/** Merges by their starts. */
+function* inOrder(sources: readonly Generator<Span, undefined>[]): Generator<Span, undefined> {
+  const heads = sources.map((source) => ({ source, span: first(source) }));
+  for (;;) {
+    const next = heads.reduce(
+      (best, head) => (startOf(head.span) < startOf(best.span) ? head : best),
+      heads[0] as Head,
+    );
+    if (!next.span) return;
+    yield next.span;
+    next.span = first(next.source);
+  }
+}
+
+interface Head {
+  readonly source: Generator<Span, undefined>;
+  span: Span | undefined;
+}
+
+function startOf(span: Span | undefined): number {
+  return span?.startMs ?? Number.POSITIVE_INFINITY;
+}
+
+function first(spans: Iterator<Span, undefined>): Span | undefined {
+  return spans.next().value;
+}

@@ -1,0 +1,119 @@
+/**
+ * Windows, minute by minute: what every clock on a wall would show is asked of the runtime, and compared with the schedule. Knows
+ * nothing of how the calendar finds its answers.
+ */
+import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
+
+export const minuteMs = 60_000;
+
+/** A window whose schedule is written as lists of numbers, `*` for all. */
+export interface PlainWindow {
+  readonly minutes: readonly number[];
+  readonly hours: readonly number[];
+  /** 0 is Sunday; undefined: any day. */
+  readonly weekdays: readonly number[] | undefined;
+  readonly durationMinutes: number;
+  readonly zone: string;
+}
+
+export interface PlainExclusion {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** The same as a manifest has it. */
+export function maintenanceOf(
+  windows: readonly PlainWindow[],
+  exclusions: readonly PlainExclusion[],
+  cutoffMinutes: number,
+): Maintenance {
+  return {
+    windows: windows.map(({ minutes, hours, weekdays, durationMinutes, zone }) => ({
+      schedule: `${minutes.join(',')} ${hours.join(',')} * * ${weekdays?.join(',') ?? '*'}`,
+      duration: `${durationMinutes}m`,
+      timeZone: zone,
+    })),
+    exclusions: exclusions.map(({ startMs, endMs }, index) => ({
+      name: `exclusion ${index}`,
+      startTime: new Date(startMs).toISOString(),
+      endTime: new Date(endMs).toISOString(),
+    })),
+    cutoff: `${cutoffMinutes}m`,
+  };
+}
+
+/** For each minute from one on, whether something may be started in its first instant. */
+export function startableMinutes(
+  windows: readonly PlainWindow[],
+  exclusions: readonly PlainExclusion[],
+  cutoffMinutes: number,
+  { startMs, count }: { readonly startMs: number; readonly count: number },
+): boolean[] {
+  const open = new Array<boolean>(count + cutoffMinutes + 1).fill(windows.length === 0);
+  for (const window of windows) markOpen(open, startMs, window);
+  for (const minute of open.keys()) {
+    const wallMs = startMs + minute * minuteMs;
+    if (exclusions.some((one) => one.startMs <= wallMs && wallMs < one.endMs)) open[minute] = false;
+  }
+  const result: boolean[] = [];
+  let openFor = 0;
+  for (let minute = open.length - 1; minute >= 0; minute--) {
+    openFor = open[minute] ? openFor + 1 : 0;
+    if (minute < count) result[minute] = openFor > cutoffMinutes;
+  }
+  return result;
+}
+
+const longestChange = 180;
+
+function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
+  let openUntil = Number.NEGATIVE_INFINITY;
+  const offsets: number[] = [];
+  const first = -window.durationMinutes - longestChange;
+  for (let minute = first; minute < open.length; minute++) {
+    const wallMs = startMs + minute * minuteMs;
+    const offset = offsetMinutes(window.zone, wallMs);
+    offsets.push(offset);
+    const before = offsets.at(-longestChange) ?? offset;
+    if (opens(window, wallMs, offset, before, offsets)) openUntil = minute + window.durationMinutes;
+    if (minute >= 0 && minute < openUntil) open[minute] = true;
+  }
+}
+
+/** Whether the window opens in this very minute; `before` is the offset some hours ago. */
+function opens(
+  window: PlainWindow,
+  wallMs: number,
+  offset: number,
+  before: number,
+  offsets: readonly number[],
+): boolean {
+  const sinceChange = offsets.length - 1 - offsets.lastIndexOf(before);
+  const isAfterChange = before !== offset && sinceChange <= Math.abs(offset - before);
+  // The clocks went back, and show again what they showed before.
+  if (isAfterChange && offset < before) return false;
+  if (matches(window, wallMs + offset * minuteMs)) return true;
+  // The clocks went forth: what they would have shown comes, too.
+  return isAfterChange && matches(window, wallMs + before * minuteMs);
+}
+
+function matches({ minutes, hours, weekdays }: PlainWindow, readingMs: number): boolean {
+  const reading = new Date(readingMs);
+  return (
+    minutes.includes(reading.getUTCMinutes()) &&
+    hours.includes(reading.getUTCHours()) &&
+    (weekdays?.includes(reading.getUTCDay()) ?? true)
+  );
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function offsetMinutes(zone: string, wallMs: number): number {
+  let format = formats.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset', year: 'numeric' });
+    formats.set(zone, format);
+  }
+  const [, sign, hours, minutes] = /GMT(?:([+-])(\d\d):(\d\d))?$/.exec(format.format(wallMs)) ?? [];
+  return sign === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+}
