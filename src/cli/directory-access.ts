@@ -55,7 +55,8 @@ class DirectoryReader implements ResourceReader {
   }
 
   async get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined> {
-    return this.#view.resources(kind).get(key);
+    const resource = this.#view.resources(kind).get(key);
+    return resource && withoutWriters(resource);
   }
 
   async follow(
@@ -77,7 +78,14 @@ class DirectoryReader implements ResourceReader {
 function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined): readonly AnyResource[] {
   return [...resources]
     .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+    .map(withoutWriters)
     .sort(byNamespaceAndName);
+}
+
+/** Who wrote annotations is for the operator: no manifest has such a member. */
+function withoutWriters(resource: AnyResource): AnyResource {
+  const { annotationWriters: _, ...metadata } = resource.metadata;
+  return { ...resource, metadata };
 }
 
 async function isDirectory(path: string): Promise<boolean> {

@@ -34,6 +34,8 @@ export class ShownHost {
         this.#known.add(resource.metadata.uid);
         return host.writeStatus(kind, resource);
       },
+      settings: () => host.settings(),
+      subscribeSettings: (listener) => host.subscribeSettings(listener),
       ledgers: host.ledgers,
       secrets: host.secrets,
       leadership: host.leadership,

@@ -92,6 +92,14 @@ export interface Leadership {
   subscribe(listener: () => void): () => void;
 }
 
+/** What is said to the operator as a whole, by the ConfigMap `logfleet-settings`. */
+export interface OperatorSettings {
+  /** Nothing new is started for any policy; what is in flight ends by itself. */
+  readonly paused: boolean;
+  /** Who or what pauses, to go on from "paused by"; undefined while nothing does. */
+  readonly pausedBy: string | undefined;
+}
+
 export interface Host {
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>>;
   /**
@@ -99,6 +107,13 @@ export interface Host {
    * as written. `host.gone` (handling `wait`) when it no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
+  /**
+   * As they are known now; the same object until they change. Paused while they have never been read, so that a start does not slip
+   * through; what was read last holds while they cannot be read; where they may not be read at all, they pause nothing.
+   */
+  settings(): OperatorSettings;
+  /** Calls `listener` after each change of the settings. Returns how to stop. */
+  subscribeSettings(listener: () => void): () => void;
   readonly ledgers: LedgerStore;
   readonly events: EventSink;
   readonly secrets: SecretReader;

@@ -16,6 +16,7 @@ import type {
 } from '../../src/host/kubernetes/kube-api.ts';
 import {
   concerns,
+  isNamed,
   MemoryApiStore,
   parsePath,
   refuse,
@@ -177,18 +178,22 @@ export class MemoryApiServer {
     const watch = new MemoryWatch(this, client.name, target, request);
     this.#watches.add(watch);
     watch.onEnd = () => this.#watches.delete(watch);
-    for (const event of backlog) watch.push(event, this.onWatchEvent({ client: client.name, event }));
+    for (const event of backlog) this.#offer(watch, event);
     return watch;
   }
 
   #publish(event: StoreEvent): void {
     for (const watch of [...this.#watches]) {
-      if (!concerns(event, watch.target.collection, watch.target.namespace)) continue;
-      watch.push(event, this.onWatchEvent({ client: watch.client, event }));
+      if (concerns(event, watch.target.collection, watch.target.namespace)) this.#offer(watch, event);
     }
     const { garbageCollectionMs } = this.#options;
     if (event.type !== 'DELETED' || garbageCollectionMs === undefined) return;
     this.clock.after(garbageCollectionMs, () => this.store.collectOwnedBy(event.object.metadata.uid));
+  }
+
+  #offer(watch: MemoryWatch, event: StoreEvent): void {
+    if (!isNamed(event.object, watch.fieldSelector)) return;
+    watch.push(event, this.onWatchEvent({ client: watch.client, event }));
   }
 
   #act(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: unknown): StoredObject {

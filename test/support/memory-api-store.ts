@@ -132,7 +132,7 @@ export class MemoryApiStore {
     if (query.continue === undefined) {
       const items = this.objects(target.collection)
         .filter(({ metadata }) => target.namespace === undefined || metadata.namespace === target.namespace)
-        .filter((object) => isSelected(object, query.labelSelector))
+        .filter((object) => isSelected(object, query.labelSelector) && isNamed(object, query.fieldSelector))
         .sort((left, right) => (sortKey(left) < sortKey(right) ? -1 : 1));
       page = { items, revision: this.#revision };
     } else {
@@ -280,6 +280,11 @@ function isSelected(object: StoredObject, selector: string | undefined): boolean
     const [label = '', value] = term.split('=');
     return object.metadata.labels?.[label] === value;
   });
+}
+
+/** The one field selector that is used here: `metadata.name=NAME`. */
+export function isNamed({ metadata }: StoredObject, selector: string | undefined): boolean {
+  return selector === undefined || selector === `metadata.name=${metadata.name}`;
 }
 
 function sortKey({ metadata }: StoredObject): string {

@@ -19,6 +19,7 @@ const bookmarkLeadMs = 2_000;
 export class MemoryWatch {
   readonly client: string;
   readonly target: Target;
+  readonly fieldSelector: string | undefined;
   readonly #server: MemoryApiServer;
   readonly #signal: AbortSignal;
   readonly #items: Item[] = [];
@@ -33,6 +34,7 @@ export class MemoryWatch {
     this.#server = server;
     this.client = client;
     this.target = target;
+    this.fieldSelector = request.query.fieldSelector;
     this.#signal = request.signal;
     const timeoutMs = Number(request.query.timeoutSeconds ?? 1_800) * 1_000;
     if (request.query.allowWatchBookmarks === 'true' && timeoutMs > bookmarkLeadMs) {

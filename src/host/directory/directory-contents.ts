@@ -9,17 +9,19 @@
  * - Bad input takes nothing away: a manifest that became invalid leaves its resource as it was, also over a restart.
  * - Reading and writing run one after the other.
  */
-import { apiGroup, apiVersionName, type KindName, type ResourceOf } from '../../api/kinds.ts';
+import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import type { OwnerRef, ResourceKey } from '../host.ts';
+import { DirectorySettings } from './directory-settings.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, type Reading } from './manifest-reader.ts';
 import { isSameData } from './plain-data.ts';
 import type { Problem } from './problem.ts';
+import type { Request } from './requests.ts';
 import { identify, ResourceCache } from './resource-cache.ts';
 import type { AnyResource, RecordStore, ResourceRecord } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
@@ -37,6 +39,7 @@ export interface DirectoryContentsOptions {
 
 export class DirectoryContents {
   readonly cache = new ResourceCache();
+  readonly settings = new DirectorySettings();
   readonly #options: DirectoryContentsOptions;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
@@ -149,6 +152,7 @@ export class DirectoryContents {
     );
     this.#folders = reading.folders;
     this.#adoptSecrets(reading);
+    this.#adoptSettings(reading, deletionAfterMs);
     const failures: Problem[] = [];
     for (const [id, found] of reading.resources) {
       this.#missingSinceMs.delete(id);
@@ -164,24 +168,24 @@ export class DirectoryContents {
   async #adopt(found: Found<DecodedResource>, reading: Reading): Promise<void> {
     const { decoded, directory, manifest } = found;
     const { kind, key, spec } = decoded;
-    const annotations = overlay(decoded.annotations, reading.requests.get(identify(kind, key)));
+    const asked = withRequest(decoded.annotations, reading.requests.get(identify(kind, key)));
     const record = this.cache.get(kind, key);
     if (record && record.directory !== directory) await this.#options.records.remove(record);
     if (!record || record.directory !== directory) {
-      const created: ResourceRecord = { directory, manifest, resource: this.#create(decoded, annotations) };
+      const created: ResourceRecord = { directory, manifest, resource: this.#create(decoded, asked) };
       await this.#options.records.create(created);
       this.cache.put(created);
       return;
     }
     const { resource } = record;
     const isNewSpec = !isSameData(resource.spec, spec);
-    if (!isNewSpec && isSameData(resource.metadata.annotations, annotations)) {
+    const metadata = annotated(resource.metadata, asked);
+    if (!isNewSpec && isSameData(resource.metadata, metadata)) {
       if (record.manifest !== manifest) await this.#options.records.save({ ...record, manifest });
       return;
     }
-    const generation = resource.metadata.generation + (isNewSpec ? 1 : 0);
-    const metadata = { ...resource.metadata, generation, annotations };
-    await this.#change({ ...record, manifest }, { ...resource, metadata, spec });
+    const generation = metadata.generation + (isNewSpec ? 1 : 0);
+    await this.#change({ ...record, manifest }, { ...resource, metadata: { ...metadata, generation }, spec });
   }
 
   /** A resource whose manifest is not among the good ones: kept when it may still be there, else on its way out. */
@@ -190,17 +194,16 @@ export class DirectoryContents {
     const id = identifyRecord(record);
     if (reading.isKept(resource.kind, resource.metadata, record)) {
       this.#missingSinceMs.delete(id);
-      const annotations = overlay(resource.metadata.annotations, reading.requests.get(id));
-      if (isSameData(annotations, resource.metadata.annotations)) return;
-      await this.#change(record, { ...resource, metadata: { ...resource.metadata, annotations } });
+      const asked = withRequest(resource.metadata.annotations, reading.requests.get(id));
+      const metadata = annotated(resource.metadata, asked);
+      if (!isSameData(metadata, resource.metadata)) await this.#change(record, { ...resource, metadata });
       return;
     }
     const nowMs = this.#options.clock.monotonic();
     const sinceMs = this.#missingSinceMs.get(id) ?? nowMs;
     this.#missingSinceMs.set(id, sinceMs);
     if (nowMs - sinceMs < deletionAfterMs) {
-      this.#lookAgain?.cancel();
-      this.#lookAgain = this.#options.clock.after(deletionAfterMs, () => void this.refresh());
+      this.#lookAgainAfter(deletionAfterMs);
       return;
     }
     await this.#options.records.remove(record);
@@ -208,7 +211,7 @@ export class DirectoryContents {
     this.cache.remove(record);
   }
 
-  #create({ kind, key, spec }: DecodedResource, annotations: Readonly<Record<string, string>>): AnyResource {
+  #create({ kind, key, spec }: DecodedResource, asked: Asked): AnyResource {
     const { clock, random } = this.#options;
     return {
       apiVersion: `${apiGroup}/${apiVersionName}`,
@@ -219,7 +222,7 @@ export class DirectoryContents {
         generation: 1,
         resourceVersion: '1',
         creationTimestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z'),
-        annotations,
+        ...asked,
       },
       spec,
     };
@@ -252,6 +255,16 @@ export class DirectoryContents {
     this.#secrets = new Map([...kept, ...reading.secrets]);
   }
 
+  #adoptSettings(reading: Reading, deletionAfterMs: number): void {
+    const isMissing = this.settings.adopt(reading, this.#options.clock.monotonic(), deletionAfterMs);
+    if (isMissing) this.#lookAgainAfter(deletionAfterMs);
+  }
+
+  #lookAgainAfter(delayMs: number): void {
+    this.#lookAgain?.cancel();
+    this.#lookAgain = this.#options.clock.after(delayMs, () => void this.refresh());
+  }
+
   #placeOf(id: string): ResourceRecord | Found<DecodedSecret> | undefined {
     return this.#secrets.get(id) ?? this.cache.byIdentity(id);
   }
@@ -267,12 +280,18 @@ function identifyRecord({ resource: { kind, metadata } }: ResourceRecord): strin
   return identify(kind, metadata);
 }
 
-function overlay(
-  annotations: Readonly<Record<string, string>>,
-  requested: Readonly<Record<string, string | null>> = {},
-): Readonly<Record<string, string>> {
-  const entries = Object.entries({ ...annotations, ...requested });
-  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== null));
+/** Of the metadata, what a person can ask. */
+type Asked = Pick<ObjectMeta, 'annotations' | 'annotationWriters'>;
+
+function withRequest(written: ObjectMeta['annotations'], request: Request | undefined): Asked {
+  const entries = Object.entries({ ...written, ...request?.annotations });
+  const annotations = Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== null));
+  const annotationWriters = request?.writers ?? {};
+  return Object.keys(annotationWriters).length === 0 ? { annotations } : { annotations, annotationWriters };
+}
+
+function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, asked: Asked): ObjectMeta {
+  return { ...metadata, ...asked };
 }
 
 /** What one resource's files do not take is a problem of that resource; the others go on, and the next reading tries again. */

@@ -13,7 +13,7 @@ import { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
-import type { EventSink, Host, OwnerRef, ResourceSource, SecretReader } from '../host.ts';
+import type { EventSink, Host, OperatorSettings, OwnerRef, ResourceSource, SecretReader } from '../host.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
 import { DirectoryLeadership } from './directory-leadership.ts';
@@ -96,6 +96,7 @@ class OpenDirectoryHost implements DirectoryHost {
     };
     this.events = { publish: (owner, event) => this.#eventFileOf(owner)?.append(owner, event) };
     this.#contents.onProblems(() => this.#logProblems());
+    this.#contents.settings.subscribe(() => this.#logSettings());
   }
 
   async open(): Promise<void> {
@@ -109,6 +110,14 @@ class OpenDirectoryHost implements DirectoryHost {
 
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
     return this.#contents.writeStatus(kind, resource);
+  }
+
+  settings(): OperatorSettings {
+    return this.#contents.settings.current();
+  }
+
+  subscribeSettings(listener: () => void): () => void {
+    return this.#contents.settings.subscribe(listener);
   }
 
   problems(): readonly Problem[] {
@@ -149,6 +158,12 @@ class OpenDirectoryHost implements DirectoryHost {
   #eventFileOf(owner: OwnerRef): EventFile | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
+  }
+
+  #logSettings(): void {
+    const { paused, pausedBy } = this.settings();
+    if (paused) this.#log.warn('nothing new is started for any policy', { pausedBy });
+    else this.#log.info('policies go on');
   }
 
   #logProblems(): void {

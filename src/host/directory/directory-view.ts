@@ -5,7 +5,7 @@
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { ResourceSource } from '../host.ts';
+import type { OperatorSettings, ResourceSource } from '../host.ts';
 import { DirectoryContents } from './directory-contents.ts';
 import { isSameData } from './plain-data.ts';
 import type { Problem } from './problem.ts';
@@ -38,6 +38,11 @@ export class DirectoryView {
   /** A resource that no operator has seen yet is there, without status and with an identity made up for the moment. */
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
     return this.#contents.cache.source(kind);
+  }
+
+  /** What is said to the operator as a whole. */
+  settings(): OperatorSettings {
+    return this.#contents.settings.current();
   }
 
   problems(): readonly Problem[] {

@@ -1,5 +1,5 @@
 /**
- * The text of one manifest file → the resources and Secrets in it, with defaults filled in, and what is wrong with the rest.
+ * The text of one manifest file → the resources, Secrets and settings in it, with defaults filled in, and what is wrong with the rest.
  *
  * Invariant: bad input takes nothing away. Of a document that is refused its name is kept where it can be read, and a file of
  * which not even that is known is marked as `unclear`: whoever had resources from it keeps them. Documents of other kinds are none
@@ -9,6 +9,7 @@ import { applyDefaults } from '../../api/defaults.ts';
 import { renderPath } from '../../api/json-path.ts';
 import { apiGroup, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import { type ManifestDocument, type Position, parseManifestFile } from '../../api/manifest-file.ts';
+import { checkSettings, isSettingsManifest, pausedIn } from '../../api/operator-settings.ts';
 import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
 import { type Finding, kindOf, validateResource } from '../../api/validation.ts';
 import { SecretText } from '../../base/secret-text.ts';
@@ -35,9 +36,16 @@ export interface DecodedSecret {
   readonly position: Position;
 }
 
+/** A ConfigMap `logfleet-settings`. None is refused: what is wrong with one is no reason to overlook that it pauses. */
+export interface DecodedSettings {
+  /** As it was written; what it means is in `operator-settings.ts`. */
+  readonly paused: unknown;
+}
+
 export interface DecodedFile {
   readonly resources: readonly DecodedResource[];
   readonly secrets: readonly DecodedSecret[];
+  readonly settings: readonly DecodedSettings[];
   /** Resources and Secrets that are there and cannot be used. */
   readonly refused: readonly { readonly kind: KindName | 'Secret'; readonly key: ResourceKey }[];
   /** Whether there may be more in the file than could be read. */
@@ -52,6 +60,7 @@ interface Decoding {
   readonly file: string;
   readonly resources: DecodedResource[];
   readonly secrets: DecodedSecret[];
+  readonly settings: DecodedSettings[];
   readonly refused: { readonly kind: KindName | 'Secret'; readonly key: ResourceKey }[];
   readonly problems: Problem[];
 }
@@ -62,10 +71,10 @@ export function decodeManifest(file: string, text: string, previousOf: PreviousO
   const problems = parsed.problems.map(
     ({ position, message }): Problem => ({ severity: 'error', file, ...position, message }),
   );
-  const decoding: Decoding = { file, resources: [], secrets: [], refused: [], problems };
+  const decoding: Decoding = { file, resources: [], secrets: [], settings: [], refused: [], problems };
   for (const document of parsed.documents) decodeDocument(decoding, document, previousOf);
-  const { resources, secrets, refused } = decoding;
-  return { resources, secrets, refused, problems, unclear: parsed.problems.length > 0 };
+  const { resources, secrets, settings, refused } = decoding;
+  return { resources, secrets, settings, refused, problems, unclear: parsed.problems.length > 0 };
 }
 
 function decodeDocument(decoding: Decoding, document: ManifestDocument, previousOf: PreviousOf): void {
@@ -74,7 +83,10 @@ function decodeDocument(decoding: Decoding, document: ManifestDocument, previous
   const kind = kindOf(value);
   if (kind !== undefined) decodeResource(decoding, document, kind, value, previousOf);
   else if (value.apiVersion === 'v1' && value.kind === 'Secret') decodeSecret(decoding, document, value);
-  else if (typeof value.apiVersion === 'string' && value.apiVersion.split('/')[0] === apiGroup) {
+  else if (isSettingsManifest(value)) {
+    for (const finding of checkSettings(value)) report(decoding, document, finding);
+    decoding.settings.push({ paused: pausedIn(value) });
+  } else if (typeof value.apiVersion === 'string' && value.apiVersion.split('/')[0] === apiGroup) {
     const message = `there is no kind ${String(value.kind)}; write ${Object.keys(kinds).join(' or ')}`;
     report(decoding, document, { severity: 'error', path: ['kind'], part: 'value', message });
   }

@@ -1,13 +1,15 @@
 /**
- * What stands in several directories of manifests now: each resource and each Secret once, what a person asked of them, and what is
- * wrong. A file is decoded again when its text changed.
+ * What stands in several directories of manifests now: each resource and each Secret once, the settings, what a person asked, and
+ * what is wrong. A file is decoded again when its text changed.
  *
  * Invariant: `isKept` holds for whatever may still be there although it cannot be read: refused documents, files that cannot be
  * opened or parsed, directories that cannot be listed.
  */
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { KindName } from '../../api/kinds.ts';
+import { readPause, settingsName } from '../../api/operator-settings.ts';
 import type { ResourceKey } from '../host.ts';
+import type { FoundSettings } from './directory-settings.ts';
 import {
   type DecodedFile,
   type DecodedResource,
@@ -17,7 +19,7 @@ import {
 } from './manifest-decoding.ts';
 import { type ScannedFile, scanManifests } from './manifest-scan.ts';
 import type { Problem } from './problem.ts';
-import { type RequestedAnnotations, readRequests } from './requests.ts';
+import { type Request, readRequests, type SettingsRequest } from './requests.ts';
 import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
 
@@ -38,18 +40,22 @@ export interface Place {
 export interface Reading {
   readonly resources: ReadonlyMap<string, Found<DecodedResource>>;
   readonly secrets: ReadonlyMap<string, Found<DecodedSecret>>;
-  readonly requests: ReadonlyMap<string, RequestedAnnotations>;
+  readonly settings: readonly FoundSettings[];
+  readonly requests: ReadonlyMap<string, Request>;
   readonly problems: readonly Problem[];
   /** Folders whose changes matter. */
   readonly folders: readonly string[];
   /** Whether what was last read at `place` may still be there, although it is not among what was found. */
   isKept(kind: string, key: ResourceKey, place: Place): boolean;
+  /** The same, of whatever may stand at a place: whether the file there could not be read. */
+  isUnclear(place: Place): boolean;
 }
 
 interface Draft {
   readonly resources: Map<string, Found<DecodedResource>>;
   readonly secrets: Map<string, Found<DecodedSecret>>;
-  readonly requests: Map<string, RequestedAnnotations>;
+  readonly settings: FoundSettings[];
+  readonly requests: Map<string, Request>;
   readonly problems: Problem[];
   readonly folders: string[];
   readonly refused: Set<string>;
@@ -71,6 +77,7 @@ export class ManifestReader {
     const draft: Draft = {
       resources: new Map(),
       secrets: new Map(),
+      settings: [],
       requests: new Map(),
       problems: [],
       folders: [],
@@ -89,16 +96,13 @@ export class ManifestReader {
       await gatherRequests(draft, directory);
     }
     const { refused, unclear, ...reading } = draft;
-    return {
-      ...reading,
-      isKept: (kind, key, { directory, manifest }) => {
-        const path = join(directory, manifest);
-        return (
-          refused.has(identify(kind, key)) ||
-          unclear.some((place) => path === place || path.startsWith(join(place, '/')))
-        );
-      },
+    const isUnclear = ({ directory, manifest }: Place) => {
+      const path = join(directory, manifest);
+      return unclear.some((place) => path === place || path.startsWith(join(place, '/')));
     };
+    const isKept = (kind: string, key: ResourceKey, place: Place) =>
+      refused.has(identify(kind, key)) || isUnclear(place);
+    return { ...reading, isKept, isUnclear };
   }
 
   #decode(
@@ -149,6 +153,12 @@ function gather(
   }
   for (const secret of decoded.secrets)
     add(draft, draft.secrets, 'Secret', { decoded: secret, directory, manifest }, placeOf);
+  for (const { paused } of decoded.settings) {
+    const pause = readPause(paused);
+    const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
+    const pausedBy = pause && `the ConfigMap ${settingsName} in ${join(directory, manifest)}${odd}`;
+    draft.settings.push({ directory, manifest, pausedBy });
+  }
 }
 
 /** Of two that bear one name, the one counts that counted before; else the first. */
@@ -181,13 +191,20 @@ function describe({ directory, manifest, decoded: { position } }: Found<DecodedR
 }
 
 async function gatherRequests(draft: Draft, directory: string): Promise<void> {
-  const { requests, unreadable } = await readRequests(directory);
-  for (const { kind, annotations, ...key } of requests) draft.requests.set(identify(kind, key), annotations);
+  const { requests, settings, unreadable } = await readRequests(directory);
+  for (const request of requests) draft.requests.set(identify(request.kind, request), request);
+  if (settings) draft.settings.push(foundRequest(directory, settings));
   for (const file of unreadable) {
     draft.problems.push(
       wholeFile(file, 'is no request; delete it, and ask again with logfleet pause or logfleet resume'),
     );
   }
+}
+
+function foundRequest(directory: string, { paused, writer }: SettingsRequest): FoundSettings {
+  const who = `${writer.by ?? 'a person'} (logfleet pause --all)`;
+  const manifest = relative(directory, new StateDirectory(directory).settingsRequestFile);
+  return { directory, manifest, pausedBy: paused ? who : undefined };
 }
 
 function wholeFile(file: string, message: string): Problem {

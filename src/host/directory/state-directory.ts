@@ -6,6 +6,7 @@
  *          /status/<Kind>/<namespace>/<name>.json             identity, last good spec, and status
  *          /ledgers/<Kind>/<namespace>/<name>/<uid>/<shard>.json
  *          /requests/<Kind>_<namespace>_<name>.json           what a person asked for
+ *          /requests/settings.json                            and of the operator as a whole
  *          /events.ndjson, events.1.ndjson                    what happened, newest last
  * ```
  *
@@ -53,6 +54,11 @@ export class StateDirectory {
   /** The part of a request's name that says whom it is for; no name of a resource has an underscore. */
   requestFile(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.requestFolder, `${kind}_${safe(namespace)}_${safe(name)}.json`);
+  }
+
+  /** No request of a resource has this name: a kind begins with a capital letter. */
+  get settingsRequestFile(): string {
+    return join(this.requestFolder, 'settings.json');
   }
 
   statusFolder(kind: KindName): string {

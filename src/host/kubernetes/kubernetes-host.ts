@@ -1,15 +1,15 @@
 /**
  * An API server as the host of resources: the pieces of this folder behind the one port of `host.ts`.
  *
- * Invariant: in rest, no request leaves but the watches (one for each kind and namespace followed), the renewal of the lease, and a list
- * every ten minutes.
+ * Invariant: in rest, no request leaves but the watches (one for each kind and namespace followed, and one for the settings), the
+ * renewal of the lease, and a list for each watch every ten minutes.
  */
 import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
-import type { Host, Leadership, ResourceSource } from '../host.ts';
+import type { Host, Leadership, OperatorSettings, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
 import { hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
@@ -21,6 +21,7 @@ import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
 import { KubernetesSecretReader } from './secret-reader.ts';
+import { SettingsWatch } from './settings-watch.ts';
 import { writeStatus } from './status-writer.ts';
 
 const leaseName = 'logfleet-operator';
@@ -32,7 +33,7 @@ export interface KubernetesHostOptions {
   readonly api: KubeApi;
   /** Whose resources are followed. With a list, Roles in these namespaces are all that it takes. */
   readonly namespaces: 'all' | readonly string[];
-  /** Where the lease lives. */
+  /** Where the lease lives, and the settings. */
   readonly operatorNamespace: string;
   /** Names this process in the lease and in events: the pod, or the host. */
   readonly identity: string;
@@ -72,6 +73,7 @@ class ClusterHost implements KubernetesHost {
   readonly #clock: Clock;
   readonly #client: ApiClient;
   readonly #caches: Caches;
+  readonly #settings: SettingsWatch;
   readonly #election: LeaseElection | undefined;
   readonly #reflectors: readonly Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'doubt'>[];
   readonly #ended = new AbortController();
@@ -100,6 +102,7 @@ class ClusterHost implements KubernetesHost {
         });
       }),
     );
+    this.#settings = new SettingsWatch({ ...options, client, namespace });
     this.ledgers = new ConfigMapLedgerStore(client);
     this.events = new EventRecorder({ ...options, client, identity });
     this.secrets = new KubernetesSecretReader(client);
@@ -121,8 +124,16 @@ class ClusterHost implements KubernetesHost {
     return written;
   }
 
+  settings(): OperatorSettings {
+    return this.#settings.current();
+  }
+
+  subscribeSettings(listener: () => void): () => void {
+    return this.#settings.subscribe(listener);
+  }
+
   start(): void {
-    this.#following ??= Promise.all(this.#reflectors.map((reflector) => reflector.run(this.#ended.signal)));
+    this.#following ??= Promise.all([this.#settings.run(this.#ended.signal), this.#follow()]);
     this.#election?.start();
   }
 
@@ -136,12 +147,20 @@ class ClusterHost implements KubernetesHost {
 
   healthy(): boolean {
     if (!this.#following || this.#ended.signal.aborted) return true;
-    const loops = this.#election ? [...this.#reflectors, this.#election] : this.#reflectors;
+    const followed = [this.#settings, ...(this.#settings.asked() ? this.#reflectors : [])];
+    const loops = this.#election ? [...followed, this.#election] : followed;
     const now = this.#clock.monotonic();
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
   }
 
   ready(): boolean {
     return Object.values(this.#caches).every((cache) => cache.synced());
+  }
+
+  /** The settings come first, so that no policy is told that it is paused only because they were not known yet. */
+  async #follow(): Promise<void> {
+    const { signal } = this.#ended;
+    await this.#settings.whenAsked();
+    await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
   }
 }

@@ -74,10 +74,16 @@ export interface ReflectorOptions<R extends CachedResource> {
   readonly client: ApiClient;
   /** The collection: all namespaces, or one. */
   readonly path: string;
+  /** Which of the collection: sent with each list and watch. */
+  readonly query?: Readonly<Record<string, string>>;
   /** The namespace that `path` is of; undefined for all. */
   readonly scope: string | undefined;
   readonly cache: ResourceCache<R>;
   readonly decode: (value: unknown) => R | undefined;
+  /** Told of each list that the cache has taken over. */
+  readonly onList?: () => void;
+  /** Told of each failure, before it is tried again. */
+  readonly onFailure?: (error: unknown) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -148,6 +154,7 @@ export class Reflector<R extends CachedResource> {
       method: 'GET',
       path,
       query: {
+        ...this.#options.query,
         ...(state.paged ? { limit: String(pageLimit) } : {}),
         ...(state.continueToken === undefined ? {} : { continue: state.continueToken }),
       },
@@ -163,6 +170,7 @@ export class Reflector<R extends CachedResource> {
       scope,
       items.map(decode).filter((resource) => resource !== undefined),
     );
+    this.#options.onList?.();
     const relistAtMs = clock.monotonic() + relistIntervalMs * (0.9 + 0.2 * random.next());
     return { kind: 'watching', resourceVersion: page.resourceVersion, relistAtMs };
   }
@@ -176,6 +184,7 @@ export class Reflector<R extends CachedResource> {
     let failure: unknown;
     try {
       const query = {
+        ...this.#options.query,
         watch: 'true',
         allowWatchBookmarks: 'true',
         resourceVersion,
@@ -224,7 +233,8 @@ export class Reflector<R extends CachedResource> {
   }
 
   #recover(state: State, error: unknown): State {
-    const { random, log, path } = this.#options;
+    const { random, log, path, onFailure } = this.#options;
+    onFailure?.(error);
     this.#failures++;
     const next = afterFailure(state, error, this.#failures);
     const delayMs = backoffDelay(backoff, this.#failures, error, random);

@@ -1,0 +1,196 @@
+/** What pauses the operator as a whole in its directories: ConfigMaps among the manifests, and requests beside them. */
+import { mkdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
+import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
+import { renderProblem } from '../../../../src/host/directory/problem.ts';
+import { writeRequest, writeSettingsRequest } from '../../../../src/host/directory/requests.ts';
+import { find, policy, Workplace } from './workplace.ts';
+
+const file = 'settings.yaml';
+const configMap = (data: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings}\n${data}\n`;
+const asked = { by: 'alice', atMs: Date.UTC(2026, 10, 21, 10) };
+const running = { paused: false, pausedBy: undefined };
+
+async function opened(text: string): Promise<{ readonly place: Workplace; readonly host: DirectoryHost }> {
+  const place = new Workplace();
+  place.write(file, text);
+  return { place, host: await place.open() };
+}
+
+describe('a ConfigMap among the manifests', () => {
+  test.each([
+    ['data: {paused: "true"}', ''],
+    ['data: {paused: "on"}', ', whose paused is "on"'],
+    ['data: {paused: true}', ''],
+    ['data: {paused: [1]}', ', whose paused is "1"'],
+  ])('%s pauses', async (data, odd) => {
+    const { place, host } = await opened(configMap(data));
+    const pausedBy = `the ConfigMap logfleet-settings in ${place.path(file)}${odd}`;
+    expect(host.settings()).toEqual({ paused: true, pausedBy });
+  });
+
+  test.each(['data: {paused: "false"}', 'data: {paused: ""}', 'data: {}', ''])('%j does not', async (data) => {
+    const { host } = await opened(configMap(data));
+    expect(host.settings()).toEqual(running);
+    expect(host.problems()).toEqual([]);
+  });
+
+  test('of another name says nothing', async () => {
+    const { host } = await opened(configMap('data: {paused: "true"}').replace('logfleet-settings', 'settings'));
+    expect(host.settings()).toEqual(running);
+  });
+
+  test.each([
+    ['data: {paused: true}', 'error', 'data.paused: must be a text and is true; write it in quotes, as in "true"'],
+    ['data: {paused: "on"}', 'warning', 'data.paused: "on" pauses as "true" does; write "true" or "false"'],
+    ['data: {pasued: "true"}', 'warning', 'data.pasued: logfleet knows no such setting; did you mean paused?'],
+  ])('%s is a problem', async (data, severity, message) => {
+    const { place, host } = await opened(configMap(data));
+    const [problem, ...others] = host.problems();
+    expect(others).toEqual([]);
+    expect(problem?.severity).toBe(severity);
+    expect(problem && renderProblem(problem)).toMatch(new RegExp(`^${place.path(file)}:4:\\d+: `));
+    expect(problem?.message).toBe(message);
+  });
+});
+
+describe('changes', () => {
+  test('are heard at once, and once each', async () => {
+    const { place, host } = await opened(configMap('data: {paused: "true"}'));
+    const heard: boolean[] = [];
+    const unsubscribe = host.subscribeSettings(() => heard.push(host.settings().paused));
+    await host.refresh();
+    place.write(file, configMap('data: {paused: "false"}'));
+    await host.refresh();
+    place.write(file, configMap('data: {paused: "true"}'));
+    await host.refresh();
+    expect(heard).toEqual([false, true]);
+    unsubscribe();
+    place.write(file, configMap('data: {paused: "false"}'));
+    await host.refresh();
+    expect(heard).toHaveLength(2);
+    expect(host.settings()).toEqual(running);
+  });
+
+  test('a request is noticed by itself', async () => {
+    const place = new Workplace();
+    const host = await place.open({ clock: systemClock });
+    const heard = new Promise<void>((resolve) => host.subscribeSettings(resolve));
+    await writeSettingsRequest(place.directory, true, asked);
+    await heard;
+    expect(host.settings()).toEqual({ paused: true, pausedBy: 'alice (logfleet pause --all)' });
+  });
+
+  test('a file that is being replaced goes on pausing, and one that is gone ceases to', async () => {
+    const { place, host } = await opened(configMap('data: {paused: "true"}'));
+    place.remove(file);
+    await host.refresh();
+    await place.clock.advance(deletionDelayMs / 2);
+    place.write(file, configMap('data: {paused: "true"}'));
+    await host.refresh();
+    expect(host.settings().paused).toBe(true);
+    place.remove(file);
+    await host.refresh();
+    expect(host.settings().paused).toBe(true);
+    const heard = new Promise<void>((resolve) => host.subscribeSettings(resolve));
+    await place.clock.advance(deletionDelayMs);
+    await heard;
+    expect(host.settings()).toEqual(running);
+  });
+
+  test('a file that cannot be read any more goes on pausing', async () => {
+    const { place, host } = await opened(configMap('data: {paused: "true"}'));
+    place.write(file, 'apiVersion: [');
+    await host.refresh();
+    await place.clock.advance(2 * deletionDelayMs);
+    await host.refresh();
+    expect(host.settings().paused).toBe(true);
+  });
+
+  test('what is gone while nobody looks is gone at once', async () => {
+    const { place, host } = await opened(configMap('data: {paused: "true"}'));
+    await host.close();
+    place.remove(file);
+    expect((await place.open()).settings()).toEqual(running);
+  });
+});
+
+describe('a request', () => {
+  test('survives a restart, until another takes its place', async () => {
+    const place = new Workplace();
+    await writeSettingsRequest(place.directory, true, asked);
+    const first = await place.open();
+    expect(first.settings().paused).toBe(true);
+    expect(first.problems()).toEqual([]);
+    await first.close();
+    const second = await place.open();
+    expect(second.settings().paused).toBe(true);
+    await writeSettingsRequest(place.directory, false, asked);
+    await second.refresh();
+    expect(second.settings()).toEqual(running);
+  });
+
+  test('does not take away what a manifest says, and both are named', async () => {
+    const { place, host } = await opened(configMap('data: {paused: "true"}'));
+    const manifest = `the ConfigMap logfleet-settings in ${place.path(file)}`;
+    await writeSettingsRequest(place.directory, false, asked);
+    await host.refresh();
+    expect(host.settings()).toEqual({ paused: true, pausedBy: manifest });
+    await writeSettingsRequest(place.directory, true, { by: undefined, atMs: undefined });
+    await host.refresh();
+    expect(host.settings().pausedBy).toBe(`${manifest} and a person (logfleet pause --all)`);
+  });
+
+  test.each(['no json', '[]', '{}', '{"paused":"false"}'])('that cannot be read pauses: %s', async (text) => {
+    const place = new Workplace();
+    place.write('.logfleet/requests/settings.json', text);
+    const host = await place.open();
+    expect(host.settings().paused).toBe(true);
+    expect(host.problems()).toMatchObject([{ file: place.path('.logfleet/requests/settings.json') }]);
+  });
+});
+
+test('one directory of several is enough', async () => {
+  const place = new Workplace();
+  mkdirSync(place.path('one'));
+  place.write('two/settings.yaml', configMap('data: {paused: "true"}'));
+  const host = await place.open({ directories: [place.path('one'), place.path('two')] });
+  expect(host.settings().paused).toBe(true);
+});
+
+describe('who asked for an annotation, and when', () => {
+  const key = { namespace: 'logging', name: 'web' };
+  const kind = 'CollectorVersionPolicy';
+  const paused = 'logfleet.dev/paused';
+  const approve = 'logfleet.dev/approve';
+
+  test('stands beside it, one by one, also of one that was taken away', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    await writeRequest(place.directory, kind, key, { [paused]: 'true' }, { by: 'bob', atMs: 1_000 });
+    await writeRequest(place.directory, kind, key, { [approve]: '1-19.500-1/canary' }, asked);
+    await host.refresh();
+    const first = find(host, 'web')?.metadata;
+    expect(first?.annotationWriters).toEqual({ [paused]: { by: 'bob', atMs: 1_000 }, [approve]: asked });
+    await writeRequest(place.directory, kind, key, { [paused]: null }, asked);
+    await host.refresh();
+    const second = find(host, 'web')?.metadata;
+    expect(second?.annotations).toEqual({ [approve]: '1-19.500-1/canary' });
+    expect(second?.annotationWriters).toEqual({ [paused]: asked, [approve]: asked });
+    expect(second?.generation).toBe(1);
+  });
+
+  test('is unknown of what was written by hand', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const writers = { [paused]: { by: 7, time: 'noon' } };
+    const request = { kind, ...key, annotations: { [paused]: 'true' }, writers };
+    place.write('.logfleet/requests/x.json', JSON.stringify(request));
+    const host = await place.open();
+    expect(find(host, 'web')?.metadata).not.toHaveProperty('annotationWriters');
+    expect(find(host, 'web')?.metadata.annotations).toEqual({ [paused]: 'true' });
+  });
+});

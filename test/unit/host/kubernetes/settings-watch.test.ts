@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { settingsName } from '../../../../src/api/operator-settings.ts';
+import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
+import { createPolicy, createWorld, hostOf, policies, type World } from './world.ts';
+
+const namespace = 'logfleet-system';
+const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
+const path = `${configMaps}/${settingsName}`;
+const place = `the ConfigMap ${settingsName} in namespace ${namespace}`;
+/** A watch that broke or fell silent is replaced within this time. */
+const healMs = 30_000;
+
+function write(world: World, data: object | undefined, name = settingsName): void {
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, ...(data && { data }) };
+  world.server.create(configMaps, object);
+}
+
+function refuse(world: World, status: number, concerned = (collection: string) => collection === 'v1/configmaps') {
+  world.server.onRequest = ({ collection }) =>
+    concerned(collection) ? { kind: 'status', status, when: 'before' } : undefined;
+}
+
+/** A host that has read its settings. */
+async function started(world = createWorld()): Promise<{ readonly world: World; readonly host: KubernetesHost }> {
+  const host = hostOf(world);
+  host.start();
+  await world.clock.advance(1_000);
+  return { world, host };
+}
+
+describe('what the ConfigMap says', () => {
+  test.each([
+    ['true', place],
+    [' true\n', place],
+    ['yes', `${place}, whose paused is "yes"`],
+    ['False', `${place}, whose paused is "False"`],
+  ])('paused: %j pauses', async (paused, pausedBy) => {
+    const world = createWorld();
+    write(world, { paused });
+    const { host } = await started(world);
+    expect(host.settings()).toEqual({ paused: true, pausedBy });
+  });
+
+  test.each([[{ paused: 'false' }], [{ paused: '' }], [{ paused: ' false\n' }], [{}], [undefined]])(
+    '%j does not',
+    async (data) => {
+      const world = createWorld();
+      write(world, data);
+      const { host } = await started(world);
+      expect(host.settings()).toEqual({ paused: false, pausedBy: undefined });
+    },
+  );
+
+  test('no other ConfigMap says anything', async () => {
+    const world = createWorld();
+    write(world, { paused: 'true' }, 'other-settings');
+    world.server.create('/api/v1/namespaces/elsewhere/configmaps', {
+      metadata: { name: settingsName },
+      data: { paused: 'true' },
+    });
+    const { host } = await started(world);
+    expect(host.settings().paused).toBe(false);
+  });
+});
+
+describe('changes', () => {
+  test('are heard within a second, and once each', async () => {
+    const { world, host } = await started();
+    const heard: boolean[] = [];
+    const unsubscribe = host.subscribeSettings(() => heard.push(host.settings().paused));
+    write(world, { paused: 'true' });
+    await world.clock.advance(1_000);
+    world.server.patch(path, { data: { note: 'incident 12' } });
+    await world.clock.advance(1_000);
+    expect(heard).toEqual([true]);
+    world.server.patch(path, { data: { paused: 'false' } });
+    await world.clock.advance(1_000);
+    world.server.patch(path, { data: { paused: 'true' } });
+    await world.clock.advance(1_000);
+    world.server.remove(path);
+    await world.clock.advance(1_000);
+    expect(heard).toEqual([true, false, true, false]);
+    unsubscribe();
+    write(world, { paused: 'true' });
+    await world.clock.advance(1_000);
+    expect(heard).toHaveLength(4);
+    expect(host.settings().paused).toBe(true);
+  });
+
+  test.each([['drop'], ['cut'], ['silence'], ['badLine'], ['expired']] as const)(
+    'survive an event with the fault %s',
+    async (kind) => {
+      const { world, host } = await started();
+      let struck = false;
+      world.server.onWatchEvent = ({ event }) => {
+        if (struck || event.collection !== 'v1/configmaps') return undefined;
+        struck = true;
+        return { kind };
+      };
+      write(world, { paused: 'true' });
+      await world.clock.advance(kind === 'drop' ? 11 * 60_000 : healMs);
+      expect(struck).toBe(true);
+      expect(host.settings().paused).toBe(true);
+    },
+  );
+
+  test('that came while nobody could be asked are found afterwards, and until then the last word holds', async () => {
+    const world = createWorld();
+    write(world, { paused: 'true' });
+    const { host } = await started(world);
+    refuse(world, 503);
+    for (const watch of [...world.server.watches]) watch.break(new Error('read ECONNRESET'));
+    await world.clock.advance(60_000);
+    world.server.remove(path);
+    await world.clock.advance(60_000);
+    expect(host.settings().paused).toBe(true);
+    world.server.onRequest = () => undefined;
+    await world.clock.advance(healMs);
+    expect(host.settings().paused).toBe(false);
+  });
+});
+
+describe('at the start', () => {
+  test('everything is paused until the settings are known, and no policy is told before', async () => {
+    const world = createWorld();
+    createPolicy(world, 'production');
+    const host = hostOf(world);
+    expect(host.settings()).toEqual({ paused: true, pausedBy: 'settings that have not been read yet' });
+    world.server.onRequest = ({ collection }) =>
+      collection === 'v1/configmaps' ? { kind: 'delay', delayMs: 5_000 } : undefined;
+    const told: boolean[] = [];
+    host.resources(policies).subscribe(() => told.push(host.settings().paused));
+    host.start();
+    await world.clock.advance(4_000);
+    expect(told).toEqual([]);
+    await world.clock.advance(4_000);
+    expect(told).toEqual([false]);
+  });
+
+  test('policies are followed all the same when the settings cannot be read, and paused', async () => {
+    const world = createWorld();
+    createPolicy(world, 'production');
+    refuse(world, 503);
+    const { host } = await started(world);
+    expect(host.ready()).toBe(true);
+    expect(host.settings().paused).toBe(true);
+    world.server.onRequest = () => undefined;
+    await world.clock.advance(10_000);
+    expect(host.settings().paused).toBe(false);
+  });
+
+  test('settings that may not be read pause nothing, and are heard of once they may', async () => {
+    const world = createWorld();
+    write(world, { paused: 'true' });
+    refuse(world, 403);
+    const { host } = await started(world);
+    expect(host.settings()).toEqual({ paused: false, pausedBy: undefined });
+    await world.clock.advance(600_000);
+    expect({ paused: host.settings().paused, healthy: host.healthy() }).toEqual({ paused: false, healthy: true });
+    world.server.onRequest = () => undefined;
+    await world.clock.advance(10_000);
+    expect(host.settings().paused).toBe(true);
+  });
+
+  test('a host that ends before it knows ends', async () => {
+    const world = createWorld();
+    world.server.onRequest = ({ collection }) =>
+      collection === 'v1/configmaps' ? { kind: 'stall', when: 'before' } : undefined;
+    const host = hostOf(world);
+    host.start();
+    await world.clock.advance(1_000);
+    let stopped = false;
+    const stopping = host.stop().then(() => {
+      stopped = true;
+    });
+    await world.clock.run(() => stopped);
+    await stopping;
+    expect(stopped).toBe(true);
+  });
+});
+
+test('rights that are withdrawn leave what was read last', async () => {
+  const world = createWorld();
+  write(world, { paused: 'true' });
+  const { host } = await started(world);
+  refuse(world, 403);
+  for (const watch of [...world.server.watches]) watch.end();
+  await world.clock.advance(120_000);
+  expect(host.settings().paused).toBe(true);
+});
