@@ -23,5 +23,5 @@ export function renderSchema(definition: CustomResourceDefinition, source: strin
 /** A member that is called `description` or `title` itself would hold a schema, not a text. */
 function isLeftOut(key: string, value: unknown): boolean {
   if (key === 'description' || key === 'title') return typeof value === 'string';
-  return key === 'anyOf' || key.startsWith('x-kubernetes-list-');
+  return key === 'anyOf' || key === 'x-kubernetes-list-type';
 }

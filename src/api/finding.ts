@@ -11,6 +11,11 @@ export interface Finding {
   readonly message: string;
 }
 
+/** About the value there. */
+export function warning(path: JsonPath, message: string): Finding {
+  return { severity: 'warning', path, part: 'value', message };
+}
+
 export interface Explanation {
   readonly problem: string;
   readonly fix: string;

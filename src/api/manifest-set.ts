@@ -40,10 +40,14 @@ interface Placed {
   readonly members: Readonly<Record<string, unknown>>;
 }
 
-/** `checkSecret` looks at the Secrets that resources name: what credentials are is known elsewhere. */
+/**
+ * @param checkSecret looks at the Secrets that resources name: what credentials are is known elsewhere
+ * @param wallMs the time of day, for what depends on it; without it nothing does
+ */
 export function checkManifests(
   files: readonly SourceFile[],
   checkSecret: (secret: object) => readonly Finding[],
+  wallMs?: number,
 ): ManifestReport {
   const findings: PlacedFinding[] = [];
   const resources: Placed[] = [];
@@ -58,7 +62,7 @@ export function checkManifests(
       (isOurs(placed) ? resources : others).push(placed);
     }
   }
-  for (const resource of resources) findings.push(...checkResource(resource));
+  for (const resource of resources) findings.push(...checkResource(resource, wallMs));
   const secrets = findSecrets(resources, others);
   findings.push(...checkTwice(resources), ...secrets.findings);
   for (const secret of secrets.named) {
@@ -80,10 +84,12 @@ function isOurs({ members: { apiVersion, kind } }: Placed): boolean {
   return kindNames.includes(String(kind)) || String(apiVersion).split('/')[0] === apiGroup;
 }
 
-function checkResource(placed: Placed): readonly PlacedFinding[] {
+function checkResource(placed: Placed, wallMs: number | undefined): readonly PlacedFinding[] {
   const { members, document } = placed;
   const kind = kindOf(document.value);
-  if (kind !== undefined) return validateResource(kind, members).map((finding) => place(placed, finding));
+  if (kind !== undefined) {
+    return validateResource(kind, members, undefined, wallMs).map((finding) => place(placed, finding));
+  }
   const written = String(members['kind'] ?? '');
   if (kindNames.includes(written)) {
     const message = `${written} is a kind of ${apiGroup}; write apiVersion: ${apiGroup}/v1alpha1`;

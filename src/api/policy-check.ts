@@ -3,26 +3,35 @@
  * manifest as it was written, without defaults, once schema and rules have nothing against it.
  */
 import { parseBuildVersion } from '../base/build-version.ts';
-import type { Finding } from './finding.ts';
+import { type Finding, warning } from './finding.ts';
 import type { CollectorExpression, CollectorSelector, Target } from './generated/collector-version-policy.ts';
 import type { JsonPath } from './json-path.ts';
+import { checkRollout, type WrittenRollout } from './rollout-check.ts';
 
 /** A spec as people write it: what has a default may be absent. */
-interface WrittenSpec {
+interface WrittenSpec extends WrittenRollout {
   readonly target: Target;
   readonly selector: CollectorSelector;
   readonly exclude?: readonly CollectorSelector[] | null;
 }
 
-export function checkPolicy(spec: WrittenSpec): readonly Finding[] {
+/** @param wallMs the time of day, for what depends on it; without it nothing does */
+export function checkPolicy(spec: WrittenSpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTarget(spec.target),
     ...checkSelector(spec.selector, ['spec', 'selector']),
     ...(spec.exclude ?? []).flatMap((selector, index) => [...checkExclusion(selector, ['spec', 'exclude', index])]),
+    ...(spec.strategy?.stages ?? []).flatMap(({ selector }, index) =>
+      selector ? [...checkSelector(selector, ['spec', 'strategy', 'stages', index, 'selector'])] : [],
+    ),
+    ...checkRollout(spec, wallMs),
   ];
 }
 
-function* checkTarget({ version }: Target): Generator<Finding> {
+function* checkTarget({ version, versionPattern }: Target): Generator<Finding> {
+  if (versionPattern && !/[*?]/.test(versionPattern) && !parseBuildVersion(versionPattern)) {
+    yield warning(['spec', 'target', 'versionPattern'], `no version is ${versionPattern}; write a glob, as in 19.*`);
+  }
   const parts = version ? parseBuildVersion(version) : undefined;
   if (!version || !parts) return;
   const plain = `${parts.major}.${parts.minor}-${parts.build}`;
@@ -86,8 +95,4 @@ function* checkFieldValue(field: string, value: string, path: JsonPath): Generat
       `${JSON.stringify(value)} is compared as it stands; write it under matchNames, which takes globs`,
     );
   }
-}
-
-function warning(path: JsonPath, message: string): Finding {
-  return { severity: 'warning', path, part: 'value', message };
 }

@@ -1,5 +1,6 @@
 /**
- * A resource against its kind's schema, by ajv: types, bounds, enumerations, members that are missing or unknown. What is wrong is
+ * A resource against its kind's schema, by ajv: types, bounds, enumerations, members that are missing or unknown; and items that
+ * are there twice. What is wrong is
  * said in words that tell what to write.
  *
  * A structural schema is not quite JSON Schema: an API server drops members that it does not know (here they are refused,
@@ -19,6 +20,7 @@ const ajv = new Ajv({
   formats: {
     int32: { type: 'number', validate: (value: number) => value >= -int32Bound && value < int32Bound },
     int64: true,
+    'date-time': isDateTime,
   },
 });
 const compiled = new Map<KindName, ValidateFunction>();
@@ -30,8 +32,46 @@ export function checkSchema(kind: KindName, resource: unknown): readonly Finding
     validate = ajv.compile(toJsonSchema(schemaOf(kind)));
     compiled.set(kind, validate);
   }
-  if (validate(resource)) return [];
-  return (validate.errors ?? []).flatMap((error) => findingOf(error, schemaOf(kind), resource));
+  const refused = validate(resource) ? [] : (validate.errors ?? []);
+  const schema = schemaOf(kind);
+  return [...refused.flatMap((error) => findingOf(error, schema, resource)), ...sameItems(schema, resource, [])];
+}
+
+/** Items that are told apart by a member, and have the same there. */
+function* sameItems(schema: StructuralSchema, value: unknown, path: JsonPath): Generator<Finding> {
+  const { items, properties = {}, 'x-kubernetes-list-map-keys': keys = [] } = schema;
+  if (Array.isArray(value)) {
+    for (const key of keys) yield* sameMembers(value, key, path);
+    for (const [index, item] of value.entries()) if (items) yield* sameItems(items, item, [...path, index]);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      const memberSchema = properties[name];
+      if (memberSchema) yield* sameItems(memberSchema, member, [...path, name]);
+    }
+  }
+}
+
+function* sameMembers(list: readonly unknown[], key: string, path: JsonPath): Generator<Finding> {
+  const seen = new Set<unknown>();
+  for (const index of list.keys()) {
+    const member = valueAt(list, [index, key]);
+    if (member !== undefined && seen.has(member)) {
+      const message = `an item before has the ${key} ${JSON.stringify(member)} already; write another ${key}`;
+      yield { severity: 'error', path: [...path, index, key], part: 'value', message };
+    }
+    seen.add(member);
+  }
+}
+
+const dateTimeForm =
+  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+/** A point in time of RFC 3339, on a day that there is. */
+function isDateTime(text: string): boolean {
+  const [, year, month, day] = dateTimeForm.exec(text) ?? [];
+  if (day === undefined) return false;
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
 }
 
 function toJsonSchema(schema: StructuralSchema): object {
@@ -77,13 +117,19 @@ function findingOf(error: ErrorObject, root: StructuralSchema, resource: unknown
     case 'type':
       return at(`must be ${typeName(schema)} and is ${valueName(value)}; ${howToType(schema, value)}`);
     case 'enum':
+      // What is of the wrong type is told as that alone.
+      if (typeof value !== 'string') return [];
       return at(`${valueName(value)} is not one that there is; ${choice(String(value), schema?.enum ?? [])}`);
     case 'minimum':
       return at(`${value} is too small; write ${schema?.minimum} or more`);
     case 'maximum':
       return at(`${value} is too large; write ${schema?.maximum} or less`);
     case 'format':
-      return at(`${value} is out of range; write a smaller number`);
+      return at(
+        typeof value === 'string'
+          ? `${JSON.stringify(value)} is no point in time; write date, time and offset, as in 2026-12-20T00:00:00Z`
+          : `${value} is out of range; write a smaller number`,
+      );
     case 'minLength':
       return at('is empty; write something or leave it out');
     case 'maxLength':
@@ -160,7 +206,7 @@ function howToType(schema: StructuralSchema | undefined, value: unknown): string
     case 'integer':
       return 'write a whole number without quotes';
     case 'array':
-      return isScalar ? `write a list, as in [${flowText(value)}]` : 'write a list, each item with a - in front';
+      return howToList(schema, isScalar ? flowText(value) : undefined);
     case 'object':
       return schema.example === undefined ? 'write its fields' : `write its fields, as in ${flowText(schema.example)}`;
     default:
@@ -168,7 +214,16 @@ function howToType(schema: StructuralSchema | undefined, value: unknown): string
   }
 }
 
-function howToText({ example, default: fallback }: StructuralSchema, value: unknown): string {
+/** @param item what was written in the place of the list, where it may have been meant as its only item */
+function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
+  if (example !== undefined) return `write a list, as in ${flowText(example)}`;
+  return item === undefined || items?.type === 'object'
+    ? 'write a list, each item with a - in front'
+    : `write a list, as in [${item}]`;
+}
+
+function howToText({ example, default: fallback, enum: choices }: StructuralSchema, value: unknown): string {
+  if (choices !== undefined) return `write ${choices.join(' or ')}`;
   const model = example ?? fallback;
   if (model !== undefined) return `write a text, as in ${flowText(model)}`;
   return typeof value === 'object' ? 'write one text' : `write it in quotes, as in "${value}"`;

@@ -31,6 +31,8 @@ export interface StructuralSchema {
   readonly maxItems?: number;
   readonly maxProperties?: number;
   readonly 'x-kubernetes-int-or-string'?: boolean;
+  /** Members by which the items of a list are told apart: no two have the same. */
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
 }
 

@@ -27,9 +27,14 @@ export function kindOf(document: unknown): KindName | undefined {
 
 /**
  * Everything that is wrong or odd about a resource of this kind as somebody wrote it; empty when it is fine. With `previous`, as
- * a change of that resource.
+ * a change of that resource; with `wallMs`, by that time of day, without it whatever the time.
  */
-export function validateResource(kind: KindName, document: object, previous?: object): readonly Finding[] {
+export function validateResource(
+  kind: KindName,
+  document: object,
+  previous?: object,
+  wallMs?: number,
+): readonly Finding[] {
   const resource = applyDefaults(kind, document);
   const findings = [...checkMetadata(document as Readonly<Record<string, unknown>>), ...checkSchema(kind, resource)];
   const refused = findings.map(({ path }) => path);
@@ -43,13 +48,13 @@ export function validateResource(kind: KindName, document: object, previous?: ob
     findings.push({ severity: 'warning', path: ['status'], part: 'key', message });
   }
   if (findings.some(({ severity }) => severity === 'error')) return findings;
-  return [...findings, ...secondThoughts(kind, document)];
+  return [...findings, ...secondThoughts(kind, document, wallMs)];
 }
 
-function secondThoughts(kind: KindName, document: object): readonly Finding[] {
+function secondThoughts(kind: KindName, document: object, wallMs: number | undefined): readonly Finding[] {
   switch (kind) {
     case 'CollectorVersionPolicy':
-      return checkPolicy((document as { readonly spec: Parameters<typeof checkPolicy>[0] }).spec);
+      return checkPolicy((document as { readonly spec: Parameters<typeof checkPolicy>[0] }).spec, wallMs);
     default:
       return unreachable(kind);
   }

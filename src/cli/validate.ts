@@ -7,6 +7,7 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { checkCredentialsSecret } from '../account/secret-check.ts';
 import { explain } from '../api/finding.ts';
 import { checkManifests, type ManifestReport, type PlacedFinding, type SourceFile } from '../api/manifest-set.ts';
+import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import type { ValidateOptions } from './options.ts';
 import { counted } from './render/counted.ts';
@@ -23,7 +24,7 @@ export async function validateCommand(
     if (file === '-') sources.push({ name: '<stdin>', text: await context.readStdin() });
     else for (const name of manifestFiles(file, context.cwd)) sources.push(readSource(name, context.cwd));
   }
-  const report = checkManifests(sources, checkCredentialsSecret);
+  const report = checkManifests(sources, checkCredentialsSecret, systemClock.now());
   context.stdout.write(output === 'json' ? renderJson(report.findings) : report.findings.map(renderFinding).join(''));
   context.stderr.write(`${renderSummary(report, sources.length)}\n`);
   return report.findings.some(({ severity }) => severity === 'error') ? exitStatus.usage : exitStatus.ok;

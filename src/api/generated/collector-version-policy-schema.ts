@@ -417,6 +417,9 @@ export const collectorVersionPolicySchema: StructuralSchema = {
             "stages": {
               "type": "array",
               "maxItems": 10,
+              "x-kubernetes-list-map-keys": [
+                "name"
+              ],
               "example": [
                 {
                   "name": "canary",
@@ -748,6 +751,9 @@ export const collectorVersionPolicySchema: StructuralSchema = {
             "exclusions": {
               "type": "array",
               "maxItems": 50,
+              "x-kubernetes-list-map-keys": [
+                "name"
+              ],
               "items": {
                 "type": "object",
                 "required": [

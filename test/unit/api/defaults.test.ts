@@ -12,6 +12,7 @@ const defaults = {
   priority: 0,
   mode: 'Enforce',
   paused: false,
+  offlinePolicy: 'Skip',
   resyncInterval: '5m',
   strategy: { maxInProgress: '5%', order: 'OldestVersionFirst' },
   retryPolicy: { limit: 2, backoff: { duration: '5m', factor: 2, cap: '1h' } },

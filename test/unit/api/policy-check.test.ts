@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { renderPath } from '../../../src/api/json-path.ts';
 import { validateResource } from '../../../src/api/validation.ts';
 
-/** What `validate` says about a policy with these members, as `severity path: message`. */
+/** What `validate` says on a day of 2026 about a policy with these members, as `severity path: message`. */
 function say(spec: object, metadata: object = {}, rest: object = {}): readonly string[] {
   const policy = {
     apiVersion: 'logfleet.dev/v1alpha1',
@@ -11,7 +11,7 @@ function say(spec: object, metadata: object = {}, rest: object = {}): readonly s
     spec: { credentialsSecretRef: { name: 's' }, target: { version: '19.500-1' }, selector: {}, ...spec },
     ...rest,
   };
-  return validateResource('CollectorVersionPolicy', policy).map(
+  return validateResource('CollectorVersionPolicy', policy, undefined, Date.UTC(2026, 10, 21)).map(
     ({ severity, path, message }) => `${severity} ${renderPath(path)}: ${message}`,
   );
 }
@@ -56,6 +56,136 @@ describe('what neither schema nor CEL can say', () => {
     [{ selector: { matchFields: { collectorVersion: '19.253-26', collectorType: 'Installable' } } }],
   ])('nothing against %j', (spec) => {
     expect(say(spec)).toEqual([]);
+  });
+});
+
+const stages = (...list: object[]) => ({ strategy: { stages: list } });
+const rest = { name: 'rest' };
+const linux = { matchFields: { osName: 'Linux', osArch: 'arm' } };
+const maintenance = (parts: object) => ({
+  maintenance: { windows: [{ schedule: '0 22 * * *', duration: '6h' }], ...parts },
+});
+const exclusion = (endTime: string) => ({ name: 'x', startTime: '2025-01-01T00:00:00Z', endTime });
+
+describe('rollouts: what an API server takes and nobody means', () => {
+  test.each<[string, object, string]>([
+    [
+      'a pattern that is a version cut short',
+      { target: { channel: 'Latest', versionPattern: '19.500' } },
+      'warning spec.target.versionPattern: no version is 19.500; write a glob, as in 19.*',
+    ],
+    [
+      'a soak that cannot see a death',
+      stages({ name: 'rest', soakDuration: '34m59s' }),
+      'warning spec.strategy.stages[0].soakDuration: a soak of 34m59s cannot see a death, which the service shows after half an hour; write 35m or more',
+    ],
+    [
+      'a selector that was there before, in another order',
+      stages(
+        { name: 'a', selector: linux },
+        { name: 'b', selector: { matchFields: { osArch: 'arm', osName: 'Linux' } } },
+        rest,
+      ),
+      'warning spec.strategy.stages[1].selector: selects what a before it has already, so that the stage stays empty; write another selector, or leave the stage out',
+    ],
+    [
+      'a stage after one that takes all',
+      stages({ name: 'all', selector: {} }, rest),
+      'warning spec.strategy.stages[1]: stays empty, since all before it takes all that is left; write it before that',
+    ],
+    [
+      'a stage after all that there are',
+      stages({ name: 'all', size: '100%' }, rest),
+      'warning spec.strategy.stages[1]: stays empty, since all before it takes all that is left; write it before that',
+    ],
+    [
+      'stages without a last one for the rest',
+      stages({ name: 'canary', size: '1%' }),
+      'warning spec.strategy.stages: collectors that are in none of the stages are skipped; write a last stage without size and selector, as in {name: rest}',
+    ],
+    [
+      'a pattern of names in a stage',
+      stages({ name: 'web', selector: { matchNames: ['web-.*'] } }, rest),
+      'warning spec.strategy.stages[0].selector.matchNames[0]: "web-.*" looks like a regular expression, and this is a glob; write * for any characters and ? for one, as in web-*',
+    ],
+    [
+      'no percentage of failures in a stage',
+      stages({ name: 'rest', maxFailures: '0%' }),
+      'warning spec.strategy.stages[0].maxFailures: 0% is judged like any percentage, once minSamples attempts have ended; write 0 to stop with the first failure',
+    ],
+    [
+      'no percentage of failures',
+      { failurePolicy: { maxFailures: '0%' } },
+      'warning spec.failurePolicy.maxFailures: 0% is judged like any percentage, once minSamples attempts have ended; write 0 to stop with the first failure',
+    ],
+    [
+      'an action that nothing leads to',
+      { failurePolicy: { action: 'Rollback', minSamples: 5 } },
+      'warning spec.failurePolicy: has no effect without maxFailures, here or in a stage; write it, as in maxFailures: 2%',
+    ],
+    [
+      'samples for a number',
+      { failurePolicy: { maxFailures: 3, minSamples: 50 } },
+      'warning spec.failurePolicy.minSamples: has no effect, since numbers of failures act at once; write a percentage for maxFailures, or leave it out',
+    ],
+    [
+      'a cutoff that an upgrade may outlast',
+      maintenance({ cutoff: '29m59s' }),
+      'warning spec.maintenance.cutoff: an upgrade may take half an hour, and with a cutoff of 29m59s outlast its window; write 30m or more',
+    ],
+    [
+      'an exclusion that is over',
+      maintenance({ exclusions: [exclusion('2026-11-20T23:59:59Z')] }),
+      'warning spec.maintenance.exclusions[0].endTime: is over since 2026-11-20T23:59:59Z; leave the exclusion out, or write a later endTime',
+    ],
+    [
+      'a schedule that nobody can read',
+      maintenance({ windows: [{ schedule: '0 25 * * *', duration: '6h' }] }),
+      'error spec.maintenance.windows[0].schedule: the hour "25" cannot be read; write 0 to 23, as in 22, 8-17 or */2',
+    ],
+    [
+      'a time zone that nobody knows',
+      maintenance({ windows: [{ schedule: '0 22 * * *', duration: '6h', timeZone: 'Berlin' }] }),
+      'error spec.maintenance.windows[0].timeZone: "Berlin" is no time zone that is known; write Europe/Berlin',
+    ],
+  ])('%s', (_, spec, expected) => {
+    expect(say(spec)).toEqual([expected]);
+  });
+
+  test.each<[string, object]>([
+    ['an exact version as a pattern', { target: { channel: 'Latest', versionPattern: '19.500-1' } }],
+    ['the shortest soak that sees a death', stages({ name: 'rest', soakDuration: '35m' })],
+    ['no soak', stages({ name: 'rest', soakDuration: '0s' })],
+    ['the same size twice', stages({ name: 'a', size: 10 }, { name: 'b', size: 10 }, rest)],
+    ['all at the end, in other words', stages({ name: 'a', size: 1 }, { name: 'b', selector: {} })],
+    ['an approval before the first stage', stages({ name: 'rest', approval: 'Required' })],
+    ['a rollback without leave to go down', { failurePolicy: { maxFailures: 0, action: 'Rollback' } }],
+    [
+      'samples for a stage',
+      { failurePolicy: { maxFailures: 3, minSamples: 50 }, ...stages({ ...rest, maxFailures: '5%' }) },
+    ],
+    ['an action for a stage', { failurePolicy: { action: 'Rollback' }, ...stages({ ...rest, maxFailures: 0 }) }],
+    ['a short cutoff of nothing', { maintenance: { cutoff: '0s' } }],
+    ['an exclusion that ends later today', maintenance({ exclusions: [exclusion('2026-11-21T00:00:01Z')] })],
+    ['nothing', { strategy: { stages: null }, failurePolicy: null, maintenance: null }],
+  ])('nothing against %s', (_, spec) => {
+    expect(say(spec)).toEqual([]);
+  });
+
+  test('without a time of day no exclusion is over', () => {
+    const spec = {
+      credentialsSecretRef: { name: 's' },
+      target: { version: '19.500-1' },
+      selector: {},
+      ...maintenance({ exclusions: [exclusion('2025-01-02T00:00:00Z')] }),
+    };
+    const policy = {
+      apiVersion: 'logfleet.dev/v1alpha1',
+      kind: 'CollectorVersionPolicy',
+      metadata: { name: 'p' },
+      spec,
+    };
+    expect(validateResource('CollectorVersionPolicy', policy)).toEqual([]);
   });
 });
 
