@@ -1,6 +1,6 @@
 /**
  * All manifests that somebody looks at together: which of them are logfleet's, what is wrong with each, and what is wrong between
- * them (one resource twice, a Secret that is named and not as it must be).
+ * them (one resource twice, a Secret that is named and not as it must be). The ConfigMap with the operator's settings is among them.
  *
  * Manifests of other kinds are passed over, since they lie side by side in every repository.
  */
@@ -8,6 +8,7 @@ import { nearest } from './did-you-mean.ts';
 import { renderPath } from './json-path.ts';
 import { apiGroup, kinds } from './kinds.ts';
 import { type ManifestDocument, type Position, parseManifestFile } from './manifest-file.ts';
+import { checkSettings, isSettingsManifest } from './operator-settings.ts';
 import { type Finding, kindOf, validateResource } from './validation.ts';
 
 export interface SourceFile {
@@ -28,7 +29,7 @@ export interface PlacedFinding {
 export interface ManifestReport {
   /** In the order of the files, then of the positions. */
   readonly findings: readonly PlacedFinding[];
-  /** Resources of logfleet's kinds, also wrong ones. */
+  /** Resources of logfleet's kinds, and its settings, also wrong ones. */
   readonly checked: number;
   /** Documents of other kinds; not among them are Secrets that were checked. */
   readonly passedOver: number;
@@ -63,14 +64,17 @@ export function checkManifests(
     }
   }
   for (const resource of resources) findings.push(...checkResource(resource, wallMs));
+  const settings = others.filter(({ members }) => isSettingsManifest(members));
+  for (const each of settings) findings.push(...checkSettings(each.members).map((finding) => place(each, finding)));
   const secrets = findSecrets(resources, others);
-  findings.push(...checkTwice(resources), ...secrets.findings);
+  findings.push(...checkTwice([...resources, ...settings]), ...secrets.findings);
   for (const secret of secrets.named) {
     findings.push(...checkSecret(secret.members).map((finding) => place(secret, finding)));
   }
   const order = new Map(files.map(({ name }, index) => [name, index]));
   findings.sort((left, right) => compareFindings(left, right, order));
-  return { findings, checked: resources.length, passedOver: others.length - secrets.named.size };
+  const checked = resources.length + settings.length;
+  return { findings, checked, passedOver: others.length - secrets.named.size - settings.length };
 }
 
 const kindNames = Object.keys(kinds);

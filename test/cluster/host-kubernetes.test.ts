@@ -7,13 +7,15 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { openCluster } from '../../src/cli/cluster-access.ts';
 import type { OwnerRef } from '../../src/host/host.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { connectToCluster } from '../../src/host/kubernetes/cluster-connection.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
-import { callApi, controlPlane, kubectl } from '../support/control-plane.ts';
+import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 import { type Installation, install } from '../support/installation.ts';
+import { recordingContext } from '../unit/cli/recording-context.ts';
 
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
@@ -101,7 +103,8 @@ async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Prom
     await until(() => condition() || outcomes.refusals.length > 0);
     if (outcomes.refusals.length > 0) throw new Error(outcomes.refusals.join());
   };
-  await allowed(() => host.leadership.isLeader() && host.ready() && outcomes.seen.has(`WATCH ${plural} 200`));
+  await allowed(() => host.leadership.isLeader() && host.ready());
+  await allowed(() => [plural, 'configmaps'].every((followed) => outcomes.seen.has(`WATCH ${followed} 200`)));
   await host.writeStatus(kind, withTarget(await cached(host, owner), '19.500-1'));
   const version = await host.ledgers.write(owner, 'head', 'one', undefined);
   await host.ledgers.write(owner, 'head', 'two', version);
@@ -139,6 +142,50 @@ describe.each([['namespaced'], ['cluster-wide']])('under the RBAC of %s', (base)
     const again = await createPolicy(owner.namespace);
     await until(() => host.resources(kind).get(owner)?.metadata.uid === again.uid);
     expect(again.uid).not.toBe(owner.uid);
+  });
+
+  test('who annotated a policy is told, and when', async () => {
+    const { host, owner } = await setting();
+    await cached(host, owner);
+    const before = Date.now();
+    const annotate = ['-n', owner.namespace, 'annotate', 'cvp', owner.name, '--overwrite'];
+    await kubectl([...annotate, 'logfleet.dev/approve=1-19.500-1/canary', 'example.com/note=none']);
+    const reader = await openCluster({ kubeconfig: controlPlane().adminKubeconfig }, recordingContext());
+    await reader.annotate(kind, owner, { name: 'logfleet.dev/abort', value: '1-19.500-1' });
+    await reader.close();
+    await until(() => host.resources(kind).get(owner)?.metadata.annotations['logfleet.dev/abort'] !== undefined);
+    const writers = host.resources(kind).get(owner)?.metadata.annotationWriters;
+    expect(writers).toEqual({
+      'logfleet.dev/approve': { by: 'kubectl-annotate', atMs: expect.any(Number) },
+      'logfleet.dev/abort': { by: 'logfleet-cli', atMs: expect.any(Number) },
+    });
+    // The API server tells whole seconds.
+    expect(writers?.['logfleet.dev/approve']?.atMs).toBeGreaterThan(before - 2_000);
+  });
+
+  test('the settings beside the operator pause it, and no others do', async () => {
+    const { host, installation, outcomes } = await setting();
+    await until(() => outcomes.seen.has('WATCH configmaps 200'));
+    expect(host.settings()).toEqual({ paused: false, pausedBy: undefined });
+    const elsewhere = await createNamespace('elsewhere');
+    const settings = { metadata: { name: 'logfleet-settings' }, data: { paused: 'true' } };
+    const configMaps = `/api/v1/namespaces/${installation.namespace}/configmaps`;
+    await callApi('POST', `/api/v1/namespaces/${elsewhere}/configmaps`, settings);
+    await callApi('POST', configMaps, { ...settings, metadata: { name: 'other' } });
+    const heard: (string | undefined)[] = [];
+    host.subscribeSettings(() => heard.push(host.settings().pausedBy));
+    await callApi('POST', configMaps, settings);
+    await until(() => host.settings().paused);
+    const patch = { contentType: 'application/merge-patch+json' };
+    await callApi('PATCH', `${configMaps}/logfleet-settings`, { data: { paused: 'false' } }, patch);
+    await until(() => !host.settings().paused);
+    await callApi('PATCH', `${configMaps}/logfleet-settings`, { data: { paused: 'stop' } }, patch);
+    await until(() => host.settings().paused);
+    await callApi('DELETE', `${configMaps}/logfleet-settings`);
+    await until(() => !host.settings().paused);
+    const place = `the ConfigMap logfleet-settings in namespace ${installation.namespace}`;
+    expect(heard).toEqual([place, undefined, `${place}, whose paused is "stop"`, undefined]);
+    expect(outcomes.refusals).toEqual([]);
   });
 
   test('status is written under optimistic lock, and the spec is left alone', async () => {

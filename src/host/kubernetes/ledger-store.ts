@@ -1,6 +1,6 @@
 /**
  * Ledgers as ConfigMaps beside their owner (protocol U1): one for each shard, and a small one that names the shards, so that
- * `get`, `create` and `update` are all that the operator may do to ConfigMaps. It never lists them.
+ * `get`, `create` and `update` are all that the operator has to do to them. It never lists them.
  *
  *   <owner>-<hash of uid>-ledger           data.shards: ["a","b"]     the index, written before a shard is created
  *   <owner>-<hash of uid>-ledger-<shard>   data.content: …            one shard

@@ -161,6 +161,25 @@ describe('logfleet validate', () => {
     expect(summary).toBe('1 resource in 2 files, 3 errors, 1 document of other kinds passed over');
   });
 
+  test('looks at the settings of the operator, one in each namespace', async () => {
+    const settings = (data: string, namespace = 'logfleet') =>
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings, namespace: ${namespace}}\n${data}\n`;
+    write('a.yaml', settings('data: {paused: "true"}'));
+    expect(await validate(['.'])).toEqual({ status: 0, findings: [], summary: '1 resource in 1 file, all valid' });
+    write('b.yaml', `${settings('data: {paused: yes}')}---\n${settings('data: [paused]', 'logging')}`);
+    write('c.yaml', settings('data: {paused: "off", Paused: "true", stop: "true"}', 'other'));
+    const { status, findings } = await validate(['.']);
+    expect(status).toBe(2);
+    expect(findings).toEqual([
+      'b.yaml:3:18: metadata.name: logfleet-settings is already in a.yaml, line 1; write another name, or delete one of the two',
+      'b.yaml:4:16: data.paused: must be a text and is true; write it in quotes, as in "true"',
+      'b.yaml:9:7: data: must be a mapping; write names with texts, as in paused: "true"',
+      'c.yaml:4:16: data.paused: warning: "off" pauses as "true" does; write "true" or "false"',
+      'c.yaml:4:23: data.Paused: warning: logfleet knows no such setting; did you mean paused?',
+      'c.yaml:4:39: data.stop: warning: logfleet knows no such setting; write paused, or leave it out',
+    ]);
+  });
+
   test('warns of a Secret in another namespace', async () => {
     write('a.yaml', policy('a, namespace: logging'));
     write('secret.yaml', 'apiVersion: v1\nkind: Secret\nmetadata: {name: log-service, namespace: vault}\n');
