@@ -16,6 +16,7 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
+  type ScalarTag,
   type Tags,
   visit,
 } from 'yaml';
@@ -105,11 +106,20 @@ const unknownToKubernetes = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
+/** A number with an exponent has a digit before that: `e2` is a name. */
+const exponentForm = /^[-+]?(?:\.[0-9]|[0-9])[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$/;
+
 function kubernetesTags(tags: Tags): Tags {
-  return tags.filter(
-    (tag) =>
-      typeof tag === 'string' || !(unknownToKubernetes.has(tag.tag) || ('format' in tag && tag.format === 'TIME')),
-  );
+  return tags
+    .filter(
+      (tag) =>
+        typeof tag === 'string' || !(unknownToKubernetes.has(tag.tag) || ('format' in tag && tag.format === 'TIME')),
+    )
+    .map((tag) =>
+      typeof tag !== 'string' && 'format' in tag && tag.format === 'EXP'
+        ? ({ ...tag, test: exponentForm } as ScalarTag)
+        : tag,
+    );
 }
 
 function textProblem(code: string, message: string, position: Position): TextProblem {

@@ -22,6 +22,8 @@ describe('documents', () => {
   });
 
   test.each([
+    ['e2', 'e2'],
+    ['[.e2, e-2, 1e2, .5e1, -1.5e+1]', ['.e2', 'e-2', 100, 5, -15]],
     ['yes', true],
     ['Off', false],
     ['"yes"', 'yes'],
