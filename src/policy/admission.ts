@@ -6,10 +6,15 @@
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import { type Moment, probeIsDue } from './attempt.ts';
 import type { Draft } from './draft.ts';
-import type { Attempt, Entry } from './ledger.ts';
+import { type Attempt, type Entry, wantedVersion } from './ledger.ts';
+import type { MaintenanceCalendar } from './maintenance-calendar.ts';
+import type { WayBack } from './rollback.ts';
+import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
-import { type Candidate, type Refusal, refusalOf } from './start-rules.ts';
+import { shareOf } from './stages.ts';
+import { hasFailed } from './standing.ts';
+import { type Candidate, type Line, type Refusal, refusalOf } from './start-rules.ts';
 
 export interface AdmissionInput {
   readonly spec: CollectorVersionPolicySpec;
@@ -24,12 +29,16 @@ export interface AdmissionInput {
   readonly flying: ReadonlySet<string>;
   readonly now: Moment;
   readonly settings: PolicySettings;
+  readonly course: Course;
+  readonly calendar: MaintenanceCalendar;
 }
 
 /** Collectors that one rule keeps from starting, for one reason. */
 export interface Wait {
   /** Completes the sentence "waiting for …". */
   readonly waitsFor: string;
+  /** Of the condition; undefined for the usual one. */
+  readonly reason: string | undefined;
   readonly collectors: number;
   /** Monotonic: the first of them need not wait any longer; undefined where that is not known. */
   readonly untilMs: number | undefined;
@@ -57,9 +66,13 @@ export function admit(input: AdmissionInput): Admission {
   const batch = new Batch(input);
   batch.adoptOrphans();
   batch.probe();
-  batch.retry();
-  batch.correctDrift();
-  batch.start();
+  if (input.course.wayBack) {
+    batch.takeBack(input.course.wayBack);
+  } else {
+    batch.retry();
+    batch.correctDrift();
+    batch.start();
+  }
   return batch.result();
 }
 
@@ -74,6 +87,7 @@ class Batch {
   readonly #post: Entry[] = [];
   readonly #look = new Map<string, number>();
   readonly #waits = new Map<string, Wait>();
+  readonly #places = new Map<number, { readonly open: number; readonly most: number } | undefined>();
   #attempts: number;
 
   constructor(input: AdmissionInput) {
@@ -128,7 +142,10 @@ class Batch {
     const { draft, roster, settings, flying } = this.#input;
     for (const entry of [...draft.open()]) {
       const { open, collectorId } = entry;
-      if (!open || open.toVersion !== this.#input.targetVersion || flying.has(collectorId)) continue;
+      if (!open || open.toVersion !== wantedVersion(entry, this.#input.targetVersion) || flying.has(collectorId))
+        continue;
+      // While collectors are taken back none is sent forward, not even on trial.
+      if (entry.back !== (this.#input.course.wayBack !== undefined)) continue;
       if (
         !roster.selects(collectorId) ||
         !roster.owns(collectorId) ||
@@ -160,28 +177,82 @@ class Batch {
   }
 
   start(): void {
-    const { roster, draft } = this.#input;
-    for (const id of roster.pending()) {
+    const { roster, draft, course } = this.#input;
+    for (const id of roster.pending(course.stages.reached)) {
       if (draft.standing(id) !== 'pending') continue;
       if (this.#consider({ id, because: 'pending' })?.forAll) return;
+    }
+    this.#waitAtGate();
+  }
+
+  /** All of the stages that have not been reached wait for the same. */
+  #waitAtGate(): void {
+    const { roster, course, now } = this.#input;
+    const { gate, reached, current } = course.stages;
+    if (!gate || current === undefined) return;
+    let collectors = 0;
+    for (let stage = reached + 1; stage < roster.stages.stages.length; stage++)
+      collectors += roster.stageCounts(stage).pending;
+    if (collectors === 0) return;
+    const { waitsFor, reason, untilMs } = gate;
+    const until = untilMs === undefined ? undefined : now.monotonicMs + untilMs - now.wallMs;
+    this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs: until, forAll: true });
+  }
+
+  /** Who this rollout upgraded goes back to the version that it had, one attempt after the other as on the way forth. */
+  takeBack({ candidates, there }: WayBack): void {
+    const { draft, now } = this.#input;
+    for (const entry of there) {
+      const { ending, before } = entry;
+      if (!ending || before === undefined) continue;
+      const found = { ...ending, kind: 'updated', toVersion: before, message: '', sinceMs: now.monotonicMs } as const;
+      draft.set(entry.collectorId, { ...entry, back: true, ending: found });
+    }
+    for (const { collectorId: id, back, used, ending } of candidates) {
+      const again = back && ending && hasFailed(ending);
+      const candidate: Candidate = again ? { id, because: 'failed', ending, used } : { id, because: 'rollback' };
+      const refusal = refusalOf(candidate, this.#line());
+      if (refusal) this.#wait(id, refusal);
+      else this.#beginBack(id);
+      if (refusal?.forAll) return;
     }
   }
 
   /** Starts the collector, or returns why it may not. */
   #consider(candidate: Candidate): Refusal | undefined {
-    const refusal = refusalOf(candidate, { ...this.#input, batched: this.#post.length });
+    const refusal = refusalOf(candidate, this.#line());
     if (refusal) this.#wait(candidate.id, refusal);
     else this.#begin(candidate.id, candidate.because === 'drifted');
     return refusal;
   }
 
-  #wait(id: string, { waitsFor, untilMs, unseenSinceMs, forAll }: Refusal): void {
+  #line(): Line {
+    return { ...this.#input, batched: this.#post.length, stagePlaces: (stage) => this.#stagePlaces(stage) };
+  }
+
+  /** Counted anew after each start of the stage. */
+  #stagePlaces(stage: number): { readonly open: number; readonly most: number } | undefined {
+    if (!this.#places.has(stage)) {
+      const { roster, draft } = this.#input;
+      const { maxInProgress } = roster.stages.stages[stage] ?? {};
+      const members = Object.values(roster.stageCounts(stage)).reduce((sum, count) => sum + count, 0);
+      const open = maxInProgress === undefined ? 0 : draft.stageCounts(stage).inProgress;
+      this.#places.set(
+        stage,
+        maxInProgress === undefined ? undefined : { open, most: shareOf(maxInProgress, members) },
+      );
+    }
+    return this.#places.get(stage);
+  }
+
+  #wait(id: string, { waitsFor, reason, untilMs, unseenSinceMs, forAll }: Refusal): void {
     if (unseenSinceMs !== undefined) this.#look.set(id, unseenSinceMs);
     if (waitsFor === undefined) return;
     const before = this.#waits.get(waitsFor);
     const soonestMs = Math.min(before?.untilMs ?? Number.POSITIVE_INFINITY, untilMs ?? Number.POSITIVE_INFINITY);
     this.#waits.set(waitsFor, {
       waitsFor,
+      reason,
       collectors: (before?.collectors ?? 0) + 1,
       untilMs: Number.isFinite(soonestMs) ? soonestMs : undefined,
       forAll: forAll ?? false,
@@ -189,31 +260,69 @@ class Batch {
   }
 
   #begin(id: string, drifted: boolean): void {
-    const { draft, roster, targetVersion, now } = this.#input;
+    const { draft, roster, targetVersion } = this.#input;
     const entry = draft.entry(id) ?? this.#newEntry(id);
     const drifts = entry.drifts + Number(drifted);
-    const open: Attempt = {
+    // Lists may lag: who was at the target a moment ago may still be shown there.
+    const needsGrace = drifts > 0 || roster.row(id)?.formerVersion === targetVersion;
+    this.#write({
+      ...entry,
+      used: drifted ? 1 : entry.used + 1,
+      drifts,
+      open: this.#attempt(targetVersion, needsGrace),
+    });
+  }
+
+  #beginBack(id: string): void {
+    const entry = this.#input.draft.entry(id);
+    if (entry?.before === undefined) return;
+    // Lists may show it there from before it was brought to the target.
+    const open = this.#attempt(entry.before, true);
+    this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
+  }
+
+  #attempt(toVersion: string, needsGrace: boolean): Attempt {
+    const { now } = this.#input;
+    return {
       number: ++this.#attempts,
-      toVersion: targetVersion,
+      toVersion,
       state: 'intended',
       taskId: undefined,
       ours: true,
       probe: false,
       startedAtMs: now.wallMs,
       sinceMs: now.monotonicMs,
-      // Lists may lag: who was at the target a moment ago may still be shown there.
-      needsGrace: drifts > 0 || roster.row(id)?.formerVersion === targetVersion,
+      needsGrace,
     };
-    this.#write({ ...entry, used: drifted ? 1 : entry.used + 1, drifts, open });
   }
 
   #newEntry(id: string): Entry {
-    const before = this.#input.roster.row(id)?.collector.collectorVersion || undefined;
-    return { collectorId: id, before, used: 0, drifts: 0, open: undefined, ending: undefined };
+    const { roster } = this.#input;
+    const before = roster.row(id)?.collector.collectorVersion || undefined;
+    return {
+      collectorId: id,
+      before,
+      used: 0,
+      drifts: 0,
+      failures: 0,
+      stage: this.#stageNow(id),
+      back: false,
+      open: undefined,
+      ending: undefined,
+    };
+  }
+
+  /** Who comes late to a stage that has ended is in none: what becomes of it is not counted there. */
+  #stageNow(id: string): string | undefined {
+    const { roster, course } = this.#input;
+    const stage = roster.stageOf(id);
+    const { current = Number.POSITIVE_INFINITY } = course.stages;
+    return stage < current ? undefined : roster.stages.stages[stage]?.name;
   }
 
   #write(entry: Entry): void {
     this.#input.draft.set(entry.collectorId, entry);
+    this.#places.delete(this.#input.roster.stageOf(entry.collectorId));
     this.#post.push(entry);
   }
 }

@@ -2,8 +2,11 @@
  * Where ledger and status disagree, the stricter wins (U1): what status shows as running and the ledger does not know, or knows
  * an older attempt of alone, is taken for running and counts, so that a ledger restored from a backup starts nothing a second time.
  */
+import { annotations } from '../api/annotations.ts';
+import { findCondition, reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicyStatus, TaskSample } from '../api/generated/collector-version-policy.ts';
-import type { Entry, EntryChange, Ledger } from './ledger.ts';
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { Entry, EntryChange, Ledger, LedgerHeader, RolloutStop } from './ledger.ts';
 
 export function adoptFromStatus(
   status: CollectorVersionPolicyStatus | undefined,
@@ -32,6 +35,9 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
     before: known?.before ?? task.from,
     used: (known?.used ?? 0) + (adopted ? 0 : 1),
     drifts: known?.drifts ?? 0,
+    failures: known?.failures ?? 0,
+    stage: known?.stage,
+    back: known?.back ?? false,
     open: {
       number: 0,
       toVersion: task.to,
@@ -46,3 +52,26 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
     ending: known?.ending,
   };
 }
+
+/**
+ * The header with the stop that status shows and the ledger does not know: what had been stopped does not go on because a ledger was
+ * restored (U1). What annotations ask for by then has been heard before, and is not heard again.
+ */
+export function adoptStop({ status, metadata }: CollectorVersionPolicy, header: LedgerHeader): LedgerHeader {
+  const ready = findCondition(status?.conditions, 'Ready');
+  const kind = stopKinds[ready?.reason ?? ''];
+  if (!ready || kind === undefined || header.stop || status?.rollout?.id !== header.rolloutId) return header;
+  const stoppedAtMs = Date.parse(ready.lastTransitionTime);
+  // A person went on after that, and status has not been written since.
+  if (header.actions?.some(({ action, atMs }) => action === 'Retry' && atMs >= stoppedAtMs)) return header;
+  const { [annotations.retry]: retry, [annotations.abort]: abort } = metadata.annotations;
+  const handled = { ...(retry !== undefined && { retry }), ...(abort !== undefined && { abort }) };
+  return { ...header, handled, stop: { kind, message: ready.message, atMs: stoppedAtMs } };
+}
+
+const stopKinds: Readonly<Record<string, RolloutStop['kind']>> = {
+  [reasons.rolloutStopped]: 'failures',
+  [reasons.aborted]: 'abort',
+  [reasons.rollingBack]: 'rollback',
+  [reasons.rolledBack]: 'rollback',
+};

@@ -59,7 +59,8 @@ export class Applier {
       pausedBy: pausedByOf(policy),
       fleet: undefined,
       ledgerFull: false,
-      waitingFor: undefined,
+      wait: undefined,
+      course: undefined,
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? waitingForAge(tooYoung.message) : found;

@@ -106,7 +106,7 @@ function settleRefused(
   { row }: Evidence,
   now: Moment,
 ): Entry | undefined {
-  const refused = withdraw(entry) ?? { ...entry, open: undefined, used: 0 };
+  const refused = withdraw(entry) ?? { ...entry, open: undefined, used: 0, stage: undefined, back: false };
   const end = (kind: EndingKind) => close(open.probe ? entry : refused, open, kind, message, now, row);
   switch (refusalOf(serviceCode)) {
     case 'inUpgrading':
@@ -183,7 +183,7 @@ function settleByListing(
   const { row } = evidence;
   const fresh = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings);
   if (fresh && row.collector.collectorVersion === open.toVersion) return close(entry, open, 'updated', '', now, row);
-  const changed = fresh && entry.before !== undefined && row.collector.collectorVersion !== entry.before;
+  const changed = fresh && !entry.back && entry.before !== undefined && row.collector.collectorVersion !== entry.before;
   // Somebody else's upgrade went to a version of their own: it has ended, and the collector is as any other again.
   if (!open.ours && changed) return forgetOpen(entry);
 
@@ -227,6 +227,11 @@ function forgetOpen(entry: Entry): Entry | undefined {
   return rest.used === 0 && rest.drifts === 0 && rest.ending === undefined ? undefined : rest;
 }
 
+/** What counts as a failure of the rollout; of what takes a collector back none does. */
+function isFailure(kind: EndingKind, { back }: Entry, { ours }: Attempt): boolean {
+  return (kind === 'failed' || kind === 'timedOut') && ours && !back;
+}
+
 function close(
   entry: Entry,
   open: Attempt,
@@ -245,5 +250,6 @@ function close(
     sinceMs: now.monotonicMs,
     lastSeenAliveMs: kind === 'offline' ? row?.collector.lastSeenAliveMs : undefined,
   };
-  return { ...entry, open: undefined, ending };
+  const failures = entry.failures + Number(isFailure(kind, entry, open));
+  return { ...entry, failures, open: undefined, ending };
 }

@@ -1,27 +1,32 @@
 /**
  * The one pure function of a policy: everything that is known goes in as data, everything that shall happen comes out as data.
  *
- * In this order: settle open attempts by what was learnt (U3 to U7, U10, U11, `settlement.ts`); admit new ones, if anything may
- * start at all (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`); plan what to read next (U9, `read-plan.ts`); find the verdict on
- * health and the status.
+ * In this order: heed what people asked (`people.ts`); settle open attempts by what was learnt (U3 to U7, U10, U11, `settlement.ts`);
+ * see where the rollout stands, and whether too much of it has failed (`rollout-course.ts`); admit new attempts, if anything may start
+ * at all (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`); plan what to read next (U9, `read-plan.ts`); find the verdict on health and
+ * the status.
  *
  * It reads `ledger`, `roster` and `listing` and changes none of them; the shell writes the changes, then applies them.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
-import { type Admission, admit, noAdmission } from './admission.ts';
+import { type Admission, type AdmissionInput, admit, noAdmission } from './admission.ts';
 import type { Moment, PostOutcome, TaskReading } from './attempt.ts';
 import { describeEssentials, type Essentials, isoTime, type Overlap } from './describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './describe-figures.ts';
 import { Draft } from './draft.ts';
-import { type Health, healthOf, outstanding } from './health.ts';
+import { type Health, healthOf, outstanding, type RolloutWait } from './health.ts';
 import type { Entry, EntryChange, Ledger, LedgerHeader } from './ledger.ts';
+import type { MaintenanceCalendar } from './maintenance-calendar.ts';
+import { heedPeople } from './people.ts';
 import { planReads } from './read-plan.ts';
 import { headerAfter } from './rollout.ts';
-import type { Counts, Roster } from './roster.ts';
+import { type Course, steer } from './rollout-course.ts';
+import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
-import { forgetRefusals, forgetUnselected, selectionAfter, settleAll } from './settlement.ts';
+import { forgetRefusals, forgetUnselected, forgive, selectionAfter, settleAll, settleByRows } from './settlement.ts';
+import type { Counts } from './standing-counts.ts';
 import { pausedByOf, type Refusal, refusalOfAll } from './start-rules.ts';
 import type { Look } from './upgrade-duration.ts';
 import type { TaskReads, WatchPlan } from './watch-plan.ts';
@@ -52,6 +57,8 @@ export interface Observation {
   readonly ledgerFull: boolean;
   readonly typicalMs: number | undefined;
   readonly overlap: Overlap | undefined;
+  /** By what all policies of this operator are paused; undefined where they are not. */
+  readonly pausedForAll: string | undefined;
 }
 
 export interface DecideInput {
@@ -59,6 +66,7 @@ export interface DecideInput {
   readonly ledger: Ledger;
   readonly roster: Roster;
   readonly observation: Observation;
+  readonly calendar: MaintenanceCalendar;
   readonly now: Moment;
   readonly settings: PolicySettings;
 }
@@ -82,29 +90,34 @@ export interface Decision {
 }
 
 export function decide(input: DecideInput): Decision {
-  const { policy, ledger, roster, observation, now } = input;
+  const { policy, ledger, roster, observation, calendar, now } = input;
   const draft = new Draft(ledger, roster);
+  const heeded = heedPeople(policy, ledger.header, now.wallMs);
   const looks = settleAll(input, draft);
+  settleByRows(input, draft);
   forgetUnselected(input, draft);
+  if (heeded.retried) forgive(ledger, draft);
   if (observation.notOffered !== undefined) forgetRefusals(roster, draft);
-  const refusal = refusalOfAll(policy, observation);
-  const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft));
-  const watch = planReads(input, draft, admission);
+  const course = steer(input, draft, heeded.header);
+  const refusal = refusalOfAll(policy, { observation, stop: course.header.stop, calendar, now });
+  const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft, course));
+  const watch = planReads(input, draft, admission, course.stages.sweepFromMs);
   const counts = draft.counts();
-  const waitingFor = waitingForOf(refusal, admission, counts, now);
+  const wait = waitOf(refusal, admission, counts, now);
   const health = healthOf({
     spec: policy.spec,
-    pausedBy: pausedByOf(policy),
+    pausedBy: observation.pausedForAll ?? pausedByOf(policy),
     problem: observation.problem,
     notOffered: observation.notOffered,
     targetVersion: ledger.header.target,
     fleet: { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) },
     ledgerFull: observation.ledgerFull,
-    waitingFor,
+    wait,
+    course,
   });
   const selection = selectionAfter(input, draft);
   const progress = { attempts: admission.attempts, selection, health, counts, wallMs: now.wallMs };
-  const header = headerAfter(ledger.header, progress);
+  const header = headerAfter(course.header, progress);
   const { overlap, typicalMs } = observation;
   const { wallMs } = now;
   return {
@@ -114,15 +127,29 @@ export function decide(input: DecideInput): Decision {
     watch,
     looks,
     health,
-    essentials: describeEssentials({ policy, header, health, counts, overlap, typicalMs, waitingFor, wallMs }),
-    figures: () => describeFigures(roster, draft, health),
-    requeueAfterMs: Math.min(watch.nextMs, admission.nextMs) - now.monotonicMs,
+    essentials: describeEssentials({
+      policy,
+      header,
+      health,
+      counts,
+      overlap,
+      typicalMs,
+      waitingFor: wait?.waitingFor,
+      course,
+      window: calendar.nextWindow(wallMs, roster.timeZones()),
+      wallMs,
+    }),
+    figures: () => describeFigures(roster, draft, health, header),
+    requeueAfterMs: Math.min(watch.nextMs, nextStartMs(refusal, admission, course, now)) - now.monotonicMs,
     settled: isSettled(input, health, draft.openCount, counts),
   };
 }
 
-function admissionInput({ policy, ledger, roster, observation, now, settings }: DecideInput, draft: Draft) {
+function admissionInput(input: DecideInput, draft: Draft, course: Course): AdmissionInput {
+  const { policy, ledger, roster, observation, calendar, now, settings } = input;
   return {
+    course,
+    calendar,
     spec: policy.spec,
     targetVersion: ledger.header.target,
     roster,
@@ -135,21 +162,39 @@ function admissionInput({ policy, ledger, roster, observation, now, settings }: 
   };
 }
 
-/** What has to happen before more is started, in words; undefined where nothing has to. */
-function waitingForOf(
+/** When something may start that may not now, on the monotonic clock: a window opens, a back-off or a soak ends. */
+function nextStartMs(refusal: Refusal | undefined, admission: Admission, { stages }: Course, now: Moment): number {
+  const { gate } = stages;
+  const gateMs = gate?.untilMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs + gate.untilMs - now.wallMs;
+  return Math.min(refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
+}
+
+/** What has to happen before more is started; undefined where nothing has to. */
+function waitOf(
   refusal: Refusal | undefined,
   { post, waits }: Admission,
   { pending }: Counts,
   now: Moment,
-): string | undefined {
-  if (refusal) return refusal.waitsFor;
+): RolloutWait | undefined {
+  if (refusal) return toWait(refusal, '', now);
   const moves = pending > 0 || post.length > 0;
   const wait = waits.find(({ forAll }) => forAll || !moves);
   if (!wait) return undefined;
-  const { waitsFor, collectors, untilMs } = wait;
-  const who = wait.forAll ? '' : ` (${collectors} collector${collectors === 1 ? '' : 's'})`;
-  const until = untilMs === undefined ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
-  return `${waitsFor}${who}${until}`;
+  const { collectors } = wait;
+  return toWait(wait, wait.forAll ? '' : ` (${collectors} collector${collectors === 1 ? '' : 's'})`, now);
+}
+
+type Waits = Pick<Refusal, 'waitsFor'> & {
+  readonly reason?: string | undefined;
+  readonly untilMs?: number | undefined;
+};
+
+function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Moment): RolloutWait | undefined {
+  if (waitsFor === undefined) return undefined;
+  // What names a time of its own says it better.
+  const isTold = untilMs === undefined || /\d{4}-\d\d-\d\dT/.test(waitsFor);
+  const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
+  return { waitingFor: `${waitsFor}${who}${until}`, reason };
 }
 
 /** Whether nothing will move any more unless somebody does something: a directory run may end. */

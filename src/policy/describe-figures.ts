@@ -6,14 +6,18 @@ import type {
   CollectorCounts,
   CollectorVersionPolicyStatus,
   ReasonCount,
+  Stage,
+  StageStatus,
   TaskSample,
   VersionCount,
 } from '../api/generated/collector-version-policy.ts';
 import { bounded, isoTime, stateWord } from './describe.ts';
 import type { Draft } from './draft.ts';
 import { counted, type Health } from './health.ts';
-import type { Attempt, Ending, Entry } from './ledger.ts';
-import type { Counts, Roster } from './roster.ts';
+import type { Attempt, Ending, Entry, LedgerHeader, StageRecord } from './ledger.ts';
+import type { Roster } from './roster.ts';
+import { soakMsOf } from './stage-progress.ts';
+import type { Counts } from './standing-counts.ts';
 
 const maxSamples = 50;
 const maxVersions = 50;
@@ -37,9 +41,10 @@ export interface Figures {
   readonly tasks: readonly TaskSample[];
   readonly failureReasons: readonly ReasonCount[];
   readonly skippedReasons: readonly ReasonCount[];
+  readonly stages: readonly StageStatus[];
 }
 
-export function describeFigures(roster: Roster, draft: Draft, health: Health): Figures {
+export function describeFigures(roster: Roster, draft: Draft, health: Health, header: LedgerHeader): Figures {
   const counts = draft.counts();
   const fleet = { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) };
   return {
@@ -49,7 +54,41 @@ export function describeFigures(roster: Roster, draft: Draft, health: Health): F
     tasks: describeTasks(roster, draft),
     failureReasons: describeFailures(roster, draft),
     skippedReasons: describeSkipped(roster, draft),
+    stages: describeStages(roster, draft, header),
   };
+}
+
+function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): readonly StageStatus[] {
+  const { stages } = roster.stages;
+  const ended = (name: string) => header.stages?.some((one) => one.name === name && one.endedAtMs !== undefined);
+  const current = stages.findIndex(({ name }) => !ended(name));
+  return stages.map((stage, index) => {
+    const counts = draft.stageCounts(index);
+    const record = header.stages?.find(({ name }) => name === stage.name);
+    const soakMs = soakMsOf(stage);
+    const soakedMs = soakMs > 0 && record?.updatedAtMs !== undefined ? record.updatedAtMs + soakMs : undefined;
+    return {
+      name: stage.name,
+      members: Object.values(counts).reduce((sum, count) => sum + count, 0),
+      updated: counts.updated,
+      failed: counts.failed,
+      state: stageState(stage, record, index === current, header),
+      ...(record && { startTime: isoTime(record.startedAtMs) }),
+      ...(soakedMs === undefined ? {} : { soakedUntil: isoTime(soakedMs) }),
+    };
+  });
+}
+
+function stageState(
+  { approval, name }: Stage,
+  record: StageRecord | undefined,
+  isCurrent: boolean,
+  { approved, stop }: LedgerHeader,
+): StageStatus['state'] {
+  if (record?.endedAtMs !== undefined) return 'Completed';
+  if (stop && isCurrent) return 'Stopped';
+  if (record) return record.updatedAtMs === undefined ? 'Progressing' : 'Soaking';
+  return isCurrent && approval === 'Required' && !approved?.includes(name) ? 'AwaitingApproval' : 'Pending';
 }
 
 export function describeCounts(counts: Counts, matched: number): CollectorCounts {
@@ -140,6 +179,8 @@ const endingStates = {
   offline: 'Offline',
   invalid: 'Refused',
   unobservable: 'NotObservable',
+  died: 'Died',
+  left: 'Left',
 } as const;
 
 function describeId(taskId: string | undefined): { readonly id?: string } {

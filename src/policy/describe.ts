@@ -4,13 +4,19 @@
  */
 import { annotations } from '../api/annotations.ts';
 import { reasons, removeCondition, setCondition } from '../api/conditions.ts';
-import type { CollectorVersionPolicyStatus, Condition } from '../api/generated/collector-version-policy.ts';
+import type {
+  CollectorVersionPolicyStatus,
+  Condition,
+  PersonAction,
+} from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { Figures } from './describe-figures.ts';
 import { type Health, outstanding } from './health.ts';
-import type { LedgerHeader } from './ledger.ts';
-import type { Counts, Roster } from './roster.ts';
+import type { ActionRecord, LedgerHeader } from './ledger.ts';
+import type { Course } from './rollout-course.ts';
+import type { Roster } from './roster.ts';
+import type { Counts } from './standing-counts.ts';
 
 /** All of the status but the figures. */
 export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
@@ -38,11 +44,14 @@ export interface EssentialsInput {
   readonly typicalMs: number | undefined;
   /** What has to happen before more is started, in words; undefined where nothing has to. */
   readonly waitingFor: string | undefined;
+  readonly course: Course;
+  /** The maintenance window that is open, or opens next. */
+  readonly window: { readonly startMs: number; readonly endMs: number } | undefined;
   readonly wallMs: number;
 }
 
 export function describeEssentials(input: EssentialsInput): Essentials {
-  const { policy, header, health, counts, overlap, wallMs } = input;
+  const { policy, header, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
   const isOver = header.completedAtMs !== undefined && outstanding(counts) === 0;
   return {
@@ -50,6 +59,7 @@ export function describeEssentials(input: EssentialsInput): Essentials {
     ...echoOfRequest(policy),
     targetVersion: header.target,
     ...(isOver ? {} : { rollout: describeRollout(input) }),
+    ...(window && { nextWindow: { startTime: isoTime(window.startMs), endTime: isoTime(window.endMs) } }),
     history: header.history.map((one) => ({
       id: one.id,
       targetVersion: one.targetVersion,
@@ -58,13 +68,26 @@ export function describeEssentials(input: EssentialsInput): Essentials {
       outcome: one.outcome,
       updated: one.updated,
       failed: one.failed,
+      ...describeActions(one.actions),
     })),
     conditions: describeConditions(policy.status?.conditions, health, overlap, generation, isoTime(wallMs)),
   };
 }
 
-function describeRollout({ header, health, counts, typicalMs, waitingFor, wallMs }: EssentialsInput) {
-  const begun = { id: header.rolloutId, startTime: isoTime(header.startedAtMs) };
+function describeActions(actions: readonly ActionRecord[] = []): { readonly actions?: readonly PersonAction[] } {
+  if (actions.length === 0) return {};
+  return { actions: actions.map(({ atMs, ...said }) => ({ ...said, time: isoTime(atMs) })) };
+}
+
+function describeRollout(input: EssentialsInput) {
+  const { policy, header, health, counts, typicalMs, waitingFor, course, wallMs } = input;
+  const stage = policy.spec.strategy.stages?.[course.stages.current ?? -1]?.name;
+  const begun = {
+    id: header.rolloutId,
+    startTime: isoTime(header.startedAtMs),
+    ...(stage === undefined ? {} : { stage }),
+    ...describeActions(header.actions),
+  };
   // Who is paused or stalled waits for a person: an estimate would move with the clock, and each look would be a write.
   if (!health.reconciling) return begun;
   const estimatedMs = estimateCompletionMs(header, counts, typicalMs, wallMs);

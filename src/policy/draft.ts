@@ -2,14 +2,16 @@
  * The ledger as it will be after this decision: changes laid over the ledger and the roster, which stay as they are until the
  * changes have been written. That keeps `decide` pure, and makes a failed write undo itself.
  */
-import type { Entry, EntryChange, Ledger } from './ledger.ts';
-import type { Counts, Roster } from './roster.ts';
+import { type Entry, type EntryChange, type Ledger, Tallies, type Tally } from './ledger.ts';
+import type { Roster } from './roster.ts';
 import type { Standing } from './standing.ts';
+import type { Counts, MutableCounts } from './standing-counts.ts';
 
 export class Draft {
   readonly #ledger: Ledger;
   readonly #roster: Roster;
   readonly #changes = new Map<string, Entry | undefined>();
+  readonly #tallies = new Tallies();
   #openDelta = 0;
 
   constructor(ledger: Ledger, roster: Roster) {
@@ -22,7 +24,11 @@ export class Draft {
   }
 
   set(collectorId: string, entry: Entry | undefined): void {
-    this.#openDelta += Number(entry?.open !== undefined) - Number(this.entry(collectorId)?.open !== undefined);
+    const before = this.entry(collectorId);
+    const { target } = this.#ledger.header;
+    if (before) this.#tallies.add(before, target, -1);
+    if (entry) this.#tallies.add(entry, target, 1);
+    this.#openDelta += Number(entry?.open !== undefined) - Number(before?.open !== undefined);
     this.#changes.set(collectorId, entry);
   }
 
@@ -49,9 +55,27 @@ export class Draft {
     return entry || this.#roster.selects(collectorId) ? this.#roster.standing(collectorId, entry) : undefined;
   }
 
+  /** The attempts of a stage, by its name, or of the whole that have ended. */
+  tally(stage?: string): Tally {
+    const [before, change] = [this.#ledger.tally(stage), this.#tallies.of(stage)];
+    return {
+      finished: before.finished + change.finished,
+      failed: before.failed + change.failed,
+      died: before.died + change.died,
+    };
+  }
+
   counts(): Counts {
-    const counts = { ...this.#roster.counts };
+    return this.#counts({ ...this.#roster.counts }, () => true);
+  }
+
+  stageCounts(stage: number): Counts {
+    return this.#counts({ ...this.#roster.stageCounts(stage) }, (id) => this.#roster.stageOf(id) === stage);
+  }
+
+  #counts(counts: MutableCounts, isIn: (id: string) => boolean): Counts {
     for (const id of this.#changes.keys()) {
+      if (!isIn(id)) continue;
       const before = this.#roster.standingNow(id);
       // Who is no member yet is not matched, either.
       if (before === undefined) continue;

@@ -133,7 +133,7 @@ export class Gatherer {
     policy: CollectorVersionPolicy,
     found: Pick<Ready, 'bound' | 'ledger' | 'roster' | 'began' | 'heir'> & Omit<Unready, 'kind'>,
   ): Ready {
-    const { kept, posting, tasks, publisher, duration, clock, settings } = this.#parts;
+    const { kept, posting, tasks, publisher, duration, calendar, clock, settings } = this.#parts;
     const { bound, ledger, roster, notOffered, problem } = found;
     const heard = { posted: new Map(posting.heard), tasks: new Map(tasks.readings) };
     const input: DecideInput = {
@@ -153,11 +153,18 @@ export class Gatherer {
         ledgerFull: kept.full,
         typicalMs: duration.typicalMs,
         overlap: findOverlap(roster, bound.ownership),
+        pausedForAll: this.#pausedForAll(),
       },
+      calendar: calendar.current(policy.spec),
       now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },
       settings,
     };
     return { kind: 'ready', ...found, input, heard };
+  }
+
+  #pausedForAll(): string | undefined {
+    const { paused, pausedBy } = this.#parts.host.settings();
+    return paused ? (pausedBy ?? 'the settings of logfleet') : undefined;
   }
 
   #heldBy({ account }: Bound): string | undefined {

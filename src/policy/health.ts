@@ -6,7 +6,9 @@
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import type { LogfleetError } from '../base/errors.ts';
-import type { Counts } from './roster.ts';
+import { isWayBackOver } from './rollback.ts';
+import type { Course } from './rollout-course.ts';
+import type { Counts } from './standing-counts.ts';
 
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
@@ -38,7 +40,16 @@ export interface HealthInput {
   readonly fleet: Fleet | undefined;
   readonly ledgerFull: boolean;
   /** What the rollout waits for although collectors are left, or undefined. */
-  readonly waitingFor: string | undefined;
+  readonly wait: RolloutWait | undefined;
+  /** Undefined until there is a rollout. */
+  readonly course: Pick<Course, 'header' | 'excess' | 'wayBack'> | undefined;
+}
+
+export interface RolloutWait {
+  /** Completes the sentence "waiting for …". */
+  readonly waitingFor: string;
+  /** Of the condition while nothing else happens; undefined for the usual one. */
+  readonly reason: string | undefined;
 }
 
 type Check = (input: HealthInput) => Health | undefined;
@@ -51,6 +62,8 @@ const checks: readonly Check[] = [
   nothingKnown,
   nothingMatched,
   ledgerFull,
+  stopped,
+  rollingBack,
   observing,
   rollingOut,
   downgradeNeeded,
@@ -117,6 +130,38 @@ function ledgerFull(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.ledgerFull, message };
 }
 
+function stopped({ course, fleet }: HealthInput): Health | undefined {
+  const stop = course?.header.stop;
+  if (!stop || stop.kind === 'rollback') return undefined;
+  const running = fleet?.counts.inProgress ?? 0;
+  const rest = running > 0 ? ` ${count(running, 'upgrade')} that began before will end.` : '';
+  const message = `${stop.message.replace(/\.$/, '')}: nothing more is started.${rest} ${wayOn}`;
+  const reason = stop.kind === 'abort' ? reasons.aborted : reasons.rolloutStopped;
+  return { ...stalled, reason, message };
+}
+
+const wayOn = 'Set another target, or go on with `logfleet retry`.';
+
+function rollingBack({ course, wait }: HealthInput): Health | undefined {
+  const { header, wayBack } = course ?? {};
+  if (!header?.stop || !wayBack) return undefined;
+  const { takenBack, candidates, underWay, left, offline } = wayBack;
+  const why = header.stop.message;
+  const rest = [
+    left > 0 ? `${left} could not be taken back or have no former version on record` : '',
+    offline > 0 ? `${offline} do not run and follow when they do` : '',
+  ].filter((text) => text !== '');
+  const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
+  if (isWayBackOver(wayBack)) {
+    const message = `${why}: ${count(takenBack, 'collector')} were taken back to the versions that they had${said}. ${wayOn}`;
+    return { ...stalled, reason: reasons.rolledBack, message };
+  }
+  const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
+  const message = `${why}: ${takenBack} collectors were taken back, ${underWay} are on their way, ${candidates.length} are left${said}${waits}.`;
+  const isStill = underWay === 0 && wait?.reason !== undefined;
+  return { ...atWork, reason: isStill ? (wait.reason as string) : reasons.rollingBack, message };
+}
+
 function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefined {
   const left = fleet ? outstanding(fleet.counts) - fleet.counts.inProgress : 0;
   if (spec.mode !== 'Observe' || left === 0) return undefined;
@@ -124,13 +169,18 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
   return { ...quiet, ready: 'False', reason: reasons.observing, message };
 }
 
-function rollingOut({ fleet, targetVersion, waitingFor }: HealthInput): Health | undefined {
-  const left = fleet ? outstanding(fleet.counts) : 0;
-  if (!fleet || left === 0) return undefined;
-  const { updated, inProgress } = fleet.counts;
-  const progress = `${updated} of ${counted(fleet)} collectors run ${targetVersion}, ${inProgress} are being upgraded`;
-  const message = waitingFor === undefined ? `${progress}.` : `${progress}; waiting for ${waitingFor}.`;
-  return { ...atWork, reason: reasons.rollingOut, message };
+function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): Health | undefined {
+  if (!fleet) return undefined;
+  const { updated, inProgress, offline } = fleet.counts;
+  const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
+  if (outstanding(fleet.counts) + awaited === 0) return undefined;
+  const of = counted(fleet) + awaited;
+  const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} are being upgraded`;
+  const excess = course?.excess ? `; ${course.excess.message}` : '';
+  const waits = wait?.waitingFor ?? (awaited > 0 ? `${count(awaited, 'collector')} to come back` : undefined);
+  const message = `${progress}${excess}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
+  const reason = inProgress === 0 ? (wait?.reason ?? reasons.rollingOut) : reasons.rollingOut;
+  return { ...atWork, reason, message };
 }
 
 function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {
@@ -140,11 +190,22 @@ function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefi
   return { ...stalled, reason: reasons.downgradeNotAllowed, message };
 }
 
-function collectorsFailed({ fleet, targetVersion }: HealthInput): Health | undefined {
+function collectorsFailed(input: HealthInput): Health | undefined {
+  const { fleet, targetVersion } = input;
   const failed = fleet?.counts.failed ?? 0;
-  if (failed === 0) return undefined;
+  if (failed === 0 || isTolerated(input)) return undefined;
   const message = `${count(failed, 'collector')} could not be brought to ${targetVersion} and have no attempts left; status.failureReasons says why. Mend them and raise spec.retryPolicy.limit, or exclude them.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
+}
+
+/** Whether somebody has said how many failures are too many, and these are not. */
+function isTolerated({ spec, course }: HealthInput): boolean {
+  if (course?.excess) return false;
+  const { failurePolicy, strategy } = spec;
+  return (
+    failurePolicy?.maxFailures !== undefined ||
+    (strategy.stages?.some(({ maxFailures }) => maxFailures !== undefined) ?? false)
+  );
 }
 
 function collectorsRefused({ fleet }: HealthInput): Health | undefined {
@@ -157,6 +218,7 @@ function collectorsRefused({ fleet }: HealthInput): Health | undefined {
 function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   const { counts, matched } = fleet as NonNullable<HealthInput['fleet']>;
   const left = [
+    counts.failed > 0 ? `${counts.failed} that failed, which is tolerated` : '',
     counts.offline > 0 ? `${counts.offline} offline` : '',
     counts.skipped > 0 ? `${counts.skipped} that cannot be upgraded` : '',
     counts.foreign > 0 ? `${counts.foreign} of other policies` : '',

@@ -10,7 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Flight, Ownership } from '../fleet/ownership.ts';
 import type { LedgerStore, OwnerRef } from '../host/host.ts';
-import { adoptFromStatus } from './adoption.ts';
+import { adoptFromStatus, adoptStop } from './adoption.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
 import { type Beginning, nextRollout } from './rollout.ts';
@@ -68,6 +68,7 @@ export class KeptLedger {
     this.#stored = ledger ? 'read' : 'missing';
     ownership.forgetFlights(owner.uid);
     if (!ledger || ledger.header.service !== account.serviceId) return undefined;
+    ledger.setHeader(adoptStop(policy, ledger.header));
     ledger.apply(adoptFromStatus(policy.status, ledger, nowMs));
     this.#ledger = ledger;
     for (const entry of ledger.open().values()) this.#track(ownership, entry);

@@ -6,9 +6,10 @@
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
+import { canonicalText } from './canonical-text.ts';
 import { Ledger } from './ledger.ts';
 import { nextRollout } from './rollout.ts';
-import { Roster, sameSelection } from './roster.ts';
+import { opensByCollector, Roster } from './roster.ts';
 import type { Bound } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
 
@@ -19,9 +20,11 @@ export interface KeptRosterOptions {
   readonly settings: PolicySettings;
 }
 
+type Spec = CollectorVersionPolicy['spec'];
+
 interface Kept {
   readonly roster: Roster;
-  readonly spec: CollectorVersionPolicy['spec'];
+  readonly spec: Spec;
   readonly ledger: Ledger;
   readonly target: string;
 }
@@ -75,4 +78,17 @@ export class KeptRoster {
     ownership.announce();
     return kept.roster;
   }
+}
+
+/** Whether everything that decides standings and order is the same, so that a roster can be kept. */
+export function sameSelection(left: Spec, right: Spec): boolean {
+  return (
+    left.allowDowngrade === right.allowDowngrade &&
+    left.retryPolicy.limit === right.retryPolicy.limit &&
+    left.strategy.order === right.strategy.order &&
+    left.offlinePolicy === right.offlinePolicy &&
+    opensByCollector(left) === opensByCollector(right) &&
+    canonicalText([left.selector, left.exclude, left.strategy.stages]) ===
+      canonicalText([right.selector, right.exclude, right.strategy.stages])
+  );
 }

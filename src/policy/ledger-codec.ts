@@ -11,7 +11,17 @@ import type { Attempt, AttemptState, Ending, EndingKind, Entry, LedgerHeader } f
 
 const formatVersion = 1;
 
-const endingKinds = ['updated', 'failed', 'timedOut', 'refused', 'offline', 'invalid', 'unobservable'] as const;
+const endingKinds = [
+  'updated',
+  'failed',
+  'timedOut',
+  'refused',
+  'offline',
+  'invalid',
+  'unobservable',
+  'died',
+  'left',
+] as const;
 const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
 // The compiler refuses a kind or state that the lists leave out.
@@ -23,8 +33,10 @@ void nothingMissing;
 
 /** kind, end (s), then, but for an `updated` one: task id, message, start (s), last sign of life (ms), target. */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, string?];
-/** collector, version before, attempts used, drifts, ending */
-type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?];
+/** failures, stage, on the way back */
+type PackedRest = [number, (string | null)?, (0 | 1)?];
+/** collector, version before, attempts used, drifts, ending, then where there is something to say: the rest */
+type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, PackedRest?];
 /** number, target, state, task id, ours, probe, start (ms) */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
@@ -145,9 +157,19 @@ function unreadable(why: string, cause?: unknown): LogfleetError {
   });
 }
 
-function packEntry({ collectorId, before, used, drifts, ending }: Entry, target: string): PackedEntry {
+function packEntry(entry: Entry, target: string): PackedEntry {
+  const { collectorId, before, used, drifts, ending } = entry;
   const start = [collectorId, before ?? null, used, drifts] as const;
-  return ending ? [...start, packEnding(ending, target)] : [...start];
+  const packed = ending ? packEnding(ending, target) : undefined;
+  const rest = packRest(entry);
+  if (rest) return [...start, packed ?? null, rest];
+  return packed ? [...start, packed] : [...start];
+}
+
+function packRest({ failures, stage, back }: Entry): PackedRest | undefined {
+  if (back) return [failures, stage ?? null, 1];
+  if (stage !== undefined) return [failures, stage];
+  return failures > 0 ? [failures] : undefined;
 }
 
 function packEnding(ending: Ending, target: string): PackedEnding {
@@ -159,12 +181,15 @@ function packEnding(ending: Ending, target: string): PackedEnding {
 }
 
 function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): Entry {
-  const [collectorId, before, used, drifts, ending] = packed;
+  const [collectorId, before, used, drifts, ending, [failures, stage, back] = [0]] = packed;
   return {
     collectorId,
     before: before ?? undefined,
     used,
     drifts,
+    failures,
+    stage: stage ?? undefined,
+    back: back === 1,
     open: undefined,
     ending: ending ? unpackEnding(ending, target, takeoverMs) : undefined,
   };

@@ -48,8 +48,18 @@ export interface Attempt {
  * - `failed`: the task's status says so. - `timedOut`: no end within U5's limit.
  * - `refused`: the service will not upgrade this collector, and nothing was tried (U11). - `offline`: refused as not running.
  * - `invalid`: the service does not know it, or does not let us (U11). - `unobservable`: its version cannot be seen (U7).
+ * - `died`: was at the target, and fell silent before its stage had ended. - `left`: and was seen at another version.
  */
-export type EndingKind = 'updated' | 'failed' | 'timedOut' | 'refused' | 'offline' | 'invalid' | 'unobservable';
+export type EndingKind =
+  | 'updated'
+  | 'failed'
+  | 'timedOut'
+  | 'refused'
+  | 'offline'
+  | 'invalid'
+  | 'unobservable'
+  | 'died'
+  | 'left';
 
 export interface Ending {
   readonly kind: EndingKind;
@@ -74,6 +84,12 @@ export interface Entry {
   readonly used: number;
   /** How often it left the target again in this rollout (U8). */
   readonly drifts: number;
+  /** Attempts of ours in this rollout that failed, and deaths and returns within a soak: what the failure policy counts. */
+  readonly failures: number;
+  /** The stage that it was started in; undefined where there are none, or where it came late. */
+  readonly stage: string | undefined;
+  /** Whether its attempts take it back to `before`: the rollout is rolled back. `used` counts those, then. */
+  readonly back: boolean;
   readonly open: Attempt | undefined;
   readonly ending: Ending | undefined;
 }
@@ -83,9 +99,40 @@ export interface RolloutHistory {
   readonly targetVersion: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
-  readonly outcome: 'Completed' | 'Superseded';
+  readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   readonly updated: number;
   readonly failed: number;
+  /** Absent from what an earlier version wrote. */
+  readonly actions?: readonly ActionRecord[];
+}
+
+/** A stage of this rollout that has begun. Wall times in ms. */
+export interface StageRecord {
+  readonly name: string;
+  readonly startedAtMs: number;
+  /** Since when all of it that count are at the target: its soak counts from then on. */
+  readonly updatedAtMs?: number;
+  readonly endedAtMs?: number;
+}
+
+/** Why a rollout starts nothing more, although there is more to do. */
+export interface RolloutStop {
+  /** `failures`: by the failure policy. `rollback`: and who it upgraded is brought back. `abort`: by a person. */
+  readonly kind: 'failures' | 'rollback' | 'abort';
+  /** What was beyond the tolerance, in one sentence. */
+  readonly message: string;
+  /** The stage that it was stopped in. */
+  readonly stage?: string;
+  readonly atMs: number;
+}
+
+/** What a person did in a rollout. */
+export interface ActionRecord {
+  readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
+  readonly atMs: number;
+  readonly stage?: string;
+  /** The field manager, where the API server says it. */
+  readonly by?: string;
 }
 
 export interface LedgerHeader {
@@ -102,8 +149,46 @@ export interface LedgerHeader {
   readonly attempts: number;
   /** Names the selection that its attempts were made for (U12); absent until a decision was written. */
   readonly selection?: string;
+  /** The stages that have begun, in the order in which they did. */
+  readonly stages?: readonly StageRecord[];
+  /** The stages that a person has approved. */
+  readonly approved?: readonly string[];
+  /** Absent while the rollout goes on. */
+  readonly stop?: RolloutStop;
+  /** What people did in this rollout, the oldest first; the last 20. */
+  readonly actions?: readonly ActionRecord[];
+  /** What was asked for last by annotation, and has been done. */
+  readonly handled?: { readonly retry?: string; readonly abort?: string };
+  /** Whether it is noted among the actions that a person paused it. */
+  readonly pauseNoted?: boolean;
   /** The last ten rollouts that ended, newest first. */
   readonly history: readonly RolloutHistory[];
+}
+
+/** The attempts of a scope that have ended, and of these the failures. */
+export interface Tally {
+  readonly finished: number;
+  readonly failed: number;
+  /** Of the failures, those who were at the target and are not alive. */
+  readonly died: number;
+}
+
+export const emptyTally: Tally = { finished: 0, failed: 0, died: 0 };
+
+/** What one collector adds to the tally of its stage and of the whole. What takes it back adds nothing. */
+export function tallyOf({ failures, ending, used, back }: Entry, target: string): Tally {
+  const succeeded = back || (ending?.kind === 'updated' && ending.toVersion === target && used > 0);
+  return { finished: failures + Number(succeeded), failed: failures, died: Number(ending?.kind === 'died') };
+}
+
+/** The version that a member's attempts go to now. */
+export function wantedVersion({ before, back }: Entry, target: string): string {
+  return back ? (before ?? target) : target;
+}
+
+/** Whether attempts of this direction are made: forth while nothing stops the rollout, back while it is rolled back. */
+export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
+  return back ? stop?.kind === 'rollback' : stop === undefined;
 }
 
 /** A change to the ledger that `decide` asks for: the entry as it shall be, or undefined to forget the collector. */
@@ -113,6 +198,7 @@ export class Ledger {
   #header: LedgerHeader;
   readonly #entries = new Map<string, Entry>();
   readonly #open = new Map<string, Entry>();
+  readonly #tallies = new Tallies();
 
   constructor(header: LedgerHeader, entries: Iterable<Entry> = []) {
     this.#header = header;
@@ -139,6 +225,11 @@ export class Ledger {
     return this.#open;
   }
 
+  /** Of a stage by its name, or of the whole. */
+  tally(stage?: string): Tally {
+    return this.#tallies.of(stage);
+  }
+
   setHeader(header: LedgerHeader): void {
     this.#header = header;
   }
@@ -148,6 +239,7 @@ export class Ledger {
       if (entry) {
         this.#put(entry);
       } else {
+        this.#count(collectorId, undefined);
         this.#entries.delete(collectorId);
         this.#open.delete(collectorId);
       }
@@ -157,15 +249,49 @@ export class Ledger {
   /** Begins another rollout: what is open stays until it ends, all else belonged to the one before. */
   begin(header: LedgerHeader): void {
     this.#header = header;
-    for (const entry of [...this.#entries.values()]) {
-      if (entry.open) this.#put({ ...entry, before: undefined, used: 0, drifts: 0, ending: undefined });
-      else this.#entries.delete(entry.collectorId);
-    }
+    const before = [...this.#entries.values()];
+    this.#entries.clear();
+    this.#tallies.clear();
+    const blank = { before: undefined, used: 0, drifts: 0, failures: 0, stage: undefined, back: false };
+    for (const entry of before) if (entry.open) this.#put({ ...entry, ...blank, ending: undefined });
   }
 
   #put(entry: Entry): void {
+    this.#count(entry.collectorId, entry);
     this.#entries.set(entry.collectorId, entry);
     if (entry.open) this.#open.set(entry.collectorId, entry);
     else this.#open.delete(entry.collectorId);
+  }
+
+  #count(id: string, after: Entry | undefined): void {
+    const before = this.#entries.get(id);
+    if (before) this.#tallies.add(before, this.#header.target, -1);
+    if (after) this.#tallies.add(after, this.#header.target, 1);
+  }
+}
+
+/** Tallies by stage, and of the whole. */
+export class Tallies {
+  readonly #tallies = new Map<string | undefined, Tally>();
+
+  of(stage: string | undefined): Tally {
+    return this.#tallies.get(stage) ?? emptyTally;
+  }
+
+  add(entry: Entry, target: string, sign: 1 | -1): void {
+    const change = tallyOf(entry, target);
+    if (change.finished === 0) return;
+    for (const scope of new Set([undefined, entry.stage])) {
+      const before = this.of(scope);
+      this.#tallies.set(scope, {
+        finished: before.finished + sign * change.finished,
+        failed: before.failed + sign * change.failed,
+        died: before.died + sign * change.died,
+      });
+    }
+  }
+
+  clear(): void {
+    this.#tallies.clear();
   }
 }

@@ -34,6 +34,7 @@ export class PolicyReconciler implements Reconciler {
   readonly #runtimes = new Map<string, PolicyRuntime>();
   readonly #turns: ClaimTurns;
   readonly #collectors: Gauge;
+  readonly #unsubscribe: () => void;
   #term = 0;
   #draining = false;
 
@@ -47,6 +48,9 @@ export class PolicyReconciler implements Reconciler {
       log,
       active: () => host.leadership.isLeader(),
       onOwnersChanged: ({ namespace, name }) => options.enqueue({ namespace, name }),
+    });
+    this.#unsubscribe = host.subscribeSettings(() => {
+      for (const runtime of this.#runtimes.values()) options.enqueue(runtime.key);
     });
     this.#turns = new ClaimTurns({ policies: () => this.#source.list(), enqueue: options.enqueue });
     this.#collectors = metrics.gauge('logfleet_policy_collectors', 'Collectors of a policy by where they stand.', [
@@ -86,6 +90,7 @@ export class PolicyReconciler implements Reconciler {
   }
 
   async close(): Promise<void> {
+    this.#unsubscribe();
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
     this.#fleets.reset();

@@ -15,11 +15,13 @@ import { Applier } from './apply.ts';
 import type { ClaimTurns } from './claim-turns.ts';
 import { decide } from './decide.ts';
 import { Gatherer } from './gather.ts';
+import { KeptCalendar } from './kept-calendar.ts';
 import { KeptLedger } from './kept-ledger.ts';
 import { KeptRoster } from './kept-roster.ts';
-import type { Entry } from './ledger.ts';
+import { type Entry, goesOn, wantedVersion } from './ledger.ts';
+import { asksToAbort } from './people.ts';
 import { Posting } from './posting.ts';
-import { ServiceBinding } from './service-binding.ts';
+import { type Bound, ServiceBinding } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
 import { pausedByOf } from './start-rules.ts';
 import { StatusPublisher } from './status-publisher.ts';
@@ -54,6 +56,7 @@ export interface RuntimeParts {
   readonly tasks: TaskReadings;
   readonly publisher: StatusPublisher;
   readonly duration: UpgradeDuration;
+  readonly calendar: KeptCalendar;
 }
 
 /** Outcomes are written down together, unless something waits for them. */
@@ -108,6 +111,7 @@ export class PolicyRuntime {
       }),
       publisher: new StatusPublisher({ host, clock, settings, owner, draining }),
       duration: new UpgradeDuration(),
+      calendar: new KeptCalendar(),
     };
     this.#gatherer = new Gatherer(this.#parts, policy);
     this.#applier = new Applier(this.#parts);
@@ -149,8 +153,9 @@ export class PolicyRuntime {
   }
 
   /** U2, right before the socket write. A newer text of the policy withdraws what was written ahead for the one before. */
-  #stillWanted({ collectorId, open }: Entry, generation: number): boolean {
-    const { host, clock, settings, binding, kept, turns, draining } = this.#parts;
+  #stillWanted(entry: Entry, generation: number): boolean {
+    const { host, clock, settings, binding, kept, tasks, turns, draining } = this.#parts;
+    const { collectorId, open } = entry;
     const newest = host.resources('CollectorVersionPolicy').get(this.key);
     const { bound } = binding;
     return (
@@ -165,14 +170,26 @@ export class PolicyRuntime {
       newest.metadata.generation === generation &&
       newest.metadata.deletionTimestamp === undefined &&
       pausedByOf(newest) === undefined &&
+      !host.settings().paused &&
       open !== undefined &&
-      open.number === kept.known?.entry(collectorId)?.open?.number &&
-      open.toVersion === kept.known.header.target &&
-      open.toVersion === (newest.spec.target.version ?? open.toVersion) &&
+      kept.known !== undefined &&
+      open.number === kept.known.entry(collectorId)?.open?.number &&
+      open.toVersion === wantedVersion(entry, kept.known.header.target) &&
+      goesOn(entry, kept.known.header) &&
+      !asksToAbort(newest, kept.known.header) &&
+      // What was learnt of a failure is judged before anything more is started.
+      !tasks.hasFailures &&
+      this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
       // What was never sent is not in flight: who came meanwhile, and goes first, need not wait for it (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === this.uid
     );
+  }
+
+  #isWindowOpen({ spec }: CollectorVersionPolicy, { listing }: Bound, collectorId: string): boolean {
+    const { calendar, clock } = this.#parts;
+    const zone = listing.row(collectorId)?.collector.timeZone;
+    return calendar.current(spec).verdict(clock.now(), zone).kind === 'open';
   }
 
   /** Known to ownership at once: the policy may be deleted before the next decision, and what it has in flight goes on (U13). */
@@ -190,7 +207,7 @@ export class PolicyRuntime {
   /** Something was learnt: decide soon, and about all that comes in meanwhile at once. */
   #news(): void {
     if (this.#closed) return;
-    const delayMs = this.#parts.draining() ? 0 : outcomeDelayMs;
+    const delayMs = this.#parts.draining() || this.#parts.tasks.hasFailures ? 0 : outcomeDelayMs;
     this.#newsTimer ??= this.#options.clock.after(delayMs, () => {
       this.#newsTimer = undefined;
       this.#enqueue();

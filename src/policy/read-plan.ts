@@ -12,7 +12,13 @@ import { planWatch, type WatchPlan } from './watch-plan.ts';
 const sweepShareAtRest = 10;
 const sweepShareAtWork = 50;
 
-export function planReads(input: DecideInput, draft: Draft, admission: Admission): WatchPlan {
+/** @param sweepFromMs wall time from which a sweep is needed before a soak can end */
+export function planReads(
+  input: DecideInput,
+  draft: Draft,
+  admission: Admission,
+  sweepFromMs: number | undefined,
+): WatchPlan {
   const { observation, now, settings, roster } = input;
   const { listing } = observation;
   const { pending } = draft.counts();
@@ -30,6 +36,9 @@ export function planReads(input: DecideInput, draft: Draft, admission: Admission
   });
   const pages = new Map(watch.pages);
   let sweepAfterMs = watch.sweepAfterMs;
+  if (sweepFromMs !== undefined) {
+    sweepAfterMs = Math.max(sweepAfterMs ?? 0, now.monotonicMs + sweepFromMs - now.wallMs);
+  }
   for (const [id, sentAfterMs] of admission.look) {
     const page = listing.pageOf(id);
     const readMs = page === undefined ? undefined : (listing.pageReadMs(page) ?? 0);

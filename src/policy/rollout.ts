@@ -2,7 +2,7 @@
 import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
 import type { Health } from './health.ts';
 import type { LedgerHeader, RolloutHistory } from './ledger.ts';
-import type { Counts } from './roster.ts';
+import type { Counts } from './standing-counts.ts';
 
 const maxHistory = 10;
 
@@ -75,15 +75,31 @@ function newestNumber(status: CollectorVersionPolicyStatus | undefined): number 
 }
 
 function endOf(
-  { rolloutId, target, startedAtMs }: LedgerHeader,
+  header: LedgerHeader,
   outcome: RolloutHistory['outcome'],
   { updated, failed }: Pick<Counts, 'updated' | 'failed'>,
   endedAtMs: number,
 ): RolloutHistory {
-  return { id: rolloutId, targetVersion: target, startedAtMs, endedAtMs, outcome, updated, failed };
+  const { rolloutId, target, startedAtMs } = header;
+  const actions = header.actions === undefined ? {} : { actions: header.actions };
+  return { id: rolloutId, targetVersion: target, startedAtMs, endedAtMs, outcome, updated, failed, ...actions };
+}
+
+/** How a rollout ended before everything was at its target. */
+function outcomeOf({ stop }: LedgerHeader): RolloutHistory['outcome'] {
+  switch (stop?.kind) {
+    case undefined:
+      return 'Superseded';
+    case 'failures':
+      return 'Stopped';
+    case 'rollback':
+      return 'RolledBack';
+    case 'abort':
+      return 'Aborted';
+  }
 }
 
 function historyAfter(before: LedgerHeader, counts: Beginning['counts'], wallMs: number): readonly RolloutHistory[] {
   if (before.completedAtMs !== undefined) return before.history;
-  return withHistory(before.history, endOf(before, 'Superseded', counts ?? { updated: 0, failed: 0 }, wallMs));
+  return withHistory(before.history, endOf(before, outcomeOf(before), counts ?? { updated: 0, failed: 0 }, wallMs));
 }

@@ -5,18 +5,21 @@
  * Invariant: `counts` and `versions` are what classifying every member anew would give (held by a property test).
  */
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
-import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
+import { unreachable } from '../base/assert.ts';
+import { parseBuildVersion } from '../base/build-version.ts';
+import { timeZone } from '../base/time-zone.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { Row } from '../fleet/fleet-rows.ts';
 import type { Flight, Ownership } from '../fleet/ownership.ts';
 import type { Entry, Ledger } from './ledger.ts';
+import { type InLine, PendingOrder } from './pending-order.ts';
+import { RowNotes } from './row-notes.ts';
 import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import type { PolicySettings } from './settings.ts';
+import { StageIndex, type StageTraits } from './stage-index.ts';
+import { noStage, StageList } from './stages.ts';
 import { type SkipReason, type Standing, type StandingContext, skipReason, standingOf } from './standing.ts';
-
-export type Counts = { readonly [S in Standing]: number };
-
-type MutableCounts = { [S in Standing]: number };
+import { type Counts, emptyCounts, type MutableCounts } from './standing-counts.ts';
 
 /** What a roster needs of the shared listing. */
 export type ListedRows = Pick<FleetListing, 'rows' | 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
@@ -36,6 +39,7 @@ interface Member {
   readonly version: string | undefined;
   /** Whether the selection has it; false of one that is here only for as long as an attempt is open. */
   readonly selected: boolean;
+  readonly stage: number;
 }
 
 /** Standings whose members are looked at one by one; the two large ones are not listed. */
@@ -51,6 +55,10 @@ export class Roster {
   readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
   readonly #counts: MutableCounts = emptyCounts();
+  readonly #opensByCollector: boolean;
+  readonly #zones = new Set<string>();
+  readonly #stages: StageIndex;
+  readonly #order: PendingOrder;
   readonly #versions = new Map<string, number>();
   readonly #listed: { readonly [S in ListedStanding]: Set<string> } = {
     inProgress: new Set(),
@@ -62,23 +70,18 @@ export class Roster {
     skipped: new Set(),
     foreign: new Set(),
   };
-  /** Who was seen off the target after having been at it: when first, as the time of the listing's sending (U8). */
-  readonly #drifts = new Map<string, number>();
-  /** Whose row says otherwise than how the last attempt ended: the same row, seen later, decides (U6, U8). */
-  readonly #contradicted = new Set<string>();
+  readonly #notes: RowNotes;
   #revision = -1;
   #orderRevision = -1;
-  #order: string[] = [];
-  #orderStart = 0;
-  #orderStale = true;
-  /** Who became pending again since the order was made. */
-  readonly #returned = new Set<string>();
 
   constructor(options: RosterOptions) {
     this.#options = options;
     const { spec, targetVersion, settings, ledger } = options;
     this.#matches = compileSelection(spec.selector, spec.exclude);
     this.selection = nameSelection(spec);
+    this.#stages = new StageIndex(new StageList(spec.strategy.stages));
+    this.#order = new PendingOrder(spec.strategy.order);
+    this.#opensByCollector = opensByCollector(spec);
     this.isReselected = (ledger.header.selection ?? this.selection) !== this.selection;
     this.#context = {
       targetVersion,
@@ -87,6 +90,7 @@ export class Roster {
       retryLimit: spec.retryPolicy.limit,
       settings,
     };
+    this.#notes = new RowNotes(this.#context);
   }
 
   get counts(): Counts {
@@ -109,16 +113,22 @@ export class Roster {
     return this.#context;
   }
 
+  /** The time zones of members, where windows open by them. */
+  timeZones(): Iterable<string> {
+    return this.#zones;
+  }
+
   /** Brings the roster up to what listing and ownership say now. */
   sync(): void {
     const { listing, ownership, policy } = this.#options;
     this.claimNew();
     // A newer sign of life is no change of a row, and still the end of being offline.
-    for (const id of [...this.#listed.offline, ...this.#contradicted]) this.place(id);
+    for (const id of [...this.#listed.offline, ...this.#notes.contradicted]) this.place(id);
     for (const id of ownership.takeChanged(policy)) this.place(id);
+    if (this.#stages.isStale) this.#assignStages();
     if (listing.orderRevision() !== this.#orderRevision) {
       this.#orderRevision = listing.orderRevision();
-      this.#orderStale = true;
+      this.#order.outdate();
     }
   }
 
@@ -151,16 +161,54 @@ export class Roster {
       return;
     }
     ownership.claim(policy, id);
-    if (row) this.#noteDrift(id, row, entry, before?.standing);
+    if (this.#opensByCollector && row?.collector.timeZone) this.#zones.add(row.collector.timeZone);
+    if (row) this.#notes.noteDrift(id, row, entry, before?.standing);
     const standing = this.standing(id, entry);
     const version = row?.collector.collectorVersion || undefined;
-    const contradicts = entry?.ending && (version === this.#context.targetVersion) !== (standing === 'updated');
-    if (contradicts || this.#isNews(id, row)) this.#contradicted.add(id);
-    else this.#contradicted.delete(id);
-    if (before?.standing === standing && before.version === version && before.selected === selected) return;
+    this.#notes.note(id, row, entry, standing, this.#isNews(id, row));
+    if (this.#stages.isUsed) this.#stages.note(id, this.#stageTraits(id, row, entry, standing));
+    const member = { standing, version, selected, stage: this.#stages.stageOf(id) };
+    if (before && sameMember(before, member)) return;
     if (before) this.#uncount(id, before);
-    this.#members.set(id, { standing, version, selected });
-    this.#count(id, standing, version);
+    this.#members.set(id, member);
+    this.#count(id, member);
+  }
+
+  #stageTraits(id: string, row: Row | undefined, entry: Entry | undefined, standing: Standing): StageTraits {
+    const matches = row ? this.#stages.list.matches(row.collector) : 0;
+    return { matches, eligible: this.#isEligible(id, entry, standing) };
+  }
+
+  /** Whether it can be upgraded or has been, so that it proves something for those after it. */
+  #isEligible(id: string, entry: Entry | undefined, standing: Standing): boolean {
+    switch (standing) {
+      case 'foreign':
+      case 'newer':
+        return false;
+      case 'offline':
+        return this.#options.spec.offlinePolicy === 'Wait';
+      case 'skipped':
+        return this.skipReason(id, entry) === 'NoStage';
+      case 'updated':
+      case 'inProgress':
+      case 'pending':
+      case 'retrying':
+      case 'drifting':
+      case 'failed':
+        return true;
+      default:
+        return unreachable(standing);
+    }
+  }
+
+  /** Whom this finds eligible no longer was so before: twice round is enough. */
+  #assignStages(): void {
+    const { ledger } = this.#options;
+    for (let round = 0; round < 2 && this.#stages.isStale; round++) {
+      const moved = this.#stages.assign((id) => ledger.entry(id)?.stage);
+      if (moved.length > 0) this.#order.outdate();
+      for (const id of moved) this.place(id);
+    }
   }
 
   /** How a member would stand with this entry. Reads only. */
@@ -194,25 +242,45 @@ export class Roster {
     return this.#listed[standing];
   }
 
-  /** When a drifting collector was first seen off the target, or undefined. */
-  driftingSinceMs(id: string): number | undefined {
-    return this.#drifts.get(id);
+  /** The index of the stage that a member belongs to, or `noStage`. */
+  stageOf(id: string): number {
+    return this.#members.get(id)?.stage ?? noStage;
   }
 
-  /** Pending members in the order of the strategy; within a version in the list's order (U9). */
-  *pending(): IterableIterator<string> {
-    if (this.#orderStale) this.#sort();
-    for (const id of this.#returned) {
-      if (this.#isPending(id)) yield id;
-      else this.#returned.delete(id);
-    }
-    while (this.#orderStart < this.#order.length && !this.#isPending(this.#order[this.#orderStart] as string)) {
-      this.#orderStart++;
-    }
-    for (let index = this.#orderStart; index < this.#order.length; index++) {
-      const id = this.#order[index] as string;
-      if (this.#isPending(id) && !this.#returned.has(id)) yield id;
-    }
+  get stages(): StageList {
+    return this.#stages.list;
+  }
+
+  stageCounts(stage: number): Counts {
+    return this.#stages.counts(stage);
+  }
+
+  /** Who was brought to the target in this rollout and is not alive. */
+  get silent(): ReadonlySet<string> {
+    return this.#notes.silent;
+  }
+
+  /** Who is at the target although its last attempt failed (U6), or lives again. */
+  get mended(): ReadonlySet<string> {
+    return this.#notes.mended;
+  }
+
+  /** When a drifting collector was first seen off the target, or undefined. */
+  driftingSinceMs(id: string): number | undefined {
+    return this.#notes.driftingSinceMs(id);
+  }
+
+  /**
+   * Pending members of the stages up to this one, stage by stage, in the order of the strategy; within a version in the list's
+   * order (U9).
+   */
+  *pending(lastStage = Number.POSITIVE_INFINITY): IterableIterator<string> {
+    if (this.#order.isStale) this.#sort();
+    yield* this.#order.upTo(
+      lastStage,
+      (id) => this.#isPending(id),
+      (id) => this.stageOf(id),
+    );
   }
 
   owns(id: string): boolean {
@@ -255,7 +323,9 @@ export class Roster {
       owned: this.owns(id),
       awaited: this.#options.ownership.first(id)?.uid === policy,
       busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.#isNews(id, row),
-      drifted: this.#drifts.has(id),
+      drifted: this.#notes.driftingSinceMs(id) !== undefined,
+      unstaged: this.#stages.isUsed && this.#stages.stageOf(id) === noStage,
+      zoneless: this.#opensByCollector && row !== undefined && !timeZone(row.collector.timeZone ?? ''),
     };
   }
 
@@ -266,41 +336,30 @@ export class Roster {
     return landedMs !== undefined && row !== undefined && row.seenAtMs < landedMs + settings.graceMs;
   }
 
-  #noteDrift(id: string, row: Row, entry: Entry | undefined, standing: Standing | undefined): void {
-    const version = row.collector.collectorVersion;
-    if (version === this.#context.targetVersion || entry?.open) {
-      this.#drifts.delete(id);
-      return;
-    }
-    if (this.#drifts.has(id)) return;
-    const ending = entry?.ending;
-    const after = ending?.kind === 'updated' ? ending.sinceMs + this.#options.settings.graceMs : 0;
-    const wasThere = standing === 'updated' || ending?.kind === 'updated';
-    if (wasThere && row.seenAtMs >= after) this.#drifts.set(id, row.seenAtMs);
-  }
-
   #remove(id: string): void {
     const member = this.#members.get(id);
     if (!member) return;
     this.#uncount(id, member);
     this.#members.delete(id);
-    this.#drifts.delete(id);
-    this.#contradicted.delete(id);
-    this.#returned.delete(id);
+    this.#stages.remove(id);
+    this.#order.forget(id);
+    this.#notes.forget(id);
   }
 
-  #count(id: string, standing: Standing, version: string | undefined): void {
+  #count(id: string, { standing, version, stage }: Member): void {
     this.#counts[standing]++;
+    this.#stages.count(stage, standing, 1);
     if (version !== undefined) this.#versions.set(version, (this.#versions.get(version) ?? 0) + 1);
     if (standing === 'pending') {
-      if (!this.#orderStale) this.#returned.add(id);
+      this.#order.returned(id);
     } else if (standing !== 'updated') {
       this.#listed[standing].add(id);
     }
   }
 
-  #uncount(id: string, { standing, version }: Member): void {
+  #uncount(id: string, { standing, version, stage }: Member): void {
     this.#counts[standing]--;
+    this.#stages.count(stage, standing, -1);
     if (version !== undefined) {
       const left = (this.#versions.get(version) ?? 1) - 1;
       if (left === 0) this.#versions.delete(version);
@@ -311,77 +370,27 @@ export class Roster {
 
   #sort(): void {
     const { listing, spec } = this.#options;
-    const { order } = spec.strategy;
-    const rank = rankVersions(this.#versions.keys(), order);
-    const keys: SortKey[] = [];
-    for (const [id, { standing, version }] of this.#members) {
+    const byName = spec.strategy.order === 'Name';
+    const line: InLine[] = [];
+    for (const [id, { standing, version, stage }] of this.#members) {
       if (standing !== 'pending') continue;
-      const name = order === 'Name' ? (listing.row(id)?.collector.name ?? '') : '';
-      keys.push({ id, rank: rank.get(version ?? '') ?? 0, name, place: listing.placeOf(id) });
+      const name = byName ? (listing.row(id)?.collector.name ?? '') : '';
+      line.push({ id, stage, version, name, place: listing.placeOf(id) });
     }
-    this.#order = keys.sort(compareKeys).map(({ id }) => id);
-    this.#orderStart = 0;
-    this.#orderStale = false;
-    this.#returned.clear();
+    this.#order.sort(line, this.#versions.keys());
   }
 }
 
-interface SortKey {
-  readonly id: string;
-  readonly rank: number;
-  readonly name: string;
-  readonly place: number;
+/** Whether windows open for each collector by its own time zone. */
+export function opensByCollector({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): boolean {
+  return maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
-function compareKeys(left: SortKey, right: SortKey): number {
+function sameMember(left: Member, right: Member): boolean {
   return (
-    left.rank - right.rank ||
-    compareText(left.name, right.name) ||
-    left.place - right.place ||
-    compareText(left.id, right.id)
+    left.standing === right.standing &&
+    left.version === right.version &&
+    left.selected === right.selected &&
+    left.stage === right.stage
   );
-}
-
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-/** Whether everything that decides standings and order is the same, so that a roster can be kept. */
-export function sameSelection(left: CollectorVersionPolicySpec, right: CollectorVersionPolicySpec): boolean {
-  return (
-    left.allowDowngrade === right.allowDowngrade &&
-    left.retryPolicy.limit === right.retryPolicy.limit &&
-    left.strategy.order === right.strategy.order &&
-    JSON.stringify([left.selector, left.exclude]) === JSON.stringify([right.selector, right.exclude])
-  );
-}
-
-function rankVersions(
-  versions: Iterable<string>,
-  order: CollectorVersionPolicySpec['strategy']['order'],
-): ReadonlyMap<string, number> {
-  if (order === 'Name') return new Map();
-  const sign = order === 'OldestVersionFirst' ? 1 : -1;
-  const sorted = [...versions].sort((left, right) => {
-    const leftVersion = parseBuildVersion(left);
-    const rightVersion = parseBuildVersion(right);
-    if (!leftVersion || !rightVersion) return leftVersion ? -1 : rightVersion ? 1 : 0;
-    return sign * compareBuildVersions(leftVersion, rightVersion);
-  });
-  return new Map(sorted.map((version, index) => [version, index]));
-}
-
-function emptyCounts(): MutableCounts {
-  return {
-    updated: 0,
-    inProgress: 0,
-    pending: 0,
-    retrying: 0,
-    drifting: 0,
-    failed: 0,
-    offline: 0,
-    newer: 0,
-    skipped: 0,
-    foreign: 0,
-  };
 }

@@ -5,8 +5,9 @@
 import { settleEntry } from './attempt.ts';
 import type { DecideInput } from './decide.ts';
 import type { Draft } from './draft.ts';
-import type { Entry } from './ledger.ts';
+import { type Entry, type Ledger, type LedgerHeader, wantedVersion } from './ledger.ts';
 import type { Roster } from './roster.ts';
+import { hasFailed } from './standing.ts';
 import type { Look } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
@@ -33,7 +34,7 @@ export function settleAll({ ledger, roster, observation, now, settings }: Decide
     const look = lookAt(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (look) looks.push(look);
     // What belonged to an earlier target or selection is forgotten once it has ended: it is no member for that (U12).
-    const stale = open.toVersion !== ledger.header.target || !roster.selects(collectorId);
+    const stale = open.toVersion !== wantedVersion(entry, ledger.header.target) || !roster.selects(collectorId);
     if (stale && !settled?.open) draft.set(collectorId, undefined);
     else if (settled !== entry) draft.set(collectorId, settled);
   }
@@ -55,6 +56,58 @@ function lookAt(
   if (endedMs === undefined || endedMs <= open.sinceMs) return undefined;
   return { endedByMs: endedMs - open.sinceMs, unendedAtMs: Math.max(0, (unendedMs ?? 0) - open.sinceMs) };
 }
+
+/**
+ * What rows say of those whose attempts have ended: who reached the target after all failed no more (U6), and who died or left it
+ * before the stage that it was started in has ended failed after all.
+ */
+export function settleByRows({ ledger, roster, now }: DecideInput, draft: Draft): void {
+  const { target } = ledger.header;
+  for (const id of roster.mended) {
+    const entry = draft.entry(id);
+    if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
+    const ending = {
+      ...entry.ending,
+      kind: 'updated',
+      toVersion: target,
+      message: '',
+      sinceMs: now.monotonicMs,
+    } as const;
+    draft.set(id, { ...entry, failures: Math.max(0, entry.failures - 1), ending });
+  }
+  const fell = (id: string, kind: 'died' | 'left', message: string) => {
+    const entry = draft.entry(id);
+    if (entry?.ending?.kind !== 'updated' || entry.open || !isWatched(entry, ledger.header)) return;
+    const ending = { ...entry.ending, kind, message, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
+    draft.set(id, { ...entry, failures: entry.failures + 1, ending });
+  };
+  for (const id of roster.silent) fell(id, 'died', 'fell silent within the soak of its stage');
+  for (const id of roster.members('drifting')) {
+    if (draft.standing(id) === 'drifting') fell(id, 'left', 'left the target within the soak of its stage');
+  }
+}
+
+/** Whether the stage that it was started in is under way. */
+function isWatched({ stage }: Entry, { stages = [] }: LedgerHeader): boolean {
+  return stages.some(({ name, endedAtMs }) => name === stage && endedAtMs === undefined);
+}
+
+/** A person wants to go on: failures are forgiven, and who was taken back, or not, is as any other again. */
+export function forgive(ledger: Ledger, draft: Draft): void {
+  for (const { collectorId } of ledger.entries()) {
+    const entry = draft.entry(collectorId);
+    if (!entry) continue;
+    const { ending, open, back, failures } = entry;
+    if (back && !open) draft.set(collectorId, undefined);
+    else if (back) draft.set(collectorId, { ...entry, back: false });
+    // Who died is not watched any more, or would be found dead again.
+    else if (ending?.kind === 'died')
+      draft.set(collectorId, { ...entry, ...forgiven, stage: undefined, ending: { ...ending, kind: 'updated' } });
+    else if (failures > 0 || hasFailed(ending)) draft.set(collectorId, { ...entry, ...forgiven });
+  }
+}
+
+const forgiven = { used: 0, failures: 0 } as const;
 
 /** A person has left them out by another selection: what they came to counts no more, also for a process that takes over (U12). */
 export function forgetUnselected({ ledger, roster }: DecideInput, draft: Draft): void {

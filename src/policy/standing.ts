@@ -31,7 +31,9 @@ export type SkipReason =
   | 'VersionNotObservable'
   | 'RefusedByService'
   | 'NotPermitted'
-  | 'Contested';
+  | 'Contested'
+  | 'NoStage'
+  | 'TimeZoneUnreadable';
 
 export interface StandingContext {
   readonly targetVersion: string;
@@ -52,6 +54,10 @@ export interface StandingInput {
   readonly busyElsewhere: boolean;
   /** Whether it was at the target before, in this rollout, and was then seen elsewhere (U8). */
   readonly drifted: boolean;
+  /** Whether no stage has it, although the policy has stages. */
+  readonly unstaged: boolean;
+  /** Whether windows open by its own time zone, and it has none that can be read. */
+  readonly zoneless: boolean;
 }
 
 /** Twice is once too often (U8). */
@@ -61,6 +67,7 @@ export function standingOf(input: StandingInput, context: StandingContext): Stan
   const { row, entry } = input;
   if (entry?.open) return 'inProgress';
   if (!input.owned) return input.awaited ? 'inProgress' : 'foreign';
+  if (entry?.back) return isBack(entry, context) || !isAtTarget(row, context) ? 'pending' : 'updated';
   if (isUpdated(row, entry?.ending, context)) return 'updated';
   if (skipReason(input, context)) return 'skipped';
   if (input.busyElsewhere) return 'inProgress';
@@ -68,10 +75,26 @@ export function standingOf(input: StandingInput, context: StandingContext): Stan
   const ending = entry?.ending;
   // Who failed and reached the target after all is no failure any more (U6): leaving it again is a drift.
   if (entry && hasFailed(ending) && !input.drifted) {
+    // It is at the target already: what killed it would kill it again.
+    if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
   if (isOffline(row, ending)) return 'offline';
-  return input.drifted || ending?.kind === 'updated' ? 'drifting' : 'pending';
+  return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
+}
+
+/** Whether the last attempt brought it to the target, wherever it is now. */
+function wasUpdated(ending: Ending | undefined, { targetVersion }: StandingContext): boolean {
+  return (ending?.kind === 'updated' || ending?.kind === 'left') && ending.toVersion === targetVersion;
+}
+
+/** Whether it was taken back to the version that it had before. */
+function isBack({ ending }: Entry, { targetVersion }: StandingContext): boolean {
+  return ending?.kind === 'updated' && ending.toVersion !== targetVersion;
+}
+
+function isAtTarget(row: Row | undefined, { targetVersion }: StandingContext): boolean {
+  return row?.collector.collectorVersion === targetVersion;
 }
 
 /** Why a collector is left alone, or undefined where it is not. */
@@ -84,9 +107,11 @@ export function skipReason(input: StandingInput, context: StandingContext): Skip
   if (row && row.collector.collectorType === 'Hosted') return 'HostedCollector';
   if (!row) return isWaitingUnseen(entry, context) ? 'VersionNotObservable' : undefined;
   if (!parseBuildVersion(row.collector.collectorVersion ?? '')) return 'VersionUnreadable';
-  const left = input.drifted || ending?.kind === 'updated';
+  const left = input.drifted || wasUpdated(ending, context);
   if (left && entry && entry.drifts >= maxDrifts && isOffTarget(row, ending, context)) return 'Contested';
-  return undefined;
+  if (entry) return undefined;
+  if (input.unstaged) return 'NoStage';
+  return input.zoneless ? 'TimeZoneUnreadable' : undefined;
 }
 
 /** Whether it waits for a listing that will not show it: it may well be at the only build of the service by now (U7). */
@@ -96,15 +121,30 @@ function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: StandingConte
 }
 
 export function hasFailed(ending: Ending | undefined): boolean {
-  return ending?.kind === 'failed' || ending?.kind === 'timedOut';
+  return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
 }
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: StandingContext): boolean {
   if (row?.collector.collectorVersion === context.targetVersion) {
+    // Who died and runs again is as any other; a death is seen by a row that may be as old as it.
+    if (ending?.kind === 'died') return row.collector.alive !== false;
     // What a listing showed before the attempt failed is older than the failure.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
-  return ending?.kind === 'updated' && !isOffTarget(row, ending, context);
+  return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
+}
+
+/** Whether it fell silent at the target after this rollout had brought it there. */
+export function isSilent({ row, entry }: Pick<StandingInput, 'row' | 'entry'>, context: StandingContext): boolean {
+  const ending = entry?.ending;
+  if (!row || ending?.kind !== 'updated' || entry?.open || entry?.back || !isAtTarget(row, context)) return false;
+  return row.collector.alive === false && row.seenAtMs >= ending.sinceMs;
+}
+
+/** Whether it is at the target although its last attempt did not end so (U6), lives again, or came back: it failed no more. */
+export function isMended({ row, entry }: Pick<StandingInput, 'row' | 'entry'>, context: StandingContext): boolean {
+  if (!entry || entry.open || entry.back || !isAtTarget(row, context)) return false;
+  return (hasFailed(entry.ending) || entry.ending?.kind === 'left') && isUpdated(row, entry.ending, context);
 }
 
 /** Whether a listing sent G after the upgrade shows another version than the target (U8). */
@@ -119,7 +159,7 @@ function isNewer(row: Row | undefined, context: StandingContext): boolean {
   return version !== undefined && compareBuildVersions(version, context.target) > 0;
 }
 
-function isOffline(row: Row | undefined, ending: Ending | undefined): boolean {
+export function isOffline(row: Row | undefined, ending: Ending | undefined): boolean {
   if (!row) return false;
   if (row.collector.alive === false) return true;
   if (ending?.kind !== 'offline') return false;

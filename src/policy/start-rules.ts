@@ -6,16 +6,22 @@
  * could be started, in the strategy's order. Whether it is in the line at all is its standing (`standing.ts`).
  */
 import { annotations } from '../api/annotations.ts';
-import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
+import { reasons } from '../api/conditions.ts';
+import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import type { AdmissionInput } from './admission.ts';
+import type { Moment } from './attempt.ts';
 import type { Observation } from './decide.ts';
-import type { Ending } from './ledger.ts';
+import type { Ending, RolloutStop } from './ledger.ts';
+import type { MaintenanceCalendar } from './maintenance-calendar.ts';
+import { shareOf } from './stages.ts';
 
 export interface Refusal {
   /** Completes the sentence "waiting for …"; undefined where it is over in a moment. */
   readonly waitsFor: string | undefined;
+  /** Of the condition, where nothing else happens meanwhile; the usual one where absent. */
+  readonly reason?: string;
   /** Monotonic: nothing changes before then; undefined where something that we hear of ends it. */
   readonly untilMs?: number;
   /** The collector has to be seen in a listing sent at or after this. */
@@ -24,21 +30,35 @@ export interface Refusal {
   readonly forAll?: true;
 }
 
-type RuleForAll = (policy: CollectorVersionPolicy, observation: Observation) => Refusal | undefined;
+type RuleForAll = (policy: CollectorVersionPolicy, known: KnownOfAll) => Refusal | undefined;
+
+/** What rules for all go by. */
+export interface KnownOfAll {
+  readonly observation: Observation;
+  /** Absent while the rollout goes on. */
+  readonly stop: RolloutStop | undefined;
+  readonly calendar: MaintenanceCalendar;
+  readonly now: Moment;
+}
 
 const rulesForAll: readonly RuleForAll[] = [
+  pausedForAll,
   paused,
   beingDeleted,
   observing,
+  stopped,
   targetNotOffered,
   serviceUnusable,
   held,
   ledgerFull,
+  windowClosed,
 ];
 
 /** A collector that could be started, and why. */
 export type Candidate = { readonly id: string } & (
   | { readonly because: 'pending' }
+  /** To be taken back to its former version. */
+  | { readonly because: 'rollback' }
   | { readonly because: 'failed'; readonly ending: Ending; readonly used: number }
   /** Monotonic: when it was first seen off the target. */
   | { readonly because: 'drifted'; readonly sinceMs: number }
@@ -46,6 +66,8 @@ export type Candidate = { readonly id: string } & (
 
 /** What has been admitted so far, and what the rules go by. */
 export interface Line extends AdmissionInput {
+  /** How many of a stage are in upgrade, and how many may be; undefined where it sets no limit. */
+  readonly stagePlaces: (stage: number) => { readonly open: number; readonly most: number } | undefined;
   /** How many have been written ahead in this batch. */
   readonly batched: number;
 }
@@ -54,18 +76,21 @@ type RuleForOne = (candidate: Candidate, line: Line) => Refusal | undefined;
 
 const rulesForOne: readonly RuleForOne[] = [
   postUnanswered,
+  ownWindowClosed,
+  stageNotReached,
   backingOff,
   failedUnseen,
   driftUnconfirmed,
+  noPlaceInStage,
   noPlace,
   tooManyOpen,
   batchFull,
 ];
 
 /** Why nothing of this policy may start; undefined where something may. */
-export function refusalOfAll(policy: CollectorVersionPolicy, observation: Observation): Refusal | undefined {
+export function refusalOfAll(policy: CollectorVersionPolicy, known: KnownOfAll): Refusal | undefined {
   for (const rule of rulesForAll) {
-    const refusal = rule(policy, observation);
+    const refusal = rule(policy, known);
     if (refusal) return refusal;
   }
   return undefined;
@@ -86,6 +111,14 @@ export function pausedByOf({ spec, metadata }: CollectorVersionPolicy): string |
   return metadata.annotations[annotations.paused] === 'true' ? `the annotation ${annotations.paused}` : undefined;
 }
 
+/** The kill switch of the operator. */
+function pausedForAll(
+  _: CollectorVersionPolicy,
+  { observation: { pausedForAll: by } }: KnownOfAll,
+): Refusal | undefined {
+  return by === undefined ? undefined : { waitsFor: `the end of the pause of everything by ${by}` };
+}
+
 function paused(policy: CollectorVersionPolicy): Refusal | undefined {
   const by = pausedByOf(policy);
   return by === undefined ? undefined : { waitsFor: `the end of the pause by ${by}` };
@@ -101,21 +134,65 @@ function observing({ spec }: CollectorVersionPolicy): Refusal | undefined {
   return spec.mode === 'Enforce' ? undefined : { waitsFor: 'spec.mode to be Enforce' };
 }
 
-function targetNotOffered(_: CollectorVersionPolicy, { notOffered }: Observation): Refusal | undefined {
-  return notOffered === undefined ? undefined : { waitsFor: 'the service to offer the build that is wanted' };
+/** What takes collectors back goes on although nothing new begins. */
+function stopped(_: CollectorVersionPolicy, { stop }: KnownOfAll): Refusal | undefined {
+  return stop === undefined || stop.kind === 'rollback' ? undefined : { waitsFor: 'a person, since it is stopped' };
 }
 
-function serviceUnusable(_: CollectorVersionPolicy, { problem }: Observation): Refusal | undefined {
+function targetNotOffered(
+  _: CollectorVersionPolicy,
+  { observation: { notOffered }, stop }: KnownOfAll,
+): Refusal | undefined {
+  // Who is taken back does not need the build that it came from.
+  return notOffered === undefined || stop ? undefined : { waitsFor: 'the service to offer the build that is wanted' };
+}
+
+function serviceUnusable(_: CollectorVersionPolicy, { observation: { problem } }: KnownOfAll): Refusal | undefined {
   return problem && { waitsFor: 'the service, which cannot be used' };
 }
 
-function held(_: CollectorVersionPolicy, { heldBy }: Observation): Refusal | undefined {
+function held(_: CollectorVersionPolicy, { observation: { heldBy } }: KnownOfAll): Refusal | undefined {
   return heldBy === undefined ? undefined : { waitsFor: heldBy };
 }
 
 /** U1: what cannot be remembered must not be started. */
-function ledgerFull(_: CollectorVersionPolicy, observation: Observation): Refusal | undefined {
+function ledgerFull(_: CollectorVersionPolicy, { observation }: KnownOfAll): Refusal | undefined {
   return observation.ledgerFull ? { waitsFor: 'room in the ledger' } : undefined;
+}
+
+function windowClosed(_: CollectorVersionPolicy, { calendar, now }: KnownOfAll): Refusal | undefined {
+  return calendar.byCollector ? undefined : closedAt(calendar, now, undefined);
+}
+
+function ownWindowClosed({ id }: Candidate, { calendar, roster, now }: Line): Refusal | undefined {
+  return calendar.byCollector ? closedAt(calendar, now, roster.row(id)?.collector.timeZone) : undefined;
+}
+
+function closedAt(calendar: MaintenanceCalendar, { wallMs, monotonicMs }: Moment, zone: string | undefined) {
+  const verdict = calendar.verdict(wallMs, zone);
+  const reason = reasons.waitingForWindow;
+  switch (verdict.kind) {
+    case 'open':
+      return undefined;
+    case 'closed': {
+      const { because: waitsFor, opensAtMs } = verdict;
+      return { waitsFor, reason, ...(opensAtMs !== undefined && { untilMs: monotonicMs + opensAtMs - wallMs }) };
+    }
+    case 'zoneUnreadable':
+      return { waitsFor: 'a time zone of its own that can be read', reason };
+  }
+}
+
+/** One stage after the other. Who came late to a stage that has ended need not wait; who is taken back, neither. */
+function stageNotReached({ id, because }: Candidate, { course, roster, now }: Line): Refusal | undefined {
+  const { gate, reached } = course.stages;
+  if (because === 'rollback' || !gate || roster.stageOf(id) <= reached) return undefined;
+  const untilMs = gate.untilMs === undefined ? undefined : now.monotonicMs + gate.untilMs - now.wallMs;
+  return {
+    waitsFor: gate.waitsFor,
+    ...(gate.reason !== undefined && { reason: gate.reason }),
+    ...(untilMs !== undefined && { untilMs }),
+  };
 }
 
 function postUnanswered({ id }: Candidate, { flying }: Line): Refusal | undefined {
@@ -124,6 +201,8 @@ function postUnanswered({ id }: Candidate, { flying }: Line): Refusal | undefine
 
 function backingOff(candidate: Candidate, { now, spec }: Line): Refusal | undefined {
   if (candidate.because !== 'failed') return undefined;
+  // Whom a person has tried again does not wait.
+  if (candidate.used === 0) return undefined;
   const untilMs = candidate.ending.sinceMs + backOffMs(spec, candidate.used);
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
 }
@@ -147,6 +226,17 @@ function unseen({ id }: Candidate, sentAfterMs: number, waitsFor: string, { rost
   return now.monotonicMs >= sentAfterMs ? { waitsFor, unseenSinceMs: sentAfterMs } : { waitsFor, untilMs: sentAfterMs };
 }
 
+function noPlaceInStage({ id, because }: Candidate, { stagePlaces, roster, course }: Line): Refusal | undefined {
+  if (because === 'rollback') return undefined;
+  const stage = roster.stageOf(id);
+  const places = stagePlaces(stage);
+  if (places === undefined || places.open < places.most) return undefined;
+  const { name } = roster.stages.stages[stage] as Stage;
+  const waitsFor = `a place: stage ${name} allows no more than ${places.most} at once`;
+  // Those after it in the line are of the same stage.
+  return stage === course.stages.current ? { waitsFor, forAll: true } : { waitsFor };
+}
+
 function noPlace(_: Candidate, { draft, spec, roster }: Line): Refusal | undefined {
   const most = maxInProgressOf(spec, roster.matched);
   if (draft.openCount < most) return undefined;
@@ -166,9 +256,7 @@ function batchFull(_: Candidate, { batched, room }: Line): Refusal | undefined {
 
 /** `maxInProgress` as a number: a percentage is of the matched ones, rounded up, at least 1. */
 export function maxInProgressOf(spec: CollectorVersionPolicySpec, matched: number): number {
-  const { maxInProgress } = spec.strategy;
-  if (typeof maxInProgress === 'number') return maxInProgress;
-  return Math.max(1, Math.ceil((Number.parseFloat(maxInProgress) / 100) * matched));
+  return shareOf(spec.strategy.maxInProgress, matched);
 }
 
 /** The wait before the attempt after `used` ones: grows by the factor from one to the next, up to the cap. */

@@ -127,12 +127,15 @@ export class StatusPublisher {
 
 /** What is written at once: everything but figures, and the words that only repeat them. */
 function verdicts(status: Essentials): unknown {
-  const { observedGeneration, lastHandledReconcileAt, targetVersion, rollout, history, conditions } = status;
+  const { observedGeneration, lastHandledReconcileAt, targetVersion, rollout, history, nextWindow, conditions } =
+    status;
   const found = conditions?.map((condition) => {
     const { type, status, reason, observedGeneration } = condition;
     return { type, status, reason, observedGeneration };
   });
-  return { observedGeneration, lastHandledReconcileAt, targetVersion, rollout: rollout?.id, history, found };
+  const { id, stage, actions } = rollout ?? {};
+  const begun = { id, stage, actions };
+  return { observedGeneration, lastHandledReconcileAt, targetVersion, begun, history, nextWindow, found };
 }
 
 /** When the rollout is expected to end; undefined where nobody can say. */

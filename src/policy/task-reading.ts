@@ -33,6 +33,14 @@ export class TaskReadings {
     return this.#readings;
   }
 
+  /** Whether an upgrade is known to have failed, and no decision has taken it in. */
+  get hasFailures(): boolean {
+    for (const reading of this.#readings.values()) {
+      if (reading.kind === 'task' && reading.task.status === 'failed') return true;
+    }
+    return false;
+  }
+
   /** How often and when last each collector's open task was read. */
   get reads(): ReadonlyMap<string, TaskReads> {
     return this.#reads;

@@ -95,6 +95,9 @@ describe('U13: what a policy that is gone left in flight', () => {
       before: oldVersion,
       used: 1,
       drifts: 0,
+      failures: 0,
+      stage: undefined,
+      back: false,
       ending: undefined,
       open: {
         number: 11,

@@ -34,6 +34,9 @@ describe('U2: a first attempt', () => {
         before: oldVersion,
         used: 1,
         drifts: 0,
+        failures: 0,
+        stage: undefined,
+        back: false,
         ending: undefined,
         open: {
           number: 42,

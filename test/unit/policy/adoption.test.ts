@@ -30,6 +30,9 @@ test('U1: a running task that the ledger does not know is taken for running, fro
       before: oldVersion,
       used: 1,
       drifts: 0,
+      failures: 0,
+      stage: undefined,
+      back: false,
       ending: undefined,
       open: {
         number: 0,

@@ -8,8 +8,8 @@ import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import type { Claimant } from '../../../src/fleet/ownership.ts';
 import type { Evidence, Moment } from '../../../src/policy/attempt.ts';
 import type { Attempt, Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
-import type { Counts } from '../../../src/policy/roster.ts';
 import { policySettings } from '../../../src/policy/settings.ts';
+import type { Counts } from '../../../src/policy/standing-counts.ts';
 import type { Collector, UpgradeTask } from '../../../src/service/upgrade-service.ts';
 
 export const settings = policySettings;
@@ -92,6 +92,9 @@ export function entry(more: Partial<Entry> = {}): Entry {
     before: oldVersion,
     used: 1,
     drifts: 0,
+    failures: 0,
+    stage: undefined,
+    back: false,
     open: undefined,
     ending: undefined,
     ...more,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { counted, type HealthInput, healthOf, outstanding } from '../../../src/policy/health.ts';
-import type { Counts } from '../../../src/policy/roster.ts';
+import type { Counts } from '../../../src/policy/standing-counts.ts';
 import { counts, spec, target } from './builders.ts';
 
 function fleet(more: Partial<Counts>, leftAlone = 0): NonNullable<HealthInput['fleet']> {
@@ -19,7 +19,8 @@ function input(more: Partial<HealthInput> = {}): HealthInput {
     targetVersion: target,
     fleet: fleet({ updated: 10 }),
     ledgerFull: false,
-    waitingFor: undefined,
+    wait: undefined,
+    course: undefined,
     ...more,
   };
 }
@@ -55,7 +56,10 @@ describe('each situation of the table', () => {
   });
 
   test('rolling tells how far it is, and what it waits for', () => {
-    const rolling = { fleet: fleet({ updated: 3, inProgress: 2, pending: 5, foreign: 1 }), waitingFor: 'a place' };
+    const rolling = {
+      fleet: fleet({ updated: 3, inProgress: 2, pending: 5, foreign: 1 }),
+      wait: { waitingFor: 'a place', reason: undefined },
+    };
     expect(healthOf(input(rolling)).message).toBe(
       `3 of 10 collectors run ${target}, 2 are being upgraded; waiting for a place.`,
     );

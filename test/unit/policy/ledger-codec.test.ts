@@ -47,7 +47,17 @@ describe('what is kept', () => {
     needsGrace: fc.boolean(),
   });
   const ended: fc.Arbitrary<Ending> = fc.record({
-    kind: fc.constantFrom('updated', 'failed', 'timedOut', 'refused', 'offline', 'invalid', 'unobservable'),
+    kind: fc.constantFrom(
+      'updated',
+      'failed',
+      'timedOut',
+      'refused',
+      'offline',
+      'invalid',
+      'unobservable',
+      'died',
+      'left',
+    ),
     toVersion: word,
     taskId: optional(word),
     message: word,
@@ -61,6 +71,9 @@ describe('what is kept', () => {
     before: optional(word),
     used: fc.nat(20),
     drifts: fc.nat(3),
+    failures: fc.nat(3),
+    stage: optional(word),
+    back: fc.boolean(),
     open: optional(open),
     ending: optional(ended),
   });

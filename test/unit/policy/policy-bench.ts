@@ -7,6 +7,8 @@ import type { PostOutcome, TaskReading } from '../../../src/policy/attempt.ts';
 import { type Decision, decide, type ListingFacts, type Observation } from '../../../src/policy/decide.ts';
 import { Draft } from '../../../src/policy/draft.ts';
 import { type Entry, Ledger, type LedgerHeader } from '../../../src/policy/ledger.ts';
+import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
+import type { Course } from '../../../src/policy/rollout-course.ts';
 import { type ListedRows, Roster } from '../../../src/policy/roster.ts';
 import type { Collector } from '../../../src/service/upgrade-service.ts';
 import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec, target } from './builders.ts';
@@ -130,8 +132,10 @@ export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
       ledgerFull: false,
       typicalMs: undefined,
       overlap: undefined,
+      pausedForAll: undefined,
       ...observation,
     },
+    calendar: new MaintenanceCalendar({ ...bench.spec, ...parts?.spec }.maintenance),
     now: moment(nowMs),
     settings,
   });
@@ -150,7 +154,23 @@ export function admitted(bench: PolicyBench, nowMs: number, more: Partial<Admiss
     flying: new Set(),
     now: moment(nowMs),
     settings,
+    course: quietCourse,
+    calendar: new MaintenanceCalendar(bench.spec.maintenance),
     ...more,
   });
   return { ...admission, draft };
 }
+
+/** Of a rollout without stages that goes on. */
+export const quietCourse: Course = {
+  header: header(),
+  stages: {
+    records: [],
+    reached: Number.POSITIVE_INFINITY,
+    current: undefined,
+    gate: undefined,
+    sweepFromMs: undefined,
+  },
+  excess: undefined,
+  wayBack: undefined,
+};

@@ -37,7 +37,7 @@ test('a paused rollout is still once what was in flight has ended, and its statu
   });
   expect(await world.until(() => settled, minuteMs)).toBe(true);
   const { rollout } = world.policy('production')?.status ?? {};
-  expect(Object.keys(rollout ?? {})).toEqual(['id', 'startTime']);
+  expect(Object.keys(rollout ?? {})).toEqual(['id', 'startTime', 'actions']);
   const version = world.policy('production')?.metadata.resourceVersion;
   await world.clock.advance(10 * minuteMs);
   expect(world.policy('production')?.metadata.resourceVersion).toBe(version);

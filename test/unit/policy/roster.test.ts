@@ -1,8 +1,9 @@
 /** The index over members: it says what looking at everybody anew would say, whatever has changed and in whichever order. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { sameSelection } from '../../../src/policy/kept-roster.ts';
 import type { Entry, EntryChange } from '../../../src/policy/ledger.ts';
-import { type Roster, sameSelection } from '../../../src/policy/roster.ts';
+import type { Roster } from '../../../src/policy/roster.ts';
 import type { Standing } from '../../../src/policy/standing.ts';
 import type { Collector } from '../../../src/service/upgrade-service.ts';
 import {

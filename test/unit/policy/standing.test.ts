@@ -23,6 +23,8 @@ const input = (more: Partial<StandingInput> = {}): StandingInput => ({
   awaited: false,
   busyElsewhere: false,
   drifted: false,
+  unstaged: false,
+  zoneless: false,
   ...more,
 });
 

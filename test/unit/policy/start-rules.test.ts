@@ -2,9 +2,17 @@
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import type { Observation } from '../../../src/policy/decide.ts';
-import { type Candidate, type Line, refusalOf, refusalOfAll } from '../../../src/policy/start-rules.ts';
+import type { RolloutStop } from '../../../src/policy/ledger.ts';
+import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
+import {
+  type Candidate,
+  type KnownOfAll,
+  type Line,
+  refusalOf,
+  refusalOfAll,
+} from '../../../src/policy/start-rules.ts';
 import { ending, moment, openEntry, type PolicyParts, policy, settings, spec, target } from './builders.ts';
-import { fleetOf, PolicyBench } from './policy-bench.ts';
+import { fleetOf, PolicyBench, quietCourse } from './policy-bench.ts';
 
 const problem = new LogfleetError({ code: 'x.y', message: 'No.', handling: { kind: 'backoff' } });
 
@@ -21,13 +29,20 @@ const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Ob
 
 const quiet = { notOffered: undefined, problem: undefined, heldBy: undefined, ledgerFull: false } as Observation;
 
+const known = (observation: Observation = quiet, stop?: RolloutStop): KnownOfAll => ({
+  observation,
+  stop,
+  calendar: new MaintenanceCalendar(undefined),
+  now: moment(0),
+});
+
 describe('of all collectors', () => {
   test('any may start where nothing is in the way', () => {
-    expect(refusalOfAll(policy(), quiet)).toBeUndefined();
+    expect(refusalOfAll(policy(), known())).toBeUndefined();
   });
 
   test.each(reasonsForAll)('none: waiting for %s', (waitsFor, parts, seen) => {
-    expect(refusalOfAll(policy(parts), { ...quiet, ...seen })).toEqual({ waitsFor });
+    expect(refusalOfAll(policy(parts), known({ ...quiet, ...seen }))).toEqual({ waitsFor });
   });
 
   test.each(reasonsForAll.map(([reason], index) => [reason, index] as const))(
@@ -39,7 +54,7 @@ describe('of all collectors', () => {
         metadata: Object.assign({}, ...rest.map(([, { metadata }]) => metadata)),
       };
       const seen = Object.assign({}, quiet, ...rest.map(([, , observation]) => observation));
-      expect(refusalOfAll(policy(parts), seen)?.waitsFor).toBe(waitsFor);
+      expect(refusalOfAll(policy(parts), known(seen))?.waitsFor).toBe(waitsFor);
     },
   );
 });
@@ -62,6 +77,9 @@ describe('of one collector', () => {
       now: moment(nowMs),
       settings,
       batched: 0,
+      course: quietCourse,
+      calendar: new MaintenanceCalendar(undefined),
+      stagePlaces: () => undefined,
       ...more,
     };
   }

@@ -1,0 +1,61 @@
+/**
+ * Whether more has failed than the failure policy tolerates.
+ *
+ * N failures are tolerated and one more is not. A number is judged with each failure. A percentage is of the attempts of its scope that
+ * have ended: judged once `minSamples` of them have, or all that there can be, and at the end of a stage.
+ */
+import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
+import type { Tally } from './ledger.ts';
+
+export interface FailureScope {
+  readonly tally: Tally;
+  /** How many collectors of it may still be upgraded, or are being. */
+  readonly outstanding: number;
+}
+
+export interface Excess {
+  /** What is beyond the tolerance, in one sentence. */
+  readonly message: string;
+  /** The stage whose tolerance it was; undefined for the whole. */
+  readonly stage: string | undefined;
+}
+
+type Share = number | string;
+
+/**
+ * What is beyond the tolerance, of the stage first; undefined where nothing is.
+ * @param stage the one under way, with its scope; undefined where the policy has none, or all have ended
+ */
+export function failureExcess(
+  { failurePolicy }: Pick<CollectorVersionPolicySpec, 'failurePolicy'>,
+  whole: FailureScope,
+  stage: { readonly spec: Stage; readonly scope: FailureScope } | undefined,
+): Excess | undefined {
+  const minSamples = failurePolicy?.minSamples ?? 1;
+  if (stage) {
+    const { name, maxFailures } = stage.spec;
+    const said = excessOf(maxFailures, stage.scope, minSamples, `of stage ${name}`);
+    if (said !== undefined) return { message: said, stage: name };
+  }
+  // At the end of a stage there is nothing outstanding in it, and the whole is judged as well.
+  const atStageEnd = stage !== undefined && stage.scope.outstanding === 0;
+  const scope = atStageEnd ? { ...whole, outstanding: 0 } : whole;
+  const said = excessOf(failurePolicy?.maxFailures, scope, minSamples, 'of the rollout');
+  return said === undefined ? undefined : { message: said, stage: undefined };
+}
+
+function excessOf(
+  most: Share | undefined,
+  { tally: { finished, failed }, outstanding }: FailureScope,
+  minSamples: number,
+  of: string,
+): string | undefined {
+  if (most === undefined || failed === 0) return undefined;
+  if (typeof most === 'number') {
+    if (failed <= most) return undefined;
+    return `${failed} of ${finished} attempts ${of} failed, and ${most} ${most === 1 ? 'is' : 'are'} tolerated`;
+  }
+  const isJudged = finished >= minSamples || outstanding === 0;
+  if (!isJudged || failed * 100 <= Number.parseFloat(most) * finished) return undefined;
+  return `${failed} of ${finished} attempts ${of} failed, and ${most} are tolerated`;
+}

@@ -1,0 +1,17 @@
+/** The calendar of a policy's windows, made anew when its text is another: what it has found out is worth keeping. */
+import type { CollectorVersionPolicySpec, Maintenance } from '../api/generated/collector-version-policy.ts';
+import { canonicalText } from './canonical-text.ts';
+import { MaintenanceCalendar } from './maintenance-calendar.ts';
+
+export class KeptCalendar {
+  #calendar = new MaintenanceCalendar(undefined);
+  #of: Maintenance | undefined;
+
+  current({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): MaintenanceCalendar {
+    if (maintenance !== this.#of && canonicalText(maintenance) !== canonicalText(this.#of)) {
+      this.#calendar = new MaintenanceCalendar(maintenance);
+    }
+    this.#of = maintenance;
+    return this.#calendar;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The line in which pending members are started: stage by stage, in the order of the strategy; within a version in the list's order
+ * (U9). Sorted when something has changed that decides it, and not for each who leaves the line.
+ */
+import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
+import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
+import { compareText } from './stages.ts';
+
+type Order = CollectorVersionPolicySpec['strategy']['order'];
+
+/** One pending member, as far as its place in the line goes. */
+export interface InLine {
+  readonly id: string;
+  readonly stage: number;
+  readonly version: string | undefined;
+  /** Asked for where the order is by name. */
+  readonly name: string;
+  /** In the service's list. */
+  readonly place: number;
+}
+
+export class PendingOrder {
+  readonly #order: Order;
+  #line: readonly InLine[] = [];
+  #start = 0;
+  #stale = true;
+  /** Who became pending again since the line was made. */
+  readonly #returned = new Set<string>();
+
+  constructor(order: Order) {
+    this.#order = order;
+  }
+
+  get isStale(): boolean {
+    return this.#stale;
+  }
+
+  /** What decides the order has changed. */
+  outdate(): void {
+    this.#stale = true;
+  }
+
+  sort(members: Iterable<InLine>, versions: Iterable<string>): void {
+    const rank = rankVersions(versions, this.#order);
+    const keyed = Array.from(members, (member) => ({ member, rank: rank.get(member.version ?? '') ?? 0 }));
+    this.#line = keyed.sort(compareKeys).map(({ member }) => member);
+    this.#start = 0;
+    this.#stale = false;
+    this.#returned.clear();
+  }
+
+  returned(id: string): void {
+    if (!this.#stale) this.#returned.add(id);
+  }
+
+  forget(id: string): void {
+    this.#returned.delete(id);
+  }
+
+  /** Those of the stages up to this one who are pending still. */
+  *upTo(
+    lastStage: number,
+    isPending: (id: string) => boolean,
+    stageOf: (id: string) => number,
+  ): IterableIterator<string> {
+    for (const id of this.#returned) {
+      if (!isPending(id)) this.#returned.delete(id);
+      else if (stageOf(id) <= lastStage) yield id;
+    }
+    const line = this.#line;
+    while (this.#start < line.length && !isPending((line[this.#start] as InLine).id)) this.#start++;
+    for (let index = this.#start; index < line.length; index++) {
+      const { id, stage } = line[index] as InLine;
+      if (stage > lastStage) return;
+      if (isPending(id) && !this.#returned.has(id)) yield id;
+    }
+  }
+}
+
+interface Keyed {
+  readonly member: InLine;
+  readonly rank: number;
+}
+
+function compareKeys(left: Keyed, right: Keyed): number {
+  return (
+    left.member.stage - right.member.stage ||
+    left.rank - right.rank ||
+    compareText(left.member.name, right.member.name) ||
+    left.member.place - right.member.place ||
+    compareText(left.member.id, right.member.id)
+  );
+}
+
+function rankVersions(versions: Iterable<string>, order: Order): ReadonlyMap<string, number> {
+  if (order === 'Name') return new Map();
+  const sign = order === 'OldestVersionFirst' ? 1 : -1;
+  const sorted = [...versions].sort((left, right) => {
+    const leftVersion = parseBuildVersion(left);
+    const rightVersion = parseBuildVersion(right);
+    if (!leftVersion || !rightVersion) return leftVersion ? -1 : rightVersion ? 1 : 0;
+    return sign * compareBuildVersions(leftVersion, rightVersion);
+  });
+  return new Map(sorted.map((version, index) => [version, index]));
+}

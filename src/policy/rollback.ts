@@ -1,0 +1,81 @@
+/**
+ * The way back: who this rollout brought to its target is taken back to the version that it had before (U14), under the same limits.
+ * Who has no former version on record is left as it is, and named.
+ */
+import type { Draft } from './draft.ts';
+import type { Entry } from './ledger.ts';
+import type { Roster } from './roster.ts';
+import { hasFailed, isOffline } from './standing.ts';
+
+export interface WayBack {
+  /** Who can be taken back now, or again after a failure. */
+  readonly candidates: readonly Entry[];
+  /** Who is at the former version by itself: nothing has to be done, but to write it down. */
+  readonly there: readonly Entry[];
+  /** Attempts under way, also those towards the target that have not ended. */
+  readonly underWay: number;
+  readonly takenBack: number;
+  /** Who stays as it is: its former version is on no record, or it has no attempts left, or the service refuses. */
+  readonly left: number;
+  /** Who does not run, and is taken back when it does. */
+  readonly offline: number;
+}
+
+export function planWayBack(roster: Roster, draft: Draft, target: string, graceMs: number): WayBack {
+  const candidates: Entry[] = [];
+  const there: Entry[] = [];
+  const counts = { underWay: 0, takenBack: 0, left: 0, offline: 0 };
+  for (const entry of draft.entries()) {
+    switch (placeOf(entry, roster, target, graceMs)) {
+      case 'elsewhere':
+        break;
+      case 'underWay':
+        counts.underWay++;
+        break;
+      case 'takenBack':
+        counts.takenBack++;
+        break;
+      case 'there':
+        counts.takenBack++;
+        there.push(entry);
+        break;
+      case 'left':
+        counts.left++;
+        break;
+      case 'offline':
+        counts.offline++;
+        break;
+      case 'candidate':
+        candidates.push(entry);
+        break;
+    }
+  }
+  return { candidates, there, ...counts };
+}
+
+/** Whether it is over but for those who do not run. */
+export function isWayBackOver({ candidates, underWay }: WayBack): boolean {
+  return candidates.length === 0 && underWay === 0;
+}
+
+type Place = 'elsewhere' | 'underWay' | 'takenBack' | 'there' | 'left' | 'offline' | 'candidate';
+
+function placeOf(entry: Entry, roster: Roster, target: string, graceMs: number): Place {
+  const { open, ending, back, before, used, collectorId } = entry;
+  if (open) return 'underWay';
+  if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'takenBack';
+  if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
+  const row = roster.row(collectorId);
+  if (!row || !roster.owns(collectorId)) return 'elsewhere';
+  if (before === undefined || before === target) return 'left';
+  if (row.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
+  if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return 'left';
+  if (back && hasFailed(ending) && used > roster.context.retryLimit) return 'left';
+  return isOffline(row, ending) ? 'offline' : 'candidate';
+}
+
+/** Also who died there, or left it again. */
+function wasBroughtThere({ ending, used }: Entry, target: string): boolean {
+  const { kind, toVersion } = ending ?? {};
+  return used > 0 && toVersion === target && (kind === 'updated' || kind === 'died' || kind === 'left');
+}

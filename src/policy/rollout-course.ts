@@ -1,0 +1,95 @@
+/**
+ * Where a rollout stands in its own course, whatever its collectors do next: what people asked of it, whether it is stopped, and how far
+ * its stages are. What comes of it stands in the ledger's header, since nobody could find it out again.
+ *
+ * In this order: people; the failure policy, judged before anything more is started; stages.
+ */
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { DecideInput } from './decide.ts';
+import type { Draft } from './draft.ts';
+import { type Excess, type FailureScope, failureExcess } from './failure-verdict.ts';
+import type { LedgerHeader, RolloutStop } from './ledger.ts';
+import { isWayBackOver, planWayBack, type WayBack } from './rollback.ts';
+import { heldUpBy, progressStages, type StageProgress } from './stage-progress.ts';
+import type { Counts } from './standing-counts.ts';
+
+export interface Course {
+  readonly header: LedgerHeader;
+  readonly stages: StageProgress;
+  /** What is beyond the tolerance although the rollout goes on; undefined where nothing is. */
+  readonly excess: Excess | undefined;
+  /** While the rollout is rolled back, or has been. */
+  readonly wayBack: WayBack | undefined;
+}
+
+/** @param heeded the header with what people have asked */
+export function steer(input: DecideInput, draft: Draft, heeded: LedgerHeader): Course {
+  const { policy, roster, now, settings } = input;
+  const before = stagesOf(input, draft, heeded);
+  const excess = heeded.stop ? undefined : excessOf(policy, draft, heeded, before);
+  const stop = heeded.stop ?? (excess && stopFor(policy, excess, now.wallMs));
+  const stages = stop ? { ...before, records: heeded.stages ?? [] } : before;
+  const header = withCourse(heeded, stages, stop);
+  const wayBack = stop?.kind === 'rollback' ? planWayBack(roster, draft, header.target, settings.graceMs) : undefined;
+  return { header, stages, excess: stop ? undefined : excess, wayBack };
+}
+
+/** Whether everything that the rollout brought to the target is back; undefined where it is not rolled back at all. */
+export function isRolledBack({ wayBack }: Course): boolean | undefined {
+  return wayBack && isWayBackOver(wayBack);
+}
+
+function stagesOf({ policy, observation, now }: DecideInput, draft: Draft, header: LedgerHeader): StageProgress {
+  const sweptMs = observation.listing.completeSinceMs();
+  return progressStages({
+    spec: policy.spec,
+    header,
+    countOf: (stage) => ({
+      counts: draft.stageCounts(stage),
+      tally: draft.tally(policy.spec.strategy.stages?.[stage]?.name),
+    }),
+    sweptSinceMs: sweptMs === undefined ? undefined : now.wallMs - (now.monotonicMs - sweptMs),
+    wallMs: now.wallMs,
+  });
+}
+
+function excessOf(
+  { spec }: CollectorVersionPolicy,
+  draft: Draft,
+  header: LedgerHeader,
+  progress: StageProgress,
+): Excess | undefined {
+  const scope = (counts: Counts, name?: string): FailureScope => ({
+    tally: draft.tally(name),
+    outstanding: heldUpBy(counts, spec),
+  });
+  const whole = scope(draft.counts());
+  // The stages that were under way when this decision began: one that would end now is judged first.
+  for (const [index, stage] of (spec.strategy.stages ?? []).entries()) {
+    if (index > (progress.current ?? Number.POSITIVE_INFINITY)) break;
+    const ended = header.stages?.some(({ name, endedAtMs }) => name === stage.name && endedAtMs !== undefined);
+    if (ended) continue;
+    const excess = failureExcess(spec, whole, { spec: stage, scope: scope(draft.stageCounts(index), stage.name) });
+    if (excess) return excess;
+  }
+  return failureExcess(spec, whole, undefined);
+}
+
+function stopFor({ spec }: CollectorVersionPolicy, { message, stage }: Excess, atMs: number): RolloutStop | undefined {
+  const action = spec.failurePolicy?.action ?? 'Pause';
+  const of = { message, atMs, ...(stage === undefined ? {} : { stage }) };
+  switch (action) {
+    case 'Pause':
+      return { kind: 'failures', ...of };
+    case 'Rollback':
+      return { kind: 'rollback', ...of };
+    case 'Continue':
+      return undefined;
+  }
+}
+
+function withCourse(header: LedgerHeader, { records }: StageProgress, stop: RolloutStop | undefined): LedgerHeader {
+  const stages = records.length === 0 ? header.stages : records;
+  if (stages === header.stages && stop === header.stop) return header;
+  return { ...header, ...(stages && { stages }), ...(stop && { stop }) };
+}

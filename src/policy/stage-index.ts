@@ -1,0 +1,93 @@
+/**
+ * Who is in which stage, and how the members of each stand: kept up to date by what changes. Assigning stages takes a walk over all
+ * members, so it is done once for all that has changed since.
+ */
+import { compareText, noStage, type StageCandidate, type StageList, stageOrder } from './stages.ts';
+import type { Standing } from './standing.ts';
+import { type Counts, emptyCounts, type MutableCounts } from './standing-counts.ts';
+
+/** What decides the stage of a member. */
+export type StageTraits = Pick<StageCandidate, 'eligible' | 'matches'>;
+
+export class StageIndex {
+  readonly list: StageList;
+  readonly #traits = new Map<string, StageTraits>();
+  readonly #stageOf = new Map<string, number>();
+  readonly #counts: readonly MutableCounts[];
+  #isStale = false;
+  /** All members in the order in which the sizes of stages take them; undefined once others came or went. */
+  #line: string[] | undefined;
+
+  constructor(list: StageList) {
+    this.list = list;
+    this.#counts = list.stages.map(emptyCounts);
+  }
+
+  /** Whether the policy has stages at all. */
+  get isUsed(): boolean {
+    return this.list.stages.length > 0;
+  }
+
+  get isStale(): boolean {
+    return this.#isStale;
+  }
+
+  stageOf(id: string): number {
+    return this.#stageOf.get(id) ?? noStage;
+  }
+
+  counts(stage: number): Counts {
+    return this.#counts[stage] ?? emptyCounts();
+  }
+
+  /** Notes what decides the stage of a member, who may be new. */
+  note(id: string, traits: StageTraits): void {
+    const before = this.#traits.get(id);
+    if (before?.eligible === traits.eligible && before.matches === traits.matches) return;
+    if (!before) this.#line = undefined;
+    this.#traits.set(id, traits);
+    this.#isStale = true;
+  }
+
+  remove(id: string): void {
+    if (!this.#traits.delete(id)) return;
+    this.#stageOf.delete(id);
+    this.#line = undefined;
+    this.#isStale = true;
+  }
+
+  count(stage: number, standing: Standing, change: 1 | -1): void {
+    const counts = this.#counts[stage];
+    if (counts) counts[standing] += change;
+  }
+
+  /**
+   * Assigns the stages anew. Returns who is in another one than before.
+   * @param startedIn the name of the stage that a member was started in
+   */
+  assign(startedIn: (id: string) => string | undefined): readonly string[] {
+    this.#isStale = false;
+    this.#line ??= inStageOrder(this.#traits.keys());
+    const candidates = this.#line.map(
+      (id): StageCandidate => ({
+        id,
+        ...(this.#traits.get(id) as StageTraits),
+        startedIn: this.list.indexOf(startedIn(id)),
+      }),
+    );
+    const assigned = this.list.assign(candidates);
+    const moved: string[] = [];
+    for (const [index, { id }] of candidates.entries()) {
+      const stage = assigned[index] as number;
+      if (this.stageOf(id) === stage) continue;
+      this.#stageOf.set(id, stage);
+      moved.push(id);
+    }
+    return moved;
+  }
+}
+
+function inStageOrder(ids: Iterable<string>): string[] {
+  const keyed = Array.from(ids, (id) => ({ id, at: stageOrder(id) }));
+  return keyed.sort((left, right) => left.at - right.at || compareText(left.id, right.id)).map(({ id }) => id);
+}

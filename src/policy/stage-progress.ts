@@ -1,0 +1,143 @@
+/**
+ * How far a rollout has come in its stages, and what the next one waits for: one stage after the other, each with its approval before
+ * it, its collectors, and its soak after them.
+ *
+ * Who belongs to a stage that has ended came late: it is started at once, and holds nobody up.
+ *
+ * Leaves to others: who belongs to a stage (`stages.ts`), and whether it may go on at all (`failure-verdict.ts`).
+ */
+import { reasons } from '../api/conditions.ts';
+import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
+import { parseDuration } from '../base/duration.ts';
+import type { LedgerHeader, StageRecord, Tally } from './ledger.ts';
+import type { Counts } from './standing-counts.ts';
+
+/** How those of a stage stand. */
+export interface StageCount {
+  readonly counts: Counts;
+  readonly tally: Tally;
+}
+
+export interface StageInput {
+  readonly spec: CollectorVersionPolicySpec;
+  readonly header: LedgerHeader;
+  readonly countOf: (stage: number) => StageCount;
+  /** Wall time at which the first request of the newest complete sweep was sent; undefined before the first. */
+  readonly sweptSinceMs: number | undefined;
+  readonly wallMs: number;
+}
+
+/** What those wait for who belong to a later stage. */
+export interface Gate {
+  /** Completes the sentence "waiting for …". */
+  readonly waitsFor: string;
+  /** Of the condition, where nothing else happens. */
+  readonly reason: string | undefined;
+  /** Wall time. */
+  readonly untilMs: number | undefined;
+}
+
+export interface StageProgress {
+  /** As the ledger shall have them; the same object where nothing has changed. */
+  readonly records: readonly StageRecord[];
+  /** Members of stages up to this one may be started; infinity where all may. */
+  readonly reached: number;
+  /** The stage under way; undefined where there are none, or all have ended. */
+  readonly current: number | undefined;
+  readonly gate: Gate | undefined;
+  /** Wall time from which a sweep is needed before the soak can end. */
+  readonly sweepFromMs: number | undefined;
+}
+
+const noRecords: readonly StageRecord[] = [];
+
+export function progressStages(input: StageInput): StageProgress {
+  const { spec, header } = input;
+  const stages = spec.strategy.stages ?? [];
+  let records = header.stages ?? noRecords;
+  const open = {
+    records,
+    reached: Number.POSITIVE_INFINITY,
+    current: undefined,
+    gate: undefined,
+    sweepFromMs: undefined,
+  };
+  for (const [index, stage] of stages.entries()) {
+    const before = records.find(({ name }) => name === stage.name);
+    if (before?.endedAtMs !== undefined) continue;
+    const step = stepOf(stage, before, input.countOf(index), input);
+    records = withRecord(records, step.record);
+    if (step.record?.endedAtMs !== undefined) continue;
+    const reached = step.record ? index : index - 1;
+    return { records, reached, current: index, gate: step.gate, sweepFromMs: step.sweepFromMs };
+  }
+  return { ...open, records };
+}
+
+/** Collectors of a stage that hold it up. */
+export function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
+  const left = counts.pending + counts.inProgress + counts.retrying + counts.drifting;
+  return offlinePolicy === 'Wait' ? left + counts.offline : left;
+}
+
+interface Step {
+  /** Undefined where it has not begun. */
+  readonly record: StageRecord | undefined;
+  readonly gate?: Gate;
+  readonly sweepFromMs?: number;
+}
+
+function stepOf(
+  stage: Stage,
+  before: StageRecord | undefined,
+  { counts, tally }: StageCount,
+  { spec, header, sweptSinceMs = Number.NEGATIVE_INFINITY, wallMs }: StageInput,
+): Step {
+  const { name, approval } = stage;
+  const left = heldUpBy(counts, spec);
+  if (!before && left > 0 && approval === 'Required' && !header.approved?.includes(name)) {
+    return { record: undefined, gate: gate(`the approval of stage ${name}`, reasons.awaitingApproval) };
+  }
+  const begun = before ?? { name, startedAtMs: wallMs };
+  if (left > 0) {
+    const { updatedAtMs: _, ...record } = begun;
+    return { record: begun.updatedAtMs === undefined ? begun : record, gate: gate(`the end of stage ${name}`) };
+  }
+  const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs } : begun;
+  const soakMs = tally.finished > 0 ? soakMsOf(stage) : 0;
+  const soakedMs = (updated.updatedAtMs ?? wallMs) + soakMs;
+  const { died } = tally;
+  if (died > 0 && soakMs > 0 && !tolerates(stage, spec)) {
+    const who = died === 1 ? '1 collector' : `${died} collectors`;
+    return { record: updated, gate: gate(`${who} of stage ${name} that died within its soak`, reasons.soaking) };
+  }
+  if (wallMs < soakedMs) {
+    return { record: updated, gate: gate(`the end of the soak of stage ${name}`, reasons.soaking, soakedMs) };
+  }
+  // A death is seen in a listing alone: the last word on the soak is one that was sent after it.
+  if (soakMs > 0 && sweptSinceMs < soakedMs) {
+    const waits = gate(`a last look at stage ${name} after its soak`, reasons.soaking);
+    return { record: updated, gate: waits, sweepFromMs: soakedMs };
+  }
+  return { record: { ...updated, endedAtMs: wallMs } };
+}
+
+/** Whether anybody has said how many failures are too many: without it, a death holds its stage. */
+function tolerates(stage: Stage, { failurePolicy }: CollectorVersionPolicySpec): boolean {
+  return stage.maxFailures !== undefined || failurePolicy?.maxFailures !== undefined;
+}
+
+export function soakMsOf({ soakDuration }: Stage): number {
+  return parseDuration(soakDuration) ?? 0;
+}
+
+function gate(waitsFor: string, reason?: string, untilMs?: number): Gate {
+  return { waitsFor, reason, untilMs };
+}
+
+function withRecord(records: readonly StageRecord[], record: StageRecord | undefined): readonly StageRecord[] {
+  if (!record) return records;
+  const index = records.findIndex(({ name }) => name === record.name);
+  if (index === -1) return [...records, record];
+  return records[index] === record ? records : records.with(index, record);
+}

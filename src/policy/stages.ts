@@ -1,0 +1,96 @@
+/**
+ * Which stage of a rollout each collector belongs to.
+ *
+ * A collector belongs to the first stage that has it. Stages with a size take so many of those that no stage before has, in an order
+ * that follows from their ids alone: it is the same ones after a restart, and in the next rollout. They prefer those that can be
+ * upgraded, for a canary that is switched off proves nothing. Who was started in a stage stays there, whatever becomes of the others.
+ *
+ * Leaves to others: when a stage begins and ends (`stage-progress.ts`).
+ */
+import type { Stage } from '../api/generated/collector-version-policy.ts';
+import type { Collector } from '../service/upgrade-service.ts';
+import { compileSelection, type Matcher } from './selector.ts';
+
+/** Of who belongs to no stage, or where there are none. */
+export const noStage = -1;
+
+/** One collector, as far as stages need it. */
+export interface StageCandidate {
+  readonly id: string;
+  /** A bit for each stage whose selector matches it, the first stage's the lowest. */
+  readonly matches: number;
+  /** The stage that it was started in. */
+  readonly startedIn: number | undefined;
+  /** Whether it can be upgraded, or has been. */
+  readonly eligible: boolean;
+}
+
+/** The stages of a policy, compiled once for each text of it. */
+export class StageList {
+  readonly stages: readonly Stage[];
+  readonly #matchers: readonly (Matcher | undefined)[];
+  readonly #indexes: ReadonlyMap<string, number>;
+
+  constructor(stages: readonly Stage[] = []) {
+    this.stages = stages;
+    this.#matchers = stages.map(({ selector }) => selector && compileSelection(selector));
+    this.#indexes = new Map(stages.map(({ name }, index) => [name, index]));
+  }
+
+  indexOf(name: string | undefined): number | undefined {
+    return name === undefined ? undefined : this.#indexes.get(name);
+  }
+
+  /** For `StageCandidate.matches`. */
+  matches(collector: Collector): number {
+    let bits = 0;
+    for (const [index, matches] of this.#matchers.entries()) if (matches?.(collector)) bits |= 1 << index;
+    return bits;
+  }
+
+  /**
+   * The stage of each candidate, in their order; `noStage` where none has it.
+   * @param candidates in the order of `stageOrder`
+   */
+  assign(candidates: readonly StageCandidate[]): Int8Array {
+    const assigned = new Int8Array(candidates.length).fill(noStage);
+    for (const [index, { startedIn = noStage }] of candidates.entries()) assigned[index] = startedIn;
+    for (const [stage, { size, selector }] of this.stages.entries()) {
+      let left = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, candidates.length);
+      for (const one of assigned) if (one === stage) left--;
+      const take = (isWanted: (candidate: StageCandidate) => boolean) => {
+        for (let index = 0; index < candidates.length && left > 0; index++) {
+          if (assigned[index] !== noStage || !isWanted(candidates[index] as StageCandidate)) continue;
+          assigned[index] = stage;
+          left--;
+        }
+      };
+      if (selector) {
+        take(({ matches }) => (matches & (1 << stage)) !== 0);
+      } else {
+        take(({ eligible }) => eligible);
+        take(() => true);
+      }
+    }
+    return assigned;
+  }
+}
+
+/** Where a collector stands in the order in which sizes take; equal ones by id. An FNV-1a hash, its bits mixed. */
+export function stageOrder(id: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** A number of collectors, or a percentage of so many: rounded up, at least 1. */
+export function shareOf(share: number | string, of: number): number {
+  if (typeof share === 'number') return share;
+  return Math.max(1, Math.ceil((Number.parseFloat(share) * of) / 100));
+}
+
+export function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

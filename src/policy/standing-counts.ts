@@ -1,0 +1,21 @@
+/** How many collectors stand how. */
+import type { Standing } from './standing.ts';
+
+export type Counts = { readonly [S in Standing]: number };
+
+export type MutableCounts = { [S in Standing]: number };
+
+export function emptyCounts(): MutableCounts {
+  return {
+    updated: 0,
+    inProgress: 0,
+    pending: 0,
+    retrying: 0,
+    drifting: 0,
+    failed: 0,
+    offline: 0,
+    newer: 0,
+    skipped: 0,
+    foreign: 0,
+  };
+}
