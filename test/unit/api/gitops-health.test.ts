@@ -1,0 +1,152 @@
+/**
+ * What Argo CD and Flux make of a policy by the checks of manifests/gitops: of every situation that the conditions know, and of
+ * statuses that an operator wrote.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Environment } from '@marcbachmann/cel-js';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { type Condition, type ConditionType, reasons, setCondition } from '../../../src/api/conditions.ts';
+import { World } from '../../support/world.ts';
+import { runLua } from './lua-program.ts';
+
+const folder = join(import.meta.dirname, '../../../manifests/gitops');
+const read = (file: string) => parse(readFileSync(join(folder, file), 'utf8'));
+const lua: string =
+  read('argo-cd-health.yaml').data['resource.customizations.health.logfleet.dev_CollectorVersionPolicy'];
+const [flux] = read('flux-kustomization.yaml').spec.healthCheckExprs;
+
+interface Looked {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: object;
+  readonly spec: object;
+  readonly status?: object | undefined;
+}
+
+function argo(obj: Looked) {
+  return runLua(lua, { obj }, ['status', 'message']);
+}
+
+/** In the order in which Flux evaluates them; a member that is not there is an error, and Flux waits on. */
+function fluxVerdict(policy: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
+  const environment = new Environment();
+  for (const name of Object.keys(policy)) environment.registerVariable(name, 'dyn');
+  try {
+    for (const verdict of ['inProgress', 'failed', 'current'] as const) {
+      if (environment.evaluate(flux[verdict], { ...policy }) === true) return verdict;
+    }
+    return 'nothing';
+  } catch {
+    return 'error';
+  }
+}
+
+/** A policy of generation 3 with these conditions. */
+function policy(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
+  return {
+    apiVersion: flux.apiVersion,
+    kind: flux.kind,
+    metadata: { name: 'production', generation: 3 },
+    spec: {},
+    status: { observedGeneration, ...(conditions && { conditions }) },
+  };
+}
+
+function conditionsOf(ready: Condition['status'], reason: string, ...others: readonly ConditionType[]) {
+  const verdicts = [['Ready', ready] as const, ...others.map((type) => [type, 'True'] as const)];
+  return verdicts.reduce<readonly Condition[]>(
+    (list, [type, status]) =>
+      setCondition(
+        list,
+        { type, status, reason, message: `${reason} says why`, observedGeneration: 3 },
+        '2026-11-21T09:00:00Z',
+      ),
+    [],
+  );
+}
+
+const waitForPeople: readonly string[] = [reasons.paused, reasons.awaitingApproval, reasons.observing];
+
+describe('the table of health', () => {
+  test.each([
+    ['everything is at the target', 'True', [], reasons.allUpdated, 'Healthy', 'current'],
+    ['overlapping says nothing about health', 'True', ['Overlapping'], reasons.allUpdated, 'Healthy', 'current'],
+    ['rolling', 'False', ['Reconciling'], reasons.rollingOut, 'Progressing', 'inProgress'],
+    ['a window', 'False', ['Reconciling'], reasons.waitingForWindow, 'Progressing', 'inProgress'],
+    ['a soak', 'False', ['Reconciling'], reasons.soaking, 'Progressing', 'inProgress'],
+    ['the age of a build', 'False', ['Reconciling'], reasons.waitingForBuildAge, 'Progressing', 'inProgress'],
+    ['rolling back', 'False', ['Reconciling'], reasons.rollingBack, 'Progressing', 'inProgress'],
+    ['an approval', 'False', ['Reconciling'], reasons.awaitingApproval, 'Suspended', 'inProgress'],
+    ['paused', 'Unknown', [], reasons.paused, 'Suspended', 'inProgress'],
+    ['observing', 'False', [], reasons.observing, 'Suspended', 'inProgress'],
+    ['stopped', 'False', ['Stalled'], reasons.rolloutStopped, 'Degraded', 'failed'],
+    ['aborted', 'False', ['Stalled'], reasons.aborted, 'Degraded', 'failed'],
+    ['rolled back', 'False', ['Stalled'], reasons.rolledBack, 'Degraded', 'failed'],
+  ] as const)('%s', (_, ready, others, reason, status, verdict) => {
+    const looked = policy(conditionsOf(ready, reason, ...others));
+    expect(argo(looked)).toEqual({ status, message: `${reason} says why` });
+    expect(fluxVerdict(looked)).toBe(verdict);
+  });
+
+  test.each(Object.values(reasons))('%s: the conditions decide, whatever the reason', (reason) => {
+    const [atWork, stalled, done] = [
+      policy(conditionsOf('False', reason, 'Reconciling')),
+      policy(conditionsOf('False', reason, 'Stalled')),
+      policy(conditionsOf('True', reason)),
+    ];
+    expect([atWork, stalled, done].map(fluxVerdict)).toEqual(['inProgress', 'failed', 'current']);
+    const waiting = waitForPeople.includes(reason) ? 'Suspended' : 'Progressing';
+    expect([atWork, stalled, done].map((one) => argo(one).status)).toEqual([waiting, 'Degraded', 'Healthy']);
+  });
+
+  test.each([
+    ['an older generation', policy(conditionsOf('True', reasons.allUpdated), 2)],
+    ['an older generation that was stalled', policy(conditionsOf('False', reasons.aborted, 'Stalled'), 2)],
+    ['no conditions', policy(undefined)],
+    ['no condition Ready', policy([])],
+  ])('%s: not looked at yet', (_, looked) => {
+    expect(argo(looked).status).toBe('Progressing');
+    expect(argo(looked).message).toMatch(/^Waiting for logfleet to look at/);
+    expect(fluxVerdict(looked)).toBe('inProgress');
+  });
+
+  test('a policy without any status: Argo CD takes it for progressing, and Flux waits', () => {
+    const { status: _, ...looked } = policy([]);
+    expect(argo(looked).status).toBe('Progressing');
+    expect(fluxVerdict(looked)).toBe('error');
+  });
+});
+
+describe('statuses that an operator wrote', () => {
+  const minuteMs = 60_000;
+
+  async function lookedAfter(spec: object, waitMs: number) {
+    const world = new World({
+      scenario: {
+        builds: ['19.100-1', '19.150-1', '19.200-1'],
+        groups: { web: { count: 4, version: '19.100-1' } },
+        upgrade: { duration: '2m' },
+      },
+      settings: { statusIntervalMs: 1_000 },
+    });
+    world.addSecret();
+    world.addPolicy('production', { target: { version: '19.200-1' }, ...spec });
+    world.start();
+    await world.clock.advance(waitMs);
+    const looked = world.policy('production') as unknown as Looked;
+    return [argo(looked).status, fluxVerdict(looked)];
+  }
+
+  test.each<[string, object, number, string, string]>([
+    ['under way', {}, minuteMs, 'Progressing', 'inProgress'],
+    ['at the end', {}, 30 * minuteMs, 'Healthy', 'current'],
+    ['paused', { paused: true }, minuteMs, 'Suspended', 'inProgress'],
+    ['observing', { mode: 'Observe' }, minuteMs, 'Suspended', 'inProgress'],
+    ['a build that is not offered', { target: { version: '18.1-1' } }, minuteMs, 'Degraded', 'failed'],
+    ['nobody selected', { selector: { matchNames: ['db-*'] } }, minuteMs, 'Degraded', 'failed'],
+  ])('%s', async (_, spec, waitMs, status, verdict) => {
+    expect(await lookedAfter(spec, waitMs)).toEqual([status, verdict]);
+  });
+});
