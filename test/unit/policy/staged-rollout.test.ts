@@ -1,0 +1,441 @@
+/** Rollouts in stages, once through with the whole operator: what befalls the fleet, and what status says of it. */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { policiesPath, World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+const [before, middle, target] = ['19.100-1', '19.120-1', '19.200-1'] as const;
+const hourMs = 60 * minuteMs;
+
+interface Setting {
+  readonly count?: number;
+  readonly scenario?: Partial<Scenario>;
+  readonly stages?: readonly object[];
+  readonly spec?: object;
+}
+
+const canary = { name: 'canary', size: 3, soakDuration: '0s' };
+const rest = { name: 'rest', soakDuration: '0s' };
+
+function staged({ count = 30, scenario = {}, stages = [canary, rest], spec = {} }: Setting = {}) {
+  const world = new World({
+    scenario: {
+      builds: [before, middle, target],
+      groups: { web: { count, version: before, timeZone: 'Europe/Berlin' } },
+      upgrade: { duration: '2m' },
+      ...scenario,
+    },
+  });
+  world.addSecret();
+  world.addPolicy('production', {
+    target: { version: target },
+    offlinePolicy: 'Skip',
+    strategy: { maxInProgress: 1000, order: 'Name', stages },
+    retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } },
+    ...spec,
+  });
+  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const status = () => world.policy('production')?.status;
+  const patch = (change: object) => world.api.patch(`${policiesPath}/production`, change);
+  return {
+    world,
+    snapshot,
+    status,
+    patch,
+    tasks: () => snapshot().tasks,
+    at: (version: string) => snapshot().collectors.filter((one) => one.version === version).length,
+    stage: (name: string) => status()?.stages?.find((one) => one.name === name),
+    annotate: (name: string, value: string) => patch({ metadata: { annotations: { [name]: value } } }),
+    untilReason: (reason: string, atMostMs = 2 * hourMs) =>
+      world.until(() => world.ready('production')?.reason === reason, atMostMs),
+  };
+}
+
+describe('stages', () => {
+  test('follow one after the other, each with its size', async () => {
+    const { world, tasks, status, untilReason, stage } = staged();
+    world.start();
+    await world.until(() => tasks().length >= 3, hourMs);
+    await world.clock.advance(minuteMs);
+    expect(tasks()).toHaveLength(3);
+    expect(stage('canary')).toMatchObject({ members: 3, state: 'Progressing' });
+    expect(stage('rest')).toMatchObject({ members: 27, state: 'Pending' });
+    expect(status()?.rollout).toMatchObject({ stage: 'canary', waitingFor: 'the end of stage canary' });
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(status()?.stages?.map(({ state, updated }) => [state, updated])).toEqual([
+      ['Completed', 3],
+      ['Completed', 27],
+    ]);
+    const ended = Math.max(
+      ...tasks()
+        .slice(0, 3)
+        .map(({ collectorEndTime }) => collectorEndTime ?? Number.NaN),
+    );
+    expect(
+      Math.min(
+        ...tasks()
+          .slice(3)
+          .map(({ requestTime }) => requestTime),
+      ),
+    ).toBeGreaterThan(ended);
+  });
+
+  test('have the same canaries after a restart, and in the next rollout', async () => {
+    const { world, tasks, untilReason, patch } = staged();
+    const first = world.start();
+    await world.until(() => tasks().length >= 1, hourMs);
+    first.kill();
+    world.start();
+    await untilReason('AllUpdated');
+    patch({ spec: { target: { version: middle }, allowDowngrade: true } });
+    await untilReason('RollingOut');
+    expect(await untilReason('AllUpdated')).toBe(true);
+    const ids = tasks().map(({ collectorId }) => collectorId);
+    expect(ids).toHaveLength(60);
+    expect(new Set(ids.slice(30, 33))).toEqual(new Set(ids.slice(0, 3)));
+  });
+
+  test('take whom their selector matches, and leave out whom none has', async () => {
+    const { world, tasks, status, untilReason } = staged({
+      scenario: {
+        groups: {
+          linux: { count: 5, version: before, osName: 'Linux' },
+          windows: { count: 4, version: before, osName: 'Windows' },
+        },
+      },
+      stages: [{ name: 'linux', selector: { matchFields: { osName: 'Linux' } }, soakDuration: '0s' }],
+    });
+    world.start();
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(tasks()).toHaveLength(5);
+    expect(status()?.collectors).toMatchObject({ updated: 5, skipped: 4 });
+    expect(status()?.skippedReasons).toMatchObject([{ reason: 'NoStage', count: 4 }]);
+  });
+
+  test('choose collectors that run, since others prove nothing', async () => {
+    const { world, tasks, untilReason, stage } = staged({
+      scenario: {
+        groups: {
+          off: { count: 27, version: before, running: false },
+          web: { count: 3, version: before },
+        },
+      },
+      stages: [{ ...canary, size: 2 }, rest],
+    });
+    world.start();
+    await world.until(() => tasks().length >= 2, hourMs);
+    expect(stage('canary')).toMatchObject({ members: 2, state: 'Progressing' });
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(tasks()).toHaveLength(3);
+  });
+
+  test('keep to their own maxInProgress, and to that of the whole', async () => {
+    const stages = [{ ...canary, size: 10, maxInProgress: '20%' }, rest];
+    const { world, snapshot, untilReason } = staged({
+      stages,
+      spec: { strategy: { maxInProgress: 5, order: 'Name', stages } },
+    });
+    world.start();
+    const most = [0, 0];
+    await world.until(() => {
+      const { collectors, tasks } = snapshot();
+      const busy = collectors.filter(({ upgrading }) => upgrading).length;
+      const phase = tasks.length <= 10 ? 0 : 1;
+      most[phase] = Math.max(most[phase] ?? 0, busy);
+      return world.ready('production')?.reason === 'AllUpdated';
+    }, 2 * hourMs);
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(most).toEqual([2, 5]);
+  });
+
+  test('catch up who comes back to a stage that has ended', async () => {
+    const { world, tasks, untilReason, status } = staged({
+      scenario: {
+        groups: {
+          web: { count: 6, version: before },
+          late: { count: 1, version: before, running: false, osName: 'Windows' },
+        },
+      },
+      stages: [
+        { name: 'windows', selector: { matchFields: { osName: 'Windows' } }, soakDuration: '0s', maxFailures: 0 },
+        rest,
+      ],
+    });
+    world.start();
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(tasks()).toHaveLength(6);
+    world.model.patch({ groups: { late: { running: true } } }, world.service.nowMs());
+    expect(await world.until(() => status()?.collectors?.updated === 7, 2 * hourMs)).toBe(true);
+  });
+
+  test('wait for who does not run where the policy says so', async () => {
+    const { world, tasks, untilReason, stage } = staged({
+      scenario: {
+        groups: {
+          web: { count: 6, version: before },
+          late: { count: 1, version: before, running: false, osName: 'Windows' },
+        },
+      },
+      stages: [{ name: 'windows', selector: { matchFields: { osName: 'Windows' } }, soakDuration: '0s' }, rest],
+      spec: { offlinePolicy: 'Wait' },
+    });
+    world.start();
+    await world.clock.advance(hourMs);
+    expect(tasks()).toHaveLength(0);
+    expect(stage('windows')).toMatchObject({ state: 'Progressing' });
+    expect(world.ready('production')?.message).toContain('waiting for the end of stage windows');
+    world.model.patch({ groups: { late: { running: true } } }, world.service.nowMs());
+    expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+    expect(tasks()).toHaveLength(7);
+  });
+});
+
+describe('an approval', () => {
+  const stages = [canary, { ...rest, approval: 'Required' }];
+
+  test('is waited for before its stage, and noted with who gave it', async () => {
+    const { world, tasks, status, untilReason, annotate, stage } = staged({ stages });
+    world.start();
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    expect(stage('rest')?.state).toBe('AwaitingApproval');
+    await world.clock.advance(3 * hourMs);
+    expect(tasks()).toHaveLength(3);
+    expect(world.ready('production')?.message).toContain('waiting for the approval of stage rest');
+    annotate(annotations.approve, `2-${target}/rest`);
+    await world.clock.advance(10 * minuteMs);
+    expect(tasks()).toHaveLength(3);
+    annotate(annotations.approve, `${status()?.rollout?.id}/rest`);
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(tasks()).toHaveLength(30);
+    expect(status()?.history?.[0]?.actions).toMatchObject([{ action: 'Approve', stage: 'rest' }]);
+  });
+});
+
+describe('a soak', () => {
+  const stages = [{ ...canary, soakDuration: '1h', maxFailures: 0 }, rest];
+
+  test('lasts as long as it says, from when the last of the stage is at the target', async () => {
+    const { world, tasks, untilReason, stage } = staged({ stages });
+    world.start();
+    expect(await untilReason('Soaking')).toBe(true);
+    const soakedUntil = Date.parse(stage('canary')?.soakedUntil ?? '');
+    const ended = Math.max(...tasks().map(({ collectorEndTime }) => collectorEndTime ?? Number.NaN));
+    expect(soakedUntil).toBeGreaterThanOrEqual(ended + hourMs - 1_000);
+    expect(await untilReason('AllUpdated', 4 * hourMs)).toBe(true);
+    expect(tasks()[3]?.requestTime).toBeGreaterThanOrEqual(soakedUntil);
+  });
+
+  test('goes on after a restart, and does not begin anew', async () => {
+    const { world, untilReason, stage } = staged({ stages });
+    const first = world.start();
+    await untilReason('Soaking');
+    const soakedUntil = stage('canary')?.soakedUntil;
+    await world.clock.advance(30 * minuteMs);
+    first.kill();
+    world.start();
+    await world.clock.advance(10 * minuteMs);
+    expect(stage('canary')).toMatchObject({ state: 'Soaking', soakedUntil });
+  });
+
+  test('that a collector does not survive stops the rollout', async () => {
+    const { world, tasks, untilReason } = staged({ stages });
+    world.start();
+    await untilReason('Soaking');
+    const victim = tasks()[0]?.collectorId;
+    const name = world.model.snapshot(world.service.nowMs()).collectors.find(({ id }) => id === victim)?.name as string;
+    world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
+    expect(await untilReason('RolloutStopped', 2 * hourMs)).toBe(true);
+    expect(tasks()).toHaveLength(3);
+    expect(world.ready('production')?.message).toContain('1 of 3 attempts of stage canary failed');
+  });
+
+  test('is held by a death where nobody has said how many are too many', async () => {
+    const { world, tasks, untilReason } = staged({ stages: [{ ...canary, soakDuration: '1h' }, rest] });
+    world.start();
+    await untilReason('Soaking');
+    const victim = tasks()[0]?.collectorId;
+    const name = world.model.snapshot(world.service.nowMs()).collectors.find(({ id }) => id === victim)?.name as string;
+    world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
+    await world.clock.advance(5 * hourMs);
+    expect(tasks()).toHaveLength(3);
+    expect(world.ready('production')?.message).toContain('1 collector of stage canary that died within its soak');
+    world.model.patch({ collectors: { [name]: { running: true } } }, world.service.nowMs());
+    expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+  });
+});
+
+describe('the failure policy', () => {
+  const breaks = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } } as const;
+
+  test('stops with the first failure beyond a number, and goes on when a person says so', async () => {
+    const { world, tasks, status, untilReason, annotate, stage } = staged({
+      scenario: breaks,
+      stages: [{ ...canary, maxFailures: 0, maxInProgress: 1 }, rest],
+    });
+    world.start();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    expect(tasks()).toHaveLength(1);
+    expect(stage('canary')?.state).toBe('Stopped');
+    expect(world.ready('production')).toMatchObject({ status: 'False' });
+    await world.clock.advance(5 * hourMs);
+    expect(tasks()).toHaveLength(1);
+    world.model.patch({ upgrade: { duration: '2m', outcomes: null } }, world.service.nowMs());
+    annotate(annotations.retry, status()?.rollout?.id as string);
+    expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+    expect(status()?.history?.[0]).toMatchObject({ outcome: 'Completed', actions: [{ action: 'Retry' }] });
+  });
+
+  test('judges a percentage once there are samples enough', async () => {
+    const { world, tasks, untilReason } = staged({
+      scenario: breaks,
+      stages: [],
+      spec: {
+        strategy: { maxInProgress: 2, order: 'Name' },
+        failurePolicy: { maxFailures: '10%', minSamples: 6, action: 'Pause' },
+      },
+    });
+    world.start();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    expect(tasks().length).toBeGreaterThanOrEqual(6);
+    expect(tasks().length).toBeLessThanOrEqual(8);
+  });
+
+  test('tolerates what it says, and the policy is ready', async () => {
+    const { world, untilReason, status } = staged({
+      scenario: {
+        groups: {
+          web: { count: 20, version: before },
+          bad: { count: 1, version: before, upgrade: breaks.upgrade },
+        },
+      },
+      stages: [],
+      spec: {
+        strategy: { maxInProgress: 5, order: 'Name' },
+        failurePolicy: { maxFailures: 1, minSamples: 1, action: 'Pause' },
+      },
+    });
+    world.start();
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(status()?.collectors).toMatchObject({ updated: 20, failed: 1 });
+    expect(world.ready('production')?.message).toContain('1 that failed, which is tolerated');
+  });
+
+  test('goes on where it says so, and says that it is beyond the tolerance', async () => {
+    const { world, tasks, untilReason } = staged({
+      scenario: breaks,
+      stages: [],
+      spec: {
+        strategy: { maxInProgress: 5, order: 'Name' },
+        failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Continue' },
+      },
+    });
+    world.start();
+    await world.until(() => tasks().length > 10, hourMs);
+    expect(world.ready('production')?.message).toContain('attempts of the rollout failed, and 0 are tolerated');
+    expect(await untilReason('CollectorsFailed')).toBe(true);
+    expect(tasks()).toHaveLength(30);
+  });
+
+  test('takes back whom the rollout upgraded, and no one else', async () => {
+    const { world, tasks, at, untilReason, status } = staged({
+      scenario: {
+        groups: {
+          web: { count: 10, version: before },
+          other: { count: 2, version: middle },
+          zbad: { count: 3, version: before, upgrade: breaks.upgrade },
+          there: { count: 4, version: target },
+        },
+      },
+      stages: [],
+      spec: {
+        strategy: { maxInProgress: 4, order: 'Name' },
+        failurePolicy: { maxFailures: 1, minSamples: 1, action: 'Rollback' },
+      },
+    });
+    world.start();
+    expect(await untilReason('RollingBack')).toBe(true);
+    expect(await untilReason('RolledBack')).toBe(true);
+    expect([at(before), at(middle), at(target)]).toEqual([13, 2, 4]);
+    const back = tasks().filter(({ toVersion }) => toVersion !== target);
+    expect(back).toHaveLength(12);
+    expect(world.ready('production')?.message).toContain('12 collectors were taken back');
+    await world.clock.advance(3 * hourMs);
+    expect(tasks().filter(({ toVersion }) => toVersion === target)).toHaveLength(15);
+    expect(status()?.conditions?.find(({ type }) => type === 'Stalled')?.reason).toBe('RolledBack');
+  });
+
+  test('goes on taking back after a restart', async () => {
+    const { world, tasks, at, untilReason } = staged({
+      scenario: {
+        groups: {
+          web: { count: 20, version: before },
+          zbad: { count: 2, version: before, upgrade: breaks.upgrade },
+        },
+      },
+      stages: [],
+      spec: {
+        strategy: { maxInProgress: 4, order: 'Name' },
+        failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Rollback' },
+      },
+    });
+    let replica = world.start();
+    for (const back of [1, 5, 12]) {
+      await world.until(() => tasks().filter(({ toVersion }) => toVersion === before).length >= back, 3 * hourMs);
+      replica.kill();
+      replica = world.start();
+    }
+    expect(await untilReason('RolledBack', 3 * hourMs)).toBe(true);
+    expect(at(before)).toBe(22);
+    expect(tasks().filter(({ toVersion }) => toVersion === before)).toHaveLength(20);
+  });
+});
+
+describe('people', () => {
+  test('abort a rollout: nothing more is started, and another target begins anew', async () => {
+    const { world, tasks, status, untilReason, annotate, patch } = staged({
+      stages: [],
+      spec: { strategy: { maxInProgress: 2, order: 'Name' } },
+    });
+    world.start();
+    await world.until(() => tasks().length >= 4, hourMs);
+    annotate(annotations.abort, `${status()?.rollout?.id}/now`);
+    expect(await untilReason('Aborted', minuteMs)).toBe(true);
+    const count = tasks().length;
+    await world.clock.advance(2 * hourMs);
+    expect(tasks()).toHaveLength(count);
+    patch({ spec: { target: { version: middle }, allowDowngrade: true } });
+    await untilReason('RollingOut');
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(status()?.history?.map(({ outcome }) => outcome)).toEqual(['Completed', 'Aborted']);
+  });
+});
+
+describe('a window', () => {
+  test('is the only time in which upgrades are started', async () => {
+    const { world, tasks, untilReason, status } = staged({
+      stages: [],
+      spec: {
+        strategy: { maxInProgress: 1, order: 'Name' },
+        maintenance: {
+          windows: [{ schedule: '0 22 * * *', duration: '40m', timeZone: 'Europe/Berlin' }],
+          cutoff: '30m',
+        },
+      },
+    });
+    world.start();
+    expect(await untilReason('WaitingForWindow')).toBe(true);
+    expect(status()?.nextWindow).toBeDefined();
+    expect(await untilReason('AllUpdated', 20 * 24 * hourMs)).toBe(true);
+    expect(tasks()).toHaveLength(30);
+    const minutes = tasks().map(({ requestTime }) => {
+      const [hour, minute] = new Date(requestTime)
+        .toLocaleTimeString('en-GB', { timeZone: 'Europe/Berlin' })
+        .split(':')
+        .map(Number) as [number, number];
+      return hour * 60 + minute;
+    });
+    expect(Math.min(...minutes)).toBeGreaterThanOrEqual(22 * 60);
+    expect(Math.max(...minutes)).toBeLessThan(22 * 60 + 10);
+  });
+});
