@@ -1,0 +1,64 @@
+/** docs/rollouts.md and examples/ show manifests that are good, and the page knows every state, outcome, action and annotation that there is. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
+import { annotations } from '../../../src/api/annotations.ts';
+import { reasons } from '../../../src/api/conditions.ts';
+import { checkManifests } from '../../../src/api/manifest-set.ts';
+import { readText } from './source-file.ts';
+
+const examples = join(import.meta.dirname, '../../../examples');
+const page = readText('docs/rollouts.md');
+const manifests = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+
+/** What stands in the first cell of the rows of a table whose head begins so. */
+function firstCells(head: string): readonly string[] {
+  const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
+  return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, cell = '']) => cell);
+}
+
+/** The words that a field of the status may have, by the CRD. */
+function wordsOf(field: 'stages' | 'history', member: string): readonly string[] {
+  const [version] = parse(readText('crds/collector-version-policy.yaml'), { merge: true, maxAliasCount: -1 }).spec
+    .versions;
+  return version.schema.openAPIV3Schema.properties.status.properties[field].items.properties[member].enum;
+}
+
+describe('manifests', () => {
+  test('are shown for each subject', () => {
+    expect(manifests.length).toBeGreaterThan(3);
+  });
+
+  test.each([
+    ...manifests.map((text, index) => [`docs/rollouts.md, manifest ${index + 1}`, text] as const),
+    ...readdirSync(examples)
+      .filter((name) => name.endsWith('.yaml'))
+      .map((name) => [`examples/${name}`, readText(`examples/${name}`)] as const),
+  ])('%s: nothing is wrong or odd', (name, text) => {
+    const { checked, findings } = checkManifests([{ name, text }], checkCredentialsSecret, Date.UTC(2026, 10, 21));
+    expect(findings).toEqual([]);
+    expect(checked).toBeGreaterThan(0);
+  });
+});
+
+describe('words', () => {
+  test('every state of a stage, and no other', () => {
+    expect(firstCells('state')).toEqual(wordsOf('stages', 'state'));
+  });
+
+  test('every outcome of a rollout, and no other', () => {
+    expect(firstCells('outcome')).toEqual(wordsOf('history', 'outcome'));
+  });
+
+  test('reasons that there are', () => {
+    const told = firstCells('reason of `Ready`');
+    expect(told.length).toBeGreaterThan(10);
+    expect(told.filter((reason) => !Object.values<string>(reasons).includes(reason))).toEqual([]);
+  });
+
+  test('every annotation', () => {
+    expect(Object.values(annotations).filter((name) => !page.includes(`\`${name}`))).toEqual([]);
+  });
+});
