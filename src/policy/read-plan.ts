@@ -9,8 +9,8 @@ import type { Draft } from './draft.ts';
 import { planWatch, type WatchPlan } from './watch-plan.ts';
 
 /** While posts wait for the budget, sweeps may take a fiftieth of it; else a tenth (U9). */
-const sweepShareAtRest = 10;
-const sweepShareAtWork = 50;
+export const sweepShareAtRest = 10;
+export const sweepShareAtWork = 50;
 
 /** @param sweepFromMs wall time from which a sweep is needed before a soak can end */
 export function planReads(

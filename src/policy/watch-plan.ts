@@ -47,7 +47,7 @@ export interface WatchPlan {
 }
 
 /** While nothing is known of how long upgrades take, this many are watched closely. */
-const samples = 3;
+export const samples = 3;
 /** So often is a sample read before another one has its turn. */
 const readsPerTurn = 20;
 /** Fewer attempts than this on a page are cheaper to read one by one. */
@@ -69,6 +69,11 @@ interface DuePage {
   readonly ids: string[];
 }
 
+/** How long an ended attempt waits at most for others of its page. */
+export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
+  return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
+}
+
 export function planWatch(input: WatchInput): WatchPlan {
   const plan = new PlanBuilder(input);
   for (const entry of input.open) plan.consider(entry);
@@ -88,7 +93,7 @@ class PlanBuilder {
   constructor(input: WatchInput) {
     this.#input = input;
     const { typicalMs = unknownTypicalMs, pressed, settings } = input;
-    this.#waitMs = Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
+    this.#waitMs = pageWaitMs(typicalMs, pressed, settings);
   }
 
   consider(entry: Entry): void {
