@@ -23,13 +23,6 @@ interface Batch {
   waiting: number;
 }
 
-export interface Opening {
-  /** Wall ms; undefined: never. */
-  readonly atMs: number | undefined;
-  /** Completes the sentence "waiting for …". */
-  readonly because: string;
-}
-
 export class ForecastLine {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
@@ -61,17 +54,16 @@ export class ForecastLine {
     return { page: Math.floor(row / pageRows), zone: batch.zone };
   }
 
-  /** When somebody may start, where nobody may now. */
-  opening(wallMs: number): Opening {
-    let soonest: Opening = { atMs: undefined, because: 'a collector that can be started' };
-    for (const { zone, waiting } of this.#batches) {
-      const verdict = this.#place.calendar.verdict(wallMs, zone);
-      if (waiting === 0 || verdict.kind !== 'closed') continue;
-      const { opensAtMs: atMs, because } = verdict;
-      const isSooner = (atMs ?? Number.POSITIVE_INFINITY) < (soonest.atMs ?? Number.POSITIVE_INFINITY);
-      if (isSooner || soonest.atMs === undefined) soonest = { atMs, because };
-    }
-    return soonest;
+  /** Where nobody may start now, when somebody may, in wall ms; Infinity where that never comes. */
+  get opensAtMs(): number {
+    return this.#closedUntilMs;
+  }
+
+  /** What the first in the line waits for; completes the sentence "waiting for …". */
+  reason(wallMs: number): string {
+    const first = this.#batches.find(({ waiting }) => waiting > 0);
+    const verdict = this.#place.calendar.verdict(wallMs, first?.zone);
+    return verdict.kind === 'closed' ? verdict.because : 'a collector that can be started';
   }
 
   #open(wallMs: number): Batch | undefined {

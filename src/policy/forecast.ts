@@ -157,10 +157,11 @@ class Course {
         this.#start(next);
         continue;
       }
-      const opening = hasPlace && line.waiting > 0 ? line.opening(this.#nowMs) : undefined;
-      const nextMs = Math.min(this.#looks.nextMs(this.#nowMs, pressed), opening?.atMs ?? Number.POSITIVE_INFINITY);
-      if (nextMs === Number.POSITIVE_INFINITY) return opening?.because;
-      this.#passUntil(nextMs, !opening && (line.waiting > 0 || !isLast));
+      const waitsForOpening = hasPlace && line.waiting > 0;
+      const opensAtMs = waitsForOpening ? line.opensAtMs : Number.POSITIVE_INFINITY;
+      const nextMs = Math.min(this.#looks.nextMs(this.#nowMs, pressed), opensAtMs);
+      if (nextMs === Number.POSITIVE_INFINITY) return line.reason(this.#nowMs);
+      this.#passUntil(nextMs, !waitsForOpening && (line.waiting > 0 || !isLast));
     }
     return undefined;
   }
