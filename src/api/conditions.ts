@@ -82,6 +82,8 @@ export const reasons = {
   internalError: 'InternalError',
 
   // Ready=False and Stalled=True: a person has to mend something.
+  /** What the spec says cannot be read, although its form is right. */
+  invalidSpec: 'InvalidSpec',
   /** The selector matches no collector: a mistake, until somebody installs one that it matches. */
   noCollectorsMatched: 'NoCollectorsMatched',
   /** The target is older than what collectors run, and `allowDowngrade` is false. */

@@ -10,9 +10,9 @@ import type { Ready, Unready } from './gather.ts';
 import { type Health, healthOf } from './health.ts';
 import { recheckMs, requeue } from './next-look.ts';
 import type { RuntimeParts } from './policy-runtime.ts';
-import { rolloutStarted } from './rollout.ts';
+import { rolloutStarted, stageEvents } from './rollout.ts';
 import { stallHoldMs } from './service-binding.ts';
-import { pausedByOf } from './start-rules.ts';
+import { pausedByOf, pausedForAll } from './start-rules.ts';
 import type { Heir } from './target.ts';
 
 export class Applier {
@@ -25,7 +25,8 @@ export class Applier {
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
     const { posting, tasks, duration, host, owner, publisher, binding } = this.#parts;
     const { bound, ledger, began, heir, heard, input } = gathered;
-    if (began || decision.changes.length > 0 || decision.header !== ledger.header) {
+    const before = ledger.header;
+    if (began || decision.changes.length > 0 || decision.header !== before) {
       await this.#write(gathered, decision);
     }
     posting.acknowledge(heard.posted);
@@ -39,7 +40,8 @@ export class Applier {
       decidedAtMs: input.now.monotonicMs,
       moreWait,
     });
-    if (began) host.events.publish(owner, rolloutStarted(ledger.header));
+    if (began) host.events.publish(owner, rolloutStarted(before));
+    for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     this.#read(gathered, decision);
     const { essentials, figures, health, requeueAfterMs, settled } = decision;
     const statusDelayMs = await publisher.publish(policy, essentials, figures, health);
@@ -56,9 +58,10 @@ export class Applier {
       notOffered,
       targetVersion,
       spec: policy.spec,
-      pausedBy: pausedByOf(policy),
+      pausedBy: pausedForAll(this.#parts.host) ?? pausedByOf(policy),
       fleet: undefined,
       ledgerFull: false,
+      badCalendar: undefined,
       wait: undefined,
       course: undefined,
     });

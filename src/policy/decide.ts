@@ -109,6 +109,7 @@ export function decide(input: DecideInput): Decision {
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
     problem: observation.problem,
     notOffered: observation.notOffered,
+    badCalendar: calendar.problem,
     targetVersion: ledger.header.target,
     fleet: { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) },
     ledgerFull: observation.ledgerFull,
@@ -141,7 +142,8 @@ export function decide(input: DecideInput): Decision {
     }),
     figures: () => describeFigures(roster, draft, health, header),
     requeueAfterMs: Math.min(watch.nextMs, nextStartMs(refusal, admission, course, now)) - now.monotonicMs,
-    settled: isSettled(input, health, draft.openCount, counts),
+    settled:
+      isSettled(input, health, draft.openCount, counts) || isLeftToPeople(course, refusal, draft.openCount, health),
   };
 }
 
@@ -195,6 +197,12 @@ function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Moment):
   const isTold = untilMs === undefined || /\d{4}-\d\d-\d\dT/.test(waitsFor);
   const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
   return { waitingFor: `${waitsFor}${who}${until}`, reason };
+}
+
+/** Whether all that is left waits for somebody to approve it, or to look at what died. */
+function isLeftToPeople({ stages }: Course, refusal: Refusal | undefined, open: number, { reason }: Health): boolean {
+  const { gate } = stages;
+  return gate?.byPerson === true && refusal === undefined && open === 0 && reason === gate.reason;
 }
 
 /** Whether nothing will move any more unless somebody does something: a directory run may end. */

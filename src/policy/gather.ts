@@ -20,6 +20,7 @@ import type { HeardOutcome } from './posting.ts';
 import type { Roster } from './roster.ts';
 import { SeenBuilds } from './seen-builds.ts';
 import type { Bound } from './service-binding.ts';
+import { pausedForAll } from './start-rules.ts';
 import { type Heir, isCandidate, minAgeMs, resolveTarget, type TargetVerdict } from './target.ts';
 
 /** Nothing can be decided yet. */
@@ -153,18 +154,13 @@ export class Gatherer {
         ledgerFull: kept.full,
         typicalMs: duration.typicalMs,
         overlap: findOverlap(roster, bound.ownership),
-        pausedForAll: this.#pausedForAll(),
+        pausedForAll: pausedForAll(this.#parts.host),
       },
       calendar: calendar.current(policy.spec),
       now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },
       settings,
     };
     return { kind: 'ready', ...found, input, heard };
-  }
-
-  #pausedForAll(): string | undefined {
-    const { paused, pausedBy } = this.#parts.host.settings();
-    return paused ? (pausedBy ?? 'the settings of logfleet') : undefined;
   }
 
   #heldBy({ account }: Bound): string | undefined {

@@ -35,6 +35,8 @@ export interface HealthInput {
   readonly problem: LogfleetError | undefined;
   /** Why the target cannot be had, or undefined. */
   readonly notOffered: string | undefined;
+  /** What is wrong with the windows of the spec, or undefined. */
+  readonly badCalendar: string | undefined;
   readonly targetVersion: string | undefined;
   /** Undefined until the fleet was read once. */
   readonly fleet: Fleet | undefined;
@@ -56,6 +58,7 @@ type Check = (input: HealthInput) => Health | undefined;
 
 const checks: readonly Check[] = [
   paused,
+  windowsUnreadable,
   stalledByProblem,
   notOffered,
   waitingForService,
@@ -89,6 +92,11 @@ function paused({ pausedBy, fleet }: HealthInput): Health | undefined {
     reason: reasons.paused,
     message: `Paused by ${pausedBy}: nothing new is started.${rest}`,
   };
+}
+
+function windowsUnreadable({ badCalendar }: HealthInput): Health | undefined {
+  if (badCalendar === undefined) return undefined;
+  return { ...stalled, reason: reasons.invalidSpec, message: `spec.maintenance cannot be read: ${badCalendar}` };
 }
 
 function stalledByProblem({ problem }: HealthInput): Health | undefined {

@@ -40,6 +40,8 @@ export function isRolledBack({ wayBack }: Course): boolean | undefined {
 }
 
 function stagesOf({ policy, observation, now }: DecideInput, draft: Draft, header: LedgerHeader): StageProgress {
+  // Nothing is started, so nothing begins.
+  if (policy.spec.mode === 'Observe') return notBegun(header);
   const sweptMs = observation.listing.completeSinceMs();
   return progressStages({
     spec: policy.spec,
@@ -51,6 +53,10 @@ function stagesOf({ policy, observation, now }: DecideInput, draft: Draft, heade
     sweptSinceMs: sweptMs === undefined ? undefined : now.wallMs - (now.monotonicMs - sweptMs),
     wallMs: now.wallMs,
   });
+}
+
+function notBegun({ stages: records = [] }: LedgerHeader): StageProgress {
+  return { records, reached: -1, current: undefined, gate: undefined, sweepFromMs: undefined };
 }
 
 function excessOf(

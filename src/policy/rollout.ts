@@ -69,6 +69,25 @@ export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
   return { type: 'Normal', reason: 'RolloutStarted', message } as const;
 }
 
+/** Of the stages that began or ended with a decision. */
+export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { stages: after = [] }: LedgerHeader) {
+  return after.flatMap(({ name, endedAtMs }) => {
+    const known = before.find((stage) => stage.name === name);
+    const begins = {
+      type: 'Normal',
+      reason: 'StageStarted',
+      message: `Stage ${name} of rollout ${rolloutId} begins.`,
+    } as const;
+    const ends = {
+      type: 'Normal',
+      reason: 'StageCompleted',
+      message: `Stage ${name} of rollout ${rolloutId} has ended.`,
+    } as const;
+    const isOver = endedAtMs !== undefined && known?.endedAtMs === undefined;
+    return [...(known ? [] : [begins]), ...(isOver ? [ends] : [])];
+  });
+}
+
 function newestNumber(status: CollectorVersionPolicyStatus | undefined): number {
   const ids = [status?.rollout, ...(status?.history ?? [])].map((one) => Number.parseInt(one?.id ?? '', 10));
   return Math.max(0, ...ids.filter(Number.isSafeInteger));

@@ -35,6 +35,8 @@ export interface Gate {
   readonly reason: string | undefined;
   /** Wall time. */
   readonly untilMs: number | undefined;
+  /** Whether only a person ends it. */
+  readonly byPerson: boolean;
 }
 
 export interface StageProgress {
@@ -48,6 +50,9 @@ export interface StageProgress {
   /** Wall time from which a sweep is needed before the soak can end. */
   readonly sweepFromMs: number | undefined;
 }
+
+/** The service calls a collector alive for half an hour after its last sign of life (4.8), and somebody has to look. */
+const deathSeenAfterMs = 35 * 60_000;
 
 const noRecords: readonly StageRecord[] = [];
 
@@ -96,7 +101,7 @@ function stepOf(
   const { name, approval } = stage;
   const left = heldUpBy(counts, spec);
   if (!before && left > 0 && approval === 'Required' && !header.approved?.includes(name)) {
-    return { record: undefined, gate: gate(`the approval of stage ${name}`, reasons.awaitingApproval) };
+    return { record: undefined, gate: byPerson(`the approval of stage ${name}`, reasons.awaitingApproval) };
   }
   const begun = before ?? { name, startedAtMs: wallMs };
   if (left > 0) {
@@ -109,10 +114,11 @@ function stepOf(
   const { died } = tally;
   if (died > 0 && soakMs > 0 && !tolerates(stage, spec)) {
     const who = died === 1 ? '1 collector' : `${died} collectors`;
-    return { record: updated, gate: gate(`${who} of stage ${name} that died within its soak`, reasons.soaking) };
+    return { record: updated, gate: byPerson(`${who} of stage ${name} that died within its soak`, reasons.soaking) };
   }
   if (wallMs < soakedMs) {
-    return { record: updated, gate: gate(`the end of the soak of stage ${name}`, reasons.soaking, soakedMs) };
+    const short = soakMs < deathSeenAfterMs ? ', which is too short to see a death (35m is not)' : '';
+    return { record: updated, gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };
   }
   // A death is seen in a listing alone: the last word on the soak is one that was sent after it.
   if (soakMs > 0 && sweptSinceMs < soakedMs) {
@@ -132,7 +138,11 @@ export function soakMsOf({ soakDuration }: Stage): number {
 }
 
 function gate(waitsFor: string, reason?: string, untilMs?: number): Gate {
-  return { waitsFor, reason, untilMs };
+  return { waitsFor, reason, untilMs, byPerson: false };
+}
+
+function byPerson(waitsFor: string, reason: string): Gate {
+  return { waitsFor, reason, untilMs: undefined, byPerson: true };
 }
 
 function withRecord(records: readonly StageRecord[], record: StageRecord | undefined): readonly StageRecord[] {

@@ -10,6 +10,7 @@ import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
+import type { Host } from '../host/host.ts';
 import type { AdmissionInput } from './admission.ts';
 import type { Moment } from './attempt.ts';
 import type { Observation } from './decide.ts';
@@ -42,7 +43,7 @@ export interface KnownOfAll {
 }
 
 const rulesForAll: readonly RuleForAll[] = [
-  pausedForAll,
+  allPaused,
   paused,
   beingDeleted,
   observing,
@@ -105,6 +106,12 @@ export function refusalOf(candidate: Candidate, line: Line): Refusal | undefined
   return undefined;
 }
 
+/** By what all policies of the operator are paused, for people; undefined where they are not. */
+export function pausedForAll(host: Pick<Host, 'settings'>): string | undefined {
+  const { paused, pausedBy } = host.settings();
+  return paused ? (pausedBy ?? 'the settings of logfleet') : undefined;
+}
+
 /** By what a policy is paused, for people; undefined where it is not. */
 export function pausedByOf({ spec, metadata }: CollectorVersionPolicy): string | undefined {
   if (spec.paused) return 'spec.paused';
@@ -112,10 +119,7 @@ export function pausedByOf({ spec, metadata }: CollectorVersionPolicy): string |
 }
 
 /** The kill switch of the operator. */
-function pausedForAll(
-  _: CollectorVersionPolicy,
-  { observation: { pausedForAll: by } }: KnownOfAll,
-): Refusal | undefined {
+function allPaused(_: CollectorVersionPolicy, { observation: { pausedForAll: by } }: KnownOfAll): Refusal | undefined {
   return by === undefined ? undefined : { waitsFor: `the end of the pause of everything by ${by}` };
 }
 

@@ -19,6 +19,7 @@ function input(more: Partial<HealthInput> = {}): HealthInput {
     targetVersion: target,
     fleet: fleet({ updated: 10 }),
     ledgerFull: false,
+    badCalendar: undefined,
     wait: undefined,
     course: undefined,
     ...more,
