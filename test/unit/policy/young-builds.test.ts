@@ -64,6 +64,35 @@ test('a policy that has a target keeps it while a newer build grows up, and then
   expect(await world.until(runs('19.300-1'), hourMs)).toBe(true);
 });
 
+test('a run that ends does not wait for the days until a build is old enough', async () => {
+  const world = fleet();
+  world.addPolicy('production', { target: { channel: 'Latest', minAge: '168h' } });
+  const { operator } = world.start();
+  let settled = false;
+  void operator.whenSettled().then(() => {
+    settled = true;
+  });
+  expect(await world.until(() => settled, minuteMs)).toBe(true);
+  expect(world.ready('production')?.reason).toBe('WaitingForBuildAge');
+});
+
+test('a build that the service withdraws meanwhile counts anew when it is back', async () => {
+  const world = fleet();
+  world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' } });
+  world.start();
+  const older = [{ version: '19.100-1' }, { version: '19.150-1', latest: true }];
+  const all = [{ version: '19.100-1' }, { version: '19.150-1' }, { version: '19.200-1', latest: true }];
+  await world.clock.advance(4 * hourMs);
+  world.model.patch({ builds: older }, world.clock.now());
+  await world.clock.advance(30 * minuteMs);
+  expect(world.ready('production')?.message).toContain('build 19.150-1');
+  world.model.patch({ builds: all }, world.clock.now());
+  await world.clock.advance(4 * hourMs);
+  expect(world.ready('production')?.message).toContain('build 19.200-1');
+  expect(tasks(world)).toEqual([]);
+  expect(await world.until(() => tasks(world).length > 0, 2 * hourMs)).toBe(true);
+});
+
 test('paused comes before the wait for an age', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' }, paused: true });
