@@ -12,29 +12,36 @@ import { renderProblem } from '../host/directory/problem.ts';
 import { writeRequest } from '../host/directory/requests.ts';
 import type { ResourceKey } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
+import { currentUser } from './current-user.ts';
 import { type Annotation, type AnyResource, byNamespaceAndName, type ResourceReader } from './resource-access.ts';
 import { UsageError } from './usage-error.ts';
 
 interface DirectoryPorts {
   readonly clock: Clock;
   readonly random: Random;
+  /** Who types the command, where that is known. */
+  readonly user: () => string | undefined;
 }
 
 /** Tells on stderr which manifests cannot be used, since their resources may be missing from what is shown. */
 export async function openDirectory(
   dir: string,
   context: CommandContext,
-  ports: DirectoryPorts = { clock: systemClock, random: systemRandom },
+  ports: DirectoryPorts = { clock: systemClock, random: systemRandom, user: currentUser },
 ): Promise<ResourceReader> {
-  const directory = resolve(context.cwd, dir);
-  if (!(await isDirectory(directory))) {
-    throw new UsageError(`--dir ${dir} is no directory; name the one that holds the manifests, as in --dir ./policies`);
-  }
+  const directory = await existingDirectory(dir, context);
   const view = await DirectoryView.open({ directories: [directory], ...ports });
   for (const problem of view.problems()) {
     if (problem.severity === 'error') context.stderr.write(`${renderProblem(problem)}\n`);
   }
-  return new DirectoryReader(dir, directory, view);
+  return new DirectoryReader(dir, directory, view, ports);
+}
+
+/** Absolute. Wrong usage where there is none. */
+export async function existingDirectory(dir: string, { cwd }: Pick<CommandContext, 'cwd'>): Promise<string> {
+  const directory = resolve(cwd, dir);
+  if (await isDirectory(directory)) return directory;
+  throw new UsageError(`--dir ${dir} is no directory; name the one that holds the manifests, as in --dir ./policies`);
 }
 
 class DirectoryReader implements ResourceReader {
@@ -43,11 +50,13 @@ class DirectoryReader implements ResourceReader {
   readonly defaultNamespace = undefined;
   readonly #directory: string;
   readonly #view: DirectoryView;
+  readonly #ports: DirectoryPorts;
 
-  constructor(place: string, directory: string, view: DirectoryView) {
+  constructor(place: string, directory: string, view: DirectoryView, ports: DirectoryPorts) {
     this.place = place;
     this.#directory = directory;
     this.#view = view;
+    this.#ports = ports;
   }
 
   async list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]> {
@@ -69,7 +78,8 @@ class DirectoryReader implements ResourceReader {
   }
 
   async annotate(kind: KindName, key: ResourceKey, { name, value }: Annotation): Promise<void> {
-    await writeRequest(this.#directory, kind, key, { [name]: value ?? null });
+    const { clock, user } = this.#ports;
+    await writeRequest(this.#directory, kind, key, { [name]: value ?? null }, { by: user(), atMs: clock.now() });
   }
 
   async close(): Promise<void> {}

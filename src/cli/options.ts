@@ -21,6 +21,16 @@ export interface TargetOptions extends ClusterOptions {
   readonly dir?: string;
 }
 
+export interface ApproveOptions extends TargetOptions {
+  readonly stage?: string;
+}
+
+/** Of `pause` and `resume`. */
+export interface PauseOptions extends TargetOptions {
+  readonly all?: boolean;
+  readonly operatorNamespace?: string;
+}
+
 export interface RunOptions extends ClusterOptions {
   /** Absent: all namespaces. Never empty. */
   readonly namespaces?: readonly string[];

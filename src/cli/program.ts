@@ -7,6 +7,7 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
+import { addClusterOptions, addTargetOptions, type Ends, example } from './command-parts.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import {
   duration,
@@ -18,7 +19,8 @@ import {
   variableOf,
   wholeNumber,
 } from './flag-values.ts';
-import type { GetOptions, RunOptions, SimulateOptions, TargetOptions, ValidateOptions } from './options.ts';
+import type { GetOptions, RunOptions, SimulateOptions, ValidateOptions } from './options.ts';
+import { addPersonCommands } from './person-commands.ts';
 import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
 
@@ -57,7 +59,7 @@ function createProgram(context: CommandContext, run: Run): Command {
   addSimulate(program, context, ends);
   addValidate(program, context, ends);
   addGet(program, context, ends);
-  addPauseAndResume(program, context, ends);
+  addPersonCommands(program, context, ends);
   program
     .command('crds')
     .description('print the CustomResourceDefinitions')
@@ -75,8 +77,6 @@ function createProgram(context: CommandContext, run: Run): Command {
   });
   return program;
 }
-
-type Ends = (status: Promise<number>) => Promise<void>;
 
 function addRun(program: Command, context: CommandContext, ends: Ends): void {
   const command = program
@@ -203,41 +203,6 @@ function addGet(program: Command, context: CommandContext, ends: Ends): void {
     );
 }
 
-function addPauseAndResume(program: Command, context: CommandContext, ends: Ends): void {
-  addTargetOptions(
-    program.command('pause').description('start nothing new; what is in flight ends').argument('<KIND/NAME>'),
-  )
-    .addHelpText(
-      'after',
-      example('logfleet pause cvp/production -n logging', 'logfleet pause cvp/production --dir ./policies'),
-    )
-    .action((target: string, options: TargetOptions) =>
-      ends(import('./pause.ts').then(({ pauseCommand }) => pauseCommand(target, options, context))),
-    );
-  addTargetOptions(program.command('resume').description('go on after a pause').argument('<KIND/NAME>'))
-    .addHelpText(
-      'after',
-      example('logfleet resume cvp/production -n logging', 'logfleet resume cvp/production --dir ./policies'),
-    )
-    .action((target: string, options: TargetOptions) =>
-      ends(import('./resume.ts').then(({ resumeCommand }) => resumeCommand(target, options, context))),
-    );
-}
-
-function addClusterOptions(command: Command): Command {
-  return command
-    .option('--kubeconfig <file>', 'the kubeconfig (default: as kubectl finds it; in a pod, its service account)')
-    .option('--context <name>', "the kubeconfig's context (default: its current one)");
-}
-
-function addTargetOptions(command: Command): Command {
-  return addClusterOptions(command)
-    .option('-n, --namespace <namespace>', "the namespace (default: the context's)")
-    .addOption(
-      new Option('--dir <dir>', 'a directory of manifests in place of a cluster').conflicts(['kubeconfig', 'context']),
-    );
-}
-
 const rootHelp = `
 Every flag may stand in the environment: LOGFLEET_LOG_LEVEL for --log-level.
 Exit status: 0 all is well; 1 something ended failed or incomplete;
@@ -248,10 +213,6 @@ const credentialsHelp = `
 With DIR, the credentials stand in a Secret manifest there, or in the variables
 LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
-
-function example(...lines: readonly string[]): string {
-  return `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  $ ${line}\n`).join('')}`;
-}
 
 /** Lets a command speak through the context, and throw where commander would end the process. */
 function settle(command: Command, context: CommandContext): void {

@@ -1,5 +1,5 @@
 /**
- * Resources as the commands for people see them: `get` reads and follows them, `pause` and `resume` annotate them. Two adapters
+ * Resources as the commands for people see them: `get` reads and follows them, `pause` and its like annotate them. Two adapters
  * stand behind this page, `cluster-access.ts` and `directory-access.ts`; the flags say which.
  *
  * Nothing here takes a lock or a lease: a command works beside a running operator.

@@ -9,6 +9,7 @@ export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptio
     .join('');
 }
 
-function shellWord(text: string): string {
+/** As it stands where a shell leaves it alone, else in quotes. */
+export function shellWord(text: string): string {
   return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,18 +1,14 @@
 /** How a person lets a paused resource go on, as a part of a sentence. */
 import { annotations } from '../api/annotations.ts';
-import { kinds } from '../api/kinds.ts';
 import type { TargetOptions } from './options.ts';
+import { commandLine } from './person-action.ts';
 import type { AnyResource } from './resource-access.ts';
-import { targetFlags } from './target-flags.ts';
 
 /** Undefined where it is not paused. `options` lead to the resource, as they led whoever asks. */
 export function wayOn(resource: AnyResource, options: TargetOptions): string | undefined {
-  const { spec, kind, metadata } = resource;
   const steps = [
-    ...(spec.paused ? ['take paused: true out of its manifest'] : []),
-    ...(isPausedByPerson(resource)
-      ? [`logfleet resume ${kinds[kind].shortNames[0]}/${metadata.name}${targetFlags(options)}`]
-      : []),
+    ...(resource.spec.paused ? ['take paused: true out of its manifest'] : []),
+    ...(isPausedByPerson(resource) ? [commandLine('resume', resource, options)] : []),
   ];
   return steps.length === 0 ? undefined : steps.join(', and ');
 }

@@ -20,7 +20,10 @@ export function secretPath(namespace: string, name: string): string {
   return namespaced('/api/v1', 'secrets', namespace, name);
 }
 
-export function leasePath(namespace: string, name?: string): string {
+/** The lease that the replicas of one operator share, in its own namespace. */
+export const operatorLeaseName = 'logfleet-operator';
+
+export function leasePath(namespace: string | undefined, name?: string): string {
   return namespaced('/apis/coordination.k8s.io/v1', 'leases', namespace, name);
 }
 

@@ -12,7 +12,7 @@ import type { Random } from '../../base/random.ts';
 import type { Host, Leadership, OperatorSettings, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
 import { hasCode } from './api-error.ts';
-import { resourcePath } from './api-paths.ts';
+import { operatorLeaseName, resourcePath } from './api-paths.ts';
 import { EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
 import { LeaseElection, soleLeadership } from './lease.ts';
@@ -24,7 +24,6 @@ import { KubernetesSecretReader } from './secret-reader.ts';
 import { SettingsWatch } from './settings-watch.ts';
 import { writeStatus } from './status-writer.ts';
 
-const leaseName = 'logfleet-operator';
 const eventGraceMs = 2_000;
 /** No step of a loop takes this long; one that does hangs. */
 const longestStepMs = 120_000;
@@ -107,7 +106,7 @@ class ClusterHost implements KubernetesHost {
     this.events = new EventRecorder({ ...options, client, identity });
     this.secrets = new KubernetesSecretReader(client);
     this.#election = options.leaderElection
-      ? new LeaseElection({ ...options, client, namespace, name: leaseName, identity })
+      ? new LeaseElection({ ...options, client, namespace, name: operatorLeaseName, identity })
       : undefined;
     this.leadership = this.#election ?? soleLeadership();
   }

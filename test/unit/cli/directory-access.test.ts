@@ -6,9 +6,11 @@ import { annotations } from '../../../src/api/annotations.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { openDirectory } from '../../../src/cli/directory-access.ts';
 import { getCommand } from '../../../src/cli/get.ts';
-import { pauseCommand } from '../../../src/cli/pause.ts';
+import { pauseCommand, resumeCommand } from '../../../src/cli/pause.ts';
+import { pauseAllCommand } from '../../../src/cli/pause-all.ts';
 import type { AnyResource } from '../../../src/cli/resource-access.ts';
-import { resumeCommand } from '../../../src/cli/resume.ts';
+
+import { readRequests } from '../../../src/host/directory/requests.ts';
 import { recordFiles } from '../../../src/host/directory/resource-records.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { recordingContext } from './recording-context.ts';
@@ -39,7 +41,7 @@ afterEach(async () => {
 
 async function open(context = recordingContext()) {
   const clock = new VirtualClock();
-  const reader = await openDirectory(directory, context, { clock, random: seededRandom(1) });
+  const reader = await openDirectory(directory, context, { clock, random: seededRandom(1), user: () => 'alice' });
   return { reader, clock, context };
 }
 
@@ -127,6 +129,47 @@ describe('a directory', () => {
       text: expect.stringContaining('was paused already'),
     });
     expect(await run(resumeCommand)).toMatchObject({ paused: undefined, text: expect.stringContaining(': resumed.') });
+  });
+
+  it('keeps who asked, and when, for the operator, and shows it nobody', async () => {
+    const { reader, clock } = await open();
+    const key = { namespace: 'logging', name: 'production' };
+    await reader.annotate(kind, key, { name: annotations.approve, value: '3-19.500-1/canary' });
+    const { requests } = await readRequests(directory);
+    expect(requests).toMatchObject([{ writers: { [annotations.approve]: { by: 'alice', atMs: clock.now() } } }]);
+    const { reader: second } = await open();
+    const read = [await second.get(kind, key), ...(await second.list(kind, undefined))];
+    expect(read.map((policy) => policy?.metadata.annotations)).toEqual(
+      Array(2).fill({ [annotations.approve]: '3-19.500-1/canary' }),
+    );
+    for (const policy of read) expect(policy?.metadata).not.toHaveProperty('annotationWriters');
+  });
+
+  it('is paused as a whole by a request, and resumed but for what a manifest says', async () => {
+    const options = { all: true, dir: directory };
+    const say = async (paused: boolean) => {
+      const context = recordingContext();
+      expect(await pauseAllCommand(paused, options, context)).toBe(0);
+      return context.stdout.text.replaceAll(directory, 'DIR');
+    };
+    expect(await say(false)).toBe('all policies in DIR: were not paused.\n');
+    expect(await say(true)).toBe(
+      'all policies in DIR: paused, nothing new is started; what is in flight ends by itself. ' +
+        'To go on: logfleet resume --all --dir DIR\n',
+    );
+    expect((await readRequests(directory)).settings).toMatchObject({
+      paused: true,
+      writer: { by: expect.any(String), atMs: expect.any(Number) },
+    });
+    expect(await say(true)).toMatch(
+      /^all policies in DIR: were paused already by .* \(logfleet pause --all\), nothing/,
+    );
+    expect(await say(false)).toBe('all policies in DIR: resumed.\n');
+    const configMap = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings}\ndata: {paused: "true"}\n';
+    await writeFile(join(directory, 'settings.yaml'), configMap);
+    expect(await say(false)).toBe(
+      'all policies in DIR: still paused by the ConfigMap logfleet-settings in DIR/settings.yaml. Change that to go on.\n',
+    );
   });
 
   it('is shown by get, with namespaces', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
-import { pauseCommand } from '../../../src/cli/pause.ts';
-import { resumeCommand } from '../../../src/cli/resume.ts';
+import { pauseCommand, resumeCommand } from '../../../src/cli/pause.ts';
+
 import { MemoryReader } from './memory-reader.ts';
 import { recordingContext } from './recording-context.ts';
 import { rollingStatus, samplePolicy } from './sample-policy.ts';

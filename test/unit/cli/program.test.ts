@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { variables } from '../../../src/account/credential-place.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
+import { approveCommand } from '../../../src/cli/approve.ts';
 import { crdsCommand } from '../../../src/cli/crds.ts';
 import { getCommand } from '../../../src/cli/get.ts';
-import { pauseCommand } from '../../../src/cli/pause.ts';
+import { pauseCommand, resumeCommand } from '../../../src/cli/pause.ts';
+import { pauseAllCommand } from '../../../src/cli/pause-all.ts';
 import { runProgram } from '../../../src/cli/program.ts';
-import { resumeCommand } from '../../../src/cli/resume.ts';
+import { abortCommand, retryCommand } from '../../../src/cli/rollout-request.ts';
 import { runCommand } from '../../../src/cli/run.ts';
 import { simulateCommand } from '../../../src/cli/simulate.ts';
 import { UsageError } from '../../../src/cli/usage-error.ts';
@@ -16,11 +18,31 @@ vi.mock('../../../src/cli/run.ts', () => ({ runCommand: vi.fn(async () => 0) }))
 vi.mock('../../../src/cli/simulate.ts', () => ({ simulateCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/validate.ts', () => ({ validateCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/get.ts', () => ({ getCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/pause.ts', () => ({ pauseCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/resume.ts', () => ({ resumeCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/pause.ts', () => ({
+  pauseCommand: vi.fn(async () => 0),
+  resumeCommand: vi.fn(async () => 0),
+}));
+vi.mock('../../../src/cli/pause-all.ts', () => ({ pauseAllCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/approve.ts', () => ({ approveCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/rollout-request.ts', () => ({
+  retryCommand: vi.fn(async () => 0),
+  abortCommand: vi.fn(async () => 0),
+}));
 vi.mock('../../../src/cli/crds.ts', () => ({ crdsCommand: vi.fn(async () => 0) }));
 
-const commands = ['run', 'simulate', 'validate', 'get', 'pause', 'resume', 'crds', 'version'] as const;
+const commands = [
+  'run',
+  'simulate',
+  'validate',
+  'get',
+  'pause',
+  'resume',
+  'approve',
+  'retry',
+  'abort',
+  'crds',
+  'version',
+] as const;
 
 afterEach(() => {
   vi.clearAllMocks();
@@ -106,6 +128,17 @@ describe('flags', () => {
     expect(pauseCommand).toHaveBeenCalledWith('cvp/a', { namespace: 'logging' }, expect.anything());
     await run('resume cvp/a --dir d');
     expect(resumeCommand).toHaveBeenCalledWith('cvp/a', { dir: 'd' }, expect.anything());
+    await run('pause --all --operator-namespace o --context c', { LOGFLEET_NAMESPACE: 'mine' });
+    const all = { all: true, operatorNamespace: 'o', context: 'c', namespace: 'mine' };
+    expect(pauseAllCommand).toHaveBeenCalledWith(true, all, expect.anything());
+    await run('resume --all --dir d');
+    expect(pauseAllCommand).toHaveBeenLastCalledWith(false, { all: true, dir: 'd' }, expect.anything());
+    await run('approve cvp/a --stage canary --dir d');
+    expect(approveCommand).toHaveBeenCalledWith('cvp/a', { stage: 'canary', dir: 'd' }, expect.anything());
+    await run('retry cvp/a -n logging', { LOGFLEET_OPERATOR_NAMESPACE: 'o' });
+    expect(retryCommand).toHaveBeenCalledWith('cvp/a', { namespace: 'logging' }, expect.anything());
+    await run('abort cvp/a');
+    expect(abortCommand).toHaveBeenCalledWith('cvp/a', {}, expect.anything());
     await run('validate a.yaml -');
     expect(validateCommand).toHaveBeenCalledWith(['a.yaml', '-'], { output: 'text' }, expect.anything());
     await run('crds');
@@ -155,6 +188,13 @@ describe('wrong usage ends with 2 and says what is wrong', () => {
     ['run d --context c', {}, '--context is for a cluster, and d is a directory'],
     ['run d --no-leader-election', {}, 'is for a cluster, and d is a directory'],
     ['get --dir d --context c', {}, 'cannot be used with'],
+    ['pause', {}, 'pause cvp/production is one policy, pause --all is everything'],
+    ['resume cvp/a --all', {}, '--all is everything, and cvp/a is one'],
+    ['pause --all -n logging', {}, '--all is for all namespaces: leave -n out'],
+    ['pause cvp/a --operator-namespace o', {}, '--operator-namespace is for --all in a cluster'],
+    ['pause --all --dir d --operator-namespace o', {}, '--operator-namespace is for --all in a cluster'],
+    ['approve', {}, "logfleet approve: missing required argument 'KIND/NAME'"],
+    ['retry', {}, "logfleet retry: missing required argument 'KIND/NAME'"],
     [
       'run',
       { LOGFLEET_LOG_LEVEL: 'loud' },

@@ -1,0 +1,92 @@
+/**
+ * `logfleet approve`: lets a stage begin that waits for a person. The approval names rollout and stage, so that it approves nothing
+ * that comes later.
+ */
+import { annotations } from '../api/annotations.ts';
+import type { Rollout, StageStatus } from '../api/generated/collector-version-policy.ts';
+import type { CommandContext } from './context.ts';
+import type { ApproveOptions, TargetOptions } from './options.ts';
+import { act, commandLine, nothingToDo, type PersonAction } from './person-action.ts';
+import { type AnyResource, type OpenResources, openResources } from './resource-access.ts';
+import { rolloutOf } from './rollout-request.ts';
+import { UsageError } from './usage-error.ts';
+import { wayOn } from './way-on.ts';
+
+export function approveCommand(
+  target: string,
+  { stage, ...options }: ApproveOptions,
+  context: CommandContext,
+  open: OpenResources = openResources,
+): Promise<number> {
+  return act(target, options, context, open, (resource) => {
+    const rollout = rolloutOf(resource, 'approve');
+    const stages = resource.status?.stages ?? [];
+    const wanted = stage === undefined ? awaiting(resource, rollout, stages) : named(stage, rollout, stages);
+    return approve(resource, rollout, wanted, options);
+  });
+}
+
+/** The stage whose turn it is, and that waits for nothing else. */
+function awaiting(resource: AnyResource, { id }: Rollout, stages: readonly StageStatus[]): StageStatus {
+  const stage = stages.find(({ state }) => state === 'AwaitingApproval');
+  if (stage) return stage;
+  if (stages.length === 0)
+    throw nothingToDo(resource, `rollout ${id} has no stages, so that there is nothing to approve`);
+  const ahead = stages.filter(({ name, state }) => state === 'Pending' && needsApproval(resource, name));
+  const instead =
+    ahead.length === 0
+      ? 'no stage that is left needs an approval'
+      : `write --stage ${ahead[0]?.name} to approve that one ahead of its turn`;
+  throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${renderStates(stages)}); ${instead}`);
+}
+
+function named(name: string, { id }: Rollout, stages: readonly StageStatus[]): StageStatus {
+  const stage = stages.find((one) => one.name === name);
+  if (stage) return stage;
+  const choice = stages.length === 0 ? 'it has none' : `it has ${stages.map((one) => one.name).join(', ')}`;
+  throw new UsageError(`rollout ${id} has no stage '${name}': ${choice}`);
+}
+
+function approve(resource: AnyResource, { id }: Rollout, stage: StageStatus, options: TargetOptions): PersonAction {
+  const { name, state, members } = stage;
+  const value = `${id}/${name}`;
+  if (resource.metadata.annotations[annotations.approve] === value) {
+    return { annotation: undefined, said: `stage ${name} of rollout ${id} was approved already.` };
+  }
+  const annotation = { name: annotations.approve, value };
+  const paused = wayOn(resource, options);
+  const also = paused === undefined ? '' : ` It is paused; to go on: ${paused}`;
+  switch (state) {
+    case 'AwaitingApproval': {
+      const who = members === 1 ? 'its 1 collector is' : `its ${members} collectors are`;
+      return { annotation, said: `approved stage ${name} of rollout ${id}: ${who} upgraded from now on.${also}` };
+    }
+    case 'Pending':
+      if (!needsApproval(resource, name)) {
+        throw nothingToDo(resource, `stage ${name} needs no approval; it begins once those before it have ended`);
+      }
+      return {
+        annotation,
+        said: `approved stage ${name} of rollout ${id} ahead of its turn: it begins once those before it have ended.${also}`,
+      };
+    case 'Stopped': {
+      const retry = commandLine('retry', resource, options);
+      throw nothingToDo(resource, `rollout ${id} was stopped in stage ${name}; ${retry} goes on with it`);
+    }
+    case 'Progressing':
+    case 'Soaking':
+    case 'Completed':
+      throw nothingToDo(
+        resource,
+        `stage ${name} of rollout ${id} has begun already, so that there is nothing to approve`,
+      );
+  }
+}
+
+function needsApproval({ spec }: AnyResource, stage: string): boolean {
+  return spec.strategy.stages?.some(({ name, approval }) => name === stage && approval === 'Required') ?? false;
+}
+
+function renderStates(stages: readonly StageStatus[]): string {
+  return stages.map(({ name, state }) => `${name} ${state}`).join(', ');
+}

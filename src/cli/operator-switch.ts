@@ -1,0 +1,29 @@
+/**
+ * The switch that stops the operator as a whole, as `pause --all` and `resume --all` turn it. Two adapters stand behind this page,
+ * `cluster-switch.ts` and `directory-switch.ts`; the flags say which.
+ */
+import type { CommandContext } from './context.ts';
+import type { PauseOptions } from './options.ts';
+
+export interface OperatorSwitch {
+  /** Whose policies it stops, to go on from "all policies". */
+  readonly whose: string;
+  /** The flags that lead another command to the same switch, each with a blank in front. */
+  readonly flags: string;
+  /** Who or what pauses them, to go on from "paused by"; undefined while nothing does. */
+  pausedBy(): Promise<string | undefined>;
+  set(paused: boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type OpenSwitch = (options: PauseOptions, context: CommandContext) => Promise<OperatorSwitch>;
+
+/** The directory of `--dir`, else the operator of the cluster that the kubeconfig names. */
+export const openSwitch: OpenSwitch = async (options, context) => {
+  if (options.dir !== undefined) {
+    const { openDirectorySwitch } = await import('./directory-switch.ts');
+    return openDirectorySwitch(options.dir, context);
+  }
+  const { openClusterSwitch } = await import('./cluster-switch.ts');
+  return openClusterSwitch(options, context);
+};

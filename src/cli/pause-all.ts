@@ -1,0 +1,38 @@
+/**
+ * `logfleet pause --all` and `logfleet resume --all`: turns the switch of the operator as a whole, and says on stdout what that
+ * changed. What is in flight ends by itself: the service cannot cancel it.
+ */
+import { type CommandContext, exitStatus } from './context.ts';
+import { type OpenSwitch, type OperatorSwitch, openSwitch } from './operator-switch.ts';
+import type { PauseOptions } from './options.ts';
+
+export async function pauseAllCommand(
+  paused: boolean,
+  options: PauseOptions,
+  context: CommandContext,
+  open: OpenSwitch = openSwitch,
+): Promise<number> {
+  const operator = await open(options, context);
+  try {
+    const said = paused ? await pauseAll(operator) : await resumeAll(operator);
+    context.stdout.write(`all policies ${operator.whose}: ${said}\n`);
+    return exitStatus.ok;
+  } finally {
+    await operator.close();
+  }
+}
+
+async function pauseAll(operator: OperatorSwitch): Promise<string> {
+  const before = await operator.pausedBy();
+  if (before === undefined) await operator.set(true);
+  const state = before === undefined ? 'paused' : `were paused already by ${before}`;
+  return `${state}, nothing new is started; what is in flight ends by itself. To go on: logfleet resume --all${operator.flags}`;
+}
+
+/** What a manifest says is not undone by a command: Git owns it. */
+async function resumeAll(operator: OperatorSwitch): Promise<string> {
+  if ((await operator.pausedBy()) === undefined) return 'were not paused.';
+  await operator.set(false);
+  const still = await operator.pausedBy();
+  return still === undefined ? 'resumed.' : `still paused by ${still}. Change that to go on.`;
+}
