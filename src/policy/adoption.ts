@@ -55,7 +55,7 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 
 /**
  * The header with the stop that status shows and the ledger does not know: what had been stopped does not go on because a ledger was
- * restored (U1). What annotations ask for by then has been heard before, and is not heard again.
+ * restored (U1, R6). What annotations ask for by then has been heard before, and is not heard again.
  */
 export function adoptStop({ status, metadata }: CollectorVersionPolicy, header: LedgerHeader): LedgerHeader {
   const ready = findCondition(status?.conditions, 'Ready');

@@ -1,5 +1,5 @@
 /**
- * Whether more has failed than the failure policy tolerates.
+ * Whether more has failed than the failure policy tolerates (R5).
  *
  * N failures are tolerated and one more is not. A number is judged with each failure. A percentage is of the attempts of its scope that
  * have ended: judged once `minSamples` of them have, or all that there can be, and at the end of a stage.

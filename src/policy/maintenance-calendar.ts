@@ -1,5 +1,5 @@
 /**
- * When upgrades may be started, by `spec.maintenance`: while a window is open and no exclusion holds, and never so shortly before
+ * When upgrades may be started, by `spec.maintenance` (R8): while a window is open and no exclusion holds, and never so shortly before
  * either ends this that an upgrade could outlast it. Windows that overlap or follow each other at once are one longer window
  * (`window-spans.ts`).
  *

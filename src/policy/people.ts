@@ -1,5 +1,5 @@
 /**
- * What people ask of a rollout by annotations: each value acts once, in the rollout that it names, and is noted with who wrote it.
+ * What people ask of a rollout by annotations (R9): each value acts once, in the rollout that it names, and is noted with who wrote it.
  * What is noted stands in the ledger's header, since annotations come and go.
  */
 import { annotationWriter } from '../api/annotation-writers.ts';

@@ -1,5 +1,5 @@
 /**
- * The way back: who this rollout brought to its target is taken back to the version that it had before (U14), under the same limits.
+ * The way back (R7): who this rollout brought to its target is taken back to the version that it had before (U14), under the same limits.
  * Who has no former version on record is left as it is, and named.
  */
 import type { Draft } from './draft.ts';

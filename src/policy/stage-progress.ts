@@ -1,6 +1,6 @@
 /**
  * How far a rollout has come in its stages, and what the next one waits for: one stage after the other, each with its approval before
- * it, its collectors, and its soak after them.
+ * it, its collectors, and its soak after them (R2, R3, R4).
  *
  * Who belongs to a stage that has ended came late: it is started at once, and holds nobody up.
  *

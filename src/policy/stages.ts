@@ -1,5 +1,5 @@
 /**
- * Which stage of a rollout each collector belongs to.
+ * Which stage of a rollout each collector belongs to (R1).
  *
  * A collector belongs to the first stage that has it. Stages with a size take so many of those that no stage before has, in an order
  * that follows from their ids alone: it is the same ones after a restart, and in the next rollout. They prefer those that can be

@@ -118,7 +118,7 @@ export function pausedByOf({ spec, metadata }: CollectorVersionPolicy): string |
   return metadata.annotations[annotations.paused] === 'true' ? `the annotation ${annotations.paused}` : undefined;
 }
 
-/** The kill switch of the operator. */
+/** R10: the kill switch of the operator. */
 function allPaused(_: CollectorVersionPolicy, { observation: { pausedForAll: by } }: KnownOfAll): Refusal | undefined {
   return by === undefined ? undefined : { waitsFor: `the end of the pause of everything by ${by}` };
 }
