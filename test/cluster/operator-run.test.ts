@@ -89,6 +89,80 @@ test.concurrent('a pause and what goes on after it are annotations, whoever writ
   await expectPromiseKept(tenant, once);
 });
 
+test.concurrent('everything is paused at once, and goes on, by the settings beside the operator', async ({
+  tenant,
+  namespace,
+  operator,
+}) => {
+  await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
+  await operator();
+  await namespace.apply(
+    namespace.secretManifest(tenant),
+    namespace.policyManifest('production', { strategy: { maxInProgress: 2 } }),
+  );
+  await tenant.posted(2);
+  const where = ['--operator-namespace', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
+  const paused = await runToEnd(['pause', '--all', ...where]);
+  expect(paused).toMatchObject({ status: 0, stderr: '' });
+  expect(paused.stdout).toContain(`logfleet resume --all ${where.slice(2).join(' ')} ${where.slice(0, 2).join(' ')}\n`);
+  const seen = (message: string | undefined) =>
+    message?.includes('the ConfigMap logfleet-settings in namespace') ?? false;
+  await namespace.policyUntil(
+    'production',
+    (policy) => seen(conditionOf(policy, 'Ready')?.message) && policy.status?.collectors?.inProgress === 0,
+  );
+  const atPause = (await tenant.tasks()).length;
+  expect(atPause).toBeLessThan(6);
+  await namespace.kubectl(['annotate', 'cvp', 'production', 'logfleet.dev/requestedAt=now']);
+  await namespace.policyUntil('production', ({ status }) => status?.lastHandledReconcileAt === 'now');
+  expect((await tenant.tasks()).length).toBe(atPause);
+  expect((await runToEnd(['resume', '--all', ...where])).stdout).toMatch(/: resumed\.\n$/);
+  await namespace.reason('production', 'AllUpdated');
+  expect((await tenant.tasks()).length).toBe(6);
+  await expectPromiseKept(tenant, once);
+});
+
+test.concurrent('a stage is approved, and a rollout aborted and gone on with, by commands and by kubectl', async ({
+  tenant,
+  namespace,
+  operator,
+}) => {
+  await tenant.equip({ groups: { web: { count: 4, version: oldVersion, upgrade: quick } } });
+  await operator();
+  const stages = [
+    { name: 'canary', size: 1, soakDuration: '0s' },
+    { name: 'rest', approval: 'Required' },
+  ];
+  await namespace.apply(
+    namespace.secretManifest(tenant),
+    namespace.policyManifest('production', { strategy: { maxInProgress: 4, stages } }),
+  );
+  const where = ['cvp/production', '-n', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
+  const waiting = await namespace.reason('production', 'AwaitingApproval');
+  const rollout = waiting.status?.rollout?.id ?? '';
+  expect((await tenant.tasks()).length).toBe(1);
+
+  expect((await runToEnd(['abort', ...where])).stdout).toContain(
+    `: aborted rollout ${rollout}: nothing more is started`,
+  );
+  await namespace.reason('production', 'Aborted');
+  expect((await runToEnd(['abort', ...where])).status).toBe(1);
+  await namespace.kubectl(['annotate', 'cvp/production', `logfleet.dev/retry=${rollout}/again`, '--overwrite']);
+  await namespace.reason('production', 'AwaitingApproval');
+
+  const { stdout } = await runToEnd(['approve', ...where]);
+  expect(stdout).toContain(`: approved stage rest of rollout ${rollout}: its 3 collectors are upgraded from now on.`);
+  const done = await namespace.reason('production', 'AllUpdated');
+  expect((await tenant.tasks()).length).toBe(4);
+  expect(done.status?.history?.[0]?.actions?.map(({ action, by }) => [action, by])).toEqual([
+    ['Abort', 'logfleet-cli'],
+    ['Retry', 'kubectl-annotate'],
+    ['Approve', 'logfleet-cli'],
+  ]);
+  expect((await runToEnd(['approve', ...where])).stderr).toContain('no rollout is under way (AllUpdated)');
+  await expectPromiseKept(tenant, once);
+});
+
 test.concurrent('a policy deleted and made again in mid-rollout upgrades nobody twice', async ({
   tenant,
   namespace,
