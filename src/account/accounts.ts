@@ -11,6 +11,7 @@ import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { ResourceKey, SecretReader } from '../host/host.ts';
 import type { Connect, ServiceConnection } from '../service/connection.ts';
+import { defaultBudgetSettings } from '../service/request-budget.ts';
 import type { SearchJobs } from '../service/search-jobs.ts';
 import { serviceIdOf } from '../service/service-address.ts';
 import type { UpgradeService } from '../service/upgrade-service.ts';
@@ -26,6 +27,8 @@ export interface Account {
   readonly service: UpgradeService;
   /** Search jobs under the same credentials, out of the same budget. */
   readonly searches: SearchJobs;
+  /** How many requests a second it may send at most, as far as its own Secret says; 4 where that says nothing (8). */
+  readonly requestsPerSecond: number;
 }
 
 export interface AccountSettings {
@@ -176,7 +179,14 @@ export class Accounts {
     const settings = { address, accessId, accessKey, allowedHosts, caCertificates, budget, names };
     const connection = this.#options.connect(settings);
     const { service, searches } = connection;
-    const account: Account = { serviceId, id: `${serviceId} ${accessId}`, service, searches };
+    const { requestsPerSecond: defaultRate } = defaultBudgetSettings;
+    const account: Account = {
+      serviceId,
+      id: `${serviceId} ${accessId}`,
+      service,
+      searches,
+      requestsPerSecond: Math.min(defaultRate, credentials.requestsPerSecond ?? defaultRate),
+    };
     const shared: Shared = { account, credentials, connection, refusedAtMs: undefined };
     this.#shared.set(fingerprint, shared);
     this.#shareBudgets();

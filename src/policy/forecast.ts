@@ -22,6 +22,12 @@ export interface ForecastStage {
   readonly soakMs: number;
   /** Whether a person has to approve it, which is taken to happen at once. */
   readonly needsApproval: boolean;
+  /** When upgrades of it began that are under way, in wall ms; none where absent. */
+  readonly underWay?: readonly number[];
+  /** Its soak has begun, and ends then, in wall ms, unless there is somebody to be upgraded. */
+  readonly soakedMs?: number | undefined;
+  /** What keeps it from ending although nobody is left to be upgraded, as it follows "waiting for"; undefined where nothing does. */
+  readonly heldBy?: string | undefined;
 }
 
 export interface ForecastInput {
@@ -114,7 +120,7 @@ class Course {
       afterApproval ||= stage.needsApproval;
       const begunMs = this.#nowMs;
       const isLast = stage === this.#input.stages.at(-1);
-      waitsForEver = this.#upgradeAll(stage, isLast);
+      waitsForEver = this.#upgradeAll(stage, isLast) ?? stage.heldBy;
       if (waitsForEver !== undefined) {
         stages.push({ startMs: begunMs, endMs: undefined, afterApproval });
         break;
@@ -135,14 +141,13 @@ class Course {
   }
 
   /** Returns what is waited for in vain, or undefined once all of the stage are seen to be upgraded. */
-  #upgradeAll(
-    { members, maxInProgress = Number.POSITIVE_INFINITY }: ForecastStage,
-    isLast: boolean,
-  ): string | undefined {
+  #upgradeAll(stage: ForecastStage, isLast: boolean): string | undefined {
+    const { members, maxInProgress = Number.POSITIVE_INFINITY, underWay = [] } = stage;
     const { calendar, listed, pageRows } = this.#input;
     const line = new ForecastLine(members, { calendar, listed, pageRows });
     const places = Math.min(this.#input.maxInProgress, maxInProgress, policySettings.maxOpen);
     this.#unreadable += line.unreadable;
+    this.#followUp(underWay);
     while (line.waiting > 0 || this.#looks.open > 0) {
       this.#passUntil(this.#freeMs, line.waiting > 0 || !isLast);
       const hasPlace = this.#looks.open < places;
@@ -166,6 +171,15 @@ class Course {
     return undefined;
   }
 
+  /** What began before the forecast lies all over the list, too. */
+  #followUp(underWay: readonly number[]): void {
+    const { listed, pageRows, upgradeMs } = this.#input;
+    const begun = underWay.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);
+    for (const [index, beganMs] of begun.entries()) {
+      this.#looks.started(beganMs, Math.floor((index * listed) / begun.length / pageRows));
+    }
+  }
+
   #start({ page, zone }: { readonly page: number; readonly zone: string | undefined }): void {
     const window = this.#input.calendar.nextWindow(this.#nowMs, zone === undefined ? [] : [zone]);
     if (window) this.#windows.set(`${window.startMs} ${window.endMs}`, window);
@@ -175,9 +189,11 @@ class Course {
   }
 
   /** A soak ends with a sweep that was sent after it. */
-  #soak({ members, soakMs }: ForecastStage, isLast: boolean): void {
-    if (soakMs === 0 || members.every(({ count }) => count === 0)) return;
-    this.#passUntil(this.#nowMs + soakMs, !isLast);
+  #soak({ members, soakMs, underWay = [], soakedMs }: ForecastStage, isLast: boolean): void {
+    const isIdle = underWay.length === 0 && members.every(({ count }) => count === 0);
+    const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;
+    if (soakMs === 0 || endMs === undefined) return;
+    this.#passUntil(endMs, !isLast);
     this.#sweep();
     this.#passUntil(this.#freeMs, !isLast);
   }

@@ -12,7 +12,7 @@ import { Fleets } from '../fleet/fleets.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import type { Connect } from '../service/connection.ts';
 import { ClaimTurns } from './claim-turns.ts';
-import { PolicyRuntime } from './policy-runtime.ts';
+import { type OnlyLook, PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 
 export interface PolicyReconcilerOptions {
@@ -24,6 +24,8 @@ export interface PolicyReconcilerOptions {
   readonly settings?: Partial<PolicySettings>;
   /** Asks the controller for another reconcile of this key. */
   readonly enqueue: (key: ResourceKey) => void;
+  /** Given: policies are looked at, and nothing is done about them. */
+  readonly onlyLook?: OnlyLook;
 }
 
 export class PolicyReconciler implements Reconciler {
@@ -114,7 +116,7 @@ export class PolicyReconciler implements Reconciler {
   }
 
   #begin(name: string, policy: CollectorVersionPolicy): PolicyRuntime {
-    const { host, clock, log, enqueue } = this.#options;
+    const { host, clock, log, enqueue, onlyLook } = this.#options;
     const { uid, namespace, name: policyName } = policy.metadata;
     const runtime = new PolicyRuntime(policy, {
       host,
@@ -126,6 +128,7 @@ export class PolicyReconciler implements Reconciler {
       settings: this.#settings,
       turns: this.#turns,
       draining: () => this.#draining,
+      onlyLook,
     });
     this.#runtimes.set(name, runtime);
     this.#turns.expect(uid);

@@ -14,11 +14,12 @@ import type { Host, OwnerRef, ResourceKey } from '../host/host.ts';
 import { Applier } from './apply.ts';
 import type { ClaimTurns } from './claim-turns.ts';
 import { decide } from './decide.ts';
-import { Gatherer } from './gather.ts';
+import { Gatherer, type Ready, type Unready } from './gather.ts';
 import { KeptCalendar } from './kept-calendar.ts';
 import { KeptLedger } from './kept-ledger.ts';
 import { KeptRoster } from './kept-roster.ts';
 import { type Entry, goesOn, wantedVersion } from './ledger.ts';
+import { requeue } from './next-look.ts';
 import { asksToAbort } from './people.ts';
 import { Posting } from './posting.ts';
 import { type Bound, ServiceBinding } from './service-binding.ts';
@@ -39,7 +40,11 @@ export interface PolicyRuntimeOptions {
   readonly enqueue: (key: ResourceKey) => void;
   /** Whether this process is about to end, and starts nothing any more. */
   readonly draining: () => boolean;
+  readonly onlyLook?: OnlyLook | undefined;
 }
+
+/** Takes what is known of a policy in place of the decisions about it: none is applied, so that nothing is posted and nothing written. */
+export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
 /** What a runtime is made of, for its gatherer and its applier. */
 export interface RuntimeParts {
@@ -59,6 +64,8 @@ export interface RuntimeParts {
   readonly calendar: KeptCalendar;
 }
 
+/** Who only looks does not write, and so hears of less. */
+const lookAgainMs = 1_000;
 /** Outcomes are written down together, unless something waits for them. */
 const outcomeDelayMs = 1_000;
 
@@ -119,6 +126,11 @@ export class PolicyRuntime {
 
   async reconcile(policy: CollectorVersionPolicy): Promise<Result> {
     const gathered = await this.#gatherer.gather(policy);
+    const { onlyLook } = this.#options;
+    if (onlyLook) {
+      onlyLook(policy, gathered);
+      return requeue(gathered.kind === 'unready' ? lookAgainMs : Number.POSITIVE_INFINITY, true);
+    }
     if (gathered.kind === 'unready') return this.#applier.report(policy, gathered);
     return this.#applier.apply(policy, gathered, decide(gathered.input));
   }

@@ -20,7 +20,8 @@ function world() {
   });
   const service = new ListedService(clock);
   const searches = {} as SearchJobs;
-  const account = (id: string): Account => ({ serviceId: 'https://logs.test/api', id, service, searches });
+  const serviceId = 'https://logs.test/api';
+  const account = (id: string): Account => ({ serviceId, id, service, searches, requestsPerSecond: 4 });
   return { clock, fleets, account, service, told };
 }
 
