@@ -13,6 +13,7 @@ import { authenticate } from './credentials.ts';
 import { Faults, hasEffect, spoil } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
 import { Limits } from './limits.ts';
+import { Effort } from './log-data/effort.ts';
 import type { LogData } from './log-data/log-data.ts';
 import { mergePatch } from './merge-patch.ts';
 import { type Routing, routeOf } from './routes.ts';
@@ -62,6 +63,7 @@ export class ServiceModel {
   readonly #timeline = new Timeline();
   readonly #upgrades: UpgradeHalf;
   readonly #searches: SearchHalf;
+  readonly #effort: Effort;
   readonly #halves: readonly Half[];
   readonly #limits = new Limits();
   readonly #events: ScheduledEvents;
@@ -89,7 +91,8 @@ export class ServiceModel {
     this.#random = seededRandom(this.#settings.seed);
     this.#faults = new Faults(this.#random);
     this.#upgrades = new UpgradeHalf(this.#settings, this.#timeline);
-    this.#searches = new SearchHalf(this.#settings, this.#timeline, () => this.#data);
+    this.#effort = new Effort();
+    this.#searches = new SearchHalf(this.#settings, this.#timeline, () => this.#data, this.#effort);
     this.#halves = [this.#upgrades, this.#searches];
     const { fleet, upgrades } = this.#upgrades;
     this.#events = new ScheduledEvents({
@@ -148,6 +151,7 @@ export class ServiceModel {
 
   handle(request: ServiceRequest, atMs: number): ServedAnswer {
     const nowMs = this.advance(atMs);
+    this.#effort.renew();
     this.#requests++;
     const key = authenticate(request.headers.authorization, this.#settings.accessKeys);
     if (!key) return this.#served(request, nowMs, undefined, this.#refused(unauthorized));
@@ -161,6 +165,26 @@ export class ServiceModel {
         ? this.#reply(understood, { key, request, query: routing.query, basePath: routing.basePath, atMs: nowMs })
         : this.#refused(unrouted(routing));
     return this.#served(request, nowMs, { key, ...arrival, understood }, reply);
+  }
+
+  /**
+   * From now on searches do no more than so many units (of about a microsecond) within one call, and `search` goes on with the rest.
+   * Without it a call does all that there is to do, so that what is found by a time depends on that time alone.
+   */
+  limitTurns(units: number): void {
+    this.#effort.limit(units);
+  }
+
+  /**
+   * Goes on with searches that have more to do than one turn allows. `now` is to be called again at once, `later` as time passes,
+   * `never` while no job is made.
+   */
+  search(atMs: number): 'now' | 'later' | 'never' {
+    const nowMs = this.advance(atMs);
+    this.#effort.renew();
+    const { jobs } = this.#searches;
+    if (!jobs.catchUp(nowMs, this.#effort)) return 'now';
+    return jobs.hasUnfinished ? 'later' : 'never';
   }
 
   /** Ends a request. `answered` is false where the client did not get the answer whole. */
@@ -189,6 +213,7 @@ export class ServiceModel {
   /** Everything as it is at `atMs`. Costs as much as the fleet is large. */
   snapshot(atMs: number): SimulatorState {
     const nowMs = this.advance(atMs);
+    this.#effort.renew();
     const { fleet, upgrades } = this.#upgrades;
     const present = [...fleet.all()].filter(({ now }) => now.present);
     return {

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Clock } from '../base/clock.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 import type { ServiceRequest } from './call.ts';
 import { control, controlPath, isControl } from './control.ts';
 import { deliver } from './delivery.ts';
@@ -55,6 +55,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
       else serve(received, request, response);
     });
   });
+  const searching = new BackgroundSearch(model, clock, nowMs);
   const inFlight = new Set<RequestToken>();
   const memory = new PieceMemory();
   const finish = (token: RequestToken, answered: boolean) => {
@@ -65,6 +66,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
     inFlight.add(answer.token);
     const socket = sockets.get(peerOf(request.socket));
     deliver(answer, { response, clock, socket, memory, done: (answered) => finish(answer.token, answered) });
+    searching.goOn();
   }
   server.listen(port, host);
   await once(server, 'listening');
@@ -74,6 +76,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
     controlURL: origin + controlPath,
     nowMs,
     async close() {
+      searching.stop();
       const closed = once(server, 'close');
       server.close();
       for (const socket of sockets.values()) socket.destroy();
@@ -82,6 +85,45 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
       for (const token of inFlight) finish(token, false);
     },
   };
+}
+
+/** Searches do so much before the next request gets its turn, and as much each time between two requests; units of about 1 µs. */
+const unitsPerTurn = 5_000;
+/** How often searches that wait for time to pass are taken further. */
+const restMs = 50;
+
+/** Takes searches further between requests, so that nobody waits for one of them. */
+class BackgroundSearch {
+  readonly #model: ServiceModel;
+  readonly #clock: Clock;
+  readonly #nowMs: () => number;
+  #next: Timer | undefined;
+  #isStopped = false;
+
+  constructor(model: ServiceModel, clock: Clock, nowMs: () => number) {
+    this.#model = model;
+    this.#clock = clock;
+    this.#nowMs = nowMs;
+    model.limitTurns(unitsPerTurn);
+  }
+
+  /** There may be something to do. */
+  goOn(): void {
+    if (!this.#next && !this.#isStopped) this.#wait(0);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#next?.cancel();
+  }
+
+  #wait(delayMs: number): void {
+    this.#next = this.#clock.after(delayMs, () => {
+      this.#next = undefined;
+      const again = this.#model.search(this.#nowMs());
+      if (again !== 'never') this.#wait(again === 'now' ? 0 : restMs);
+    });
+  }
 }
 
 function sendControl(model: ServiceModel, request: ServiceRequest, response: ServerResponse, atMs: number): void {

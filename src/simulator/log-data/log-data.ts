@@ -7,12 +7,28 @@
  */
 import type { PieceMemory } from '../piece-memory.ts';
 import type { FieldDescriptor, Filter, Row } from '../query/row.ts';
+import type { Effort } from './effort.ts';
 
 export interface SearchRange {
   /** ms since the epoch, [from, to) of the message time, or of the receipt time. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly byReceiptTime: boolean;
+}
+
+/** To whom a search tells what it finds; the same object in all calls of one search. */
+export interface Telling {
+  /** Called for every new match, `times` being 1, newest first (by receipt time: in no order). */
+  each(row: Row, times: number): void;
+  /** The fields in lower case that decide what `each` does: matches that agree in all of them may come as one, `times` over, in any order. */
+  readonly reads?: ReadonlySet<string> | undefined;
+  /**
+   * What decides besides is the slice of this length in which the message time lies, slices being counted from the epoch: matches
+   * that come as one share it, and `messageTimeMs` of their row is any time in it.
+   */
+  readonly sliceMs?: number | undefined;
+  /** About how dear `each` is, as the cost of a filter. */
+  readonly cost?: number;
 }
 
 /**
@@ -24,26 +40,17 @@ export interface SearchRange {
 export interface Search {
   /**
    * Goes on until every message of `downToMs` and later (by message time, or by receipt time) is found, or `mostMatches` are, those
-   * of former calls among them. `each` is called for every new match, `times` being 1, newest first (by receipt time: in no
-   * order). With `eachReads`, the fields in lower case that decide what `each` does, matches that agree in all of them may come
-   * as one, `times` over, in any order. With `sliceMs`, what decides besides is the slice in which the message time lies, slices
-   * being counted from the epoch: matches that come as one share it, and `messageTimeMs` of their row is any time in it.
+   * of former calls among them, or the effort is spent.
    */
-  advance(
-    downToMs: number,
-    mostMatches: number,
-    each?: (row: Row, times: number) => void,
-    eachReads?: ReadonlySet<string>,
-    sliceMs?: number,
-  ): void;
+  advance(downToMs: number, mostMatches: number, telling?: Telling, effort?: Effort): void;
   /** Matches found so far; never above the `mostMatches` of any call. */
   readonly found: number;
   /** All messages of this time and later have been looked at; the range's end at first. */
   readonly reachedMs: number;
+  /** Whether it goes on no further since it has looked at as many messages one by one as it may; where that shows depends on the data alone. */
+  readonly isGivenUp: boolean;
   /** Bytes of all messages that were looked at, matching or not. */
   readonly scannedBytes: number;
-  /** Matches found so far whose time lies in [fromMs, toMs): the message time, or the receipt time where the search goes by it. */
-  count(fromMs: number, toMs: number): number;
   /** Matches `offset` to `offset + limit` of those found so far, ended earlier by `maxBytes` of JSON (never below one message). */
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage;
 }
@@ -64,5 +71,6 @@ export interface MessagePage {
 export interface LogData {
   /** Fields of messages, in the order in which pages name them (2.5). */
   readonly fields: readonly FieldDescriptor[];
-  search(range: SearchRange, filter: Filter): Search;
+  /** `mostLooks`: messages that the search may look at one by one; without end where absent. */
+  search(range: SearchRange, filter: Filter, mostLooks?: number): Search;
 }

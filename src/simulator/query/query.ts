@@ -39,6 +39,8 @@ export interface Query {
 export interface Transform {
   /** Fields of a stored row, in lower case. */
   readonly reads: ReadonlySet<string>;
+  /** About how dear `apply` is, as the cost of a filter. */
+  readonly cost: number;
   /** The row with what was parsed (`Row.parsed`) and without what `fields` hides; undefined where it is dropped. */
   apply(row: Row): Row | undefined;
   /** Which rows `apply` does not drop; absent where it drops none. It may read less than `apply` does. */
@@ -114,7 +116,7 @@ function assemble(rows: RowStage, records: RecordStage | undefined): Query {
   const sliceMs = readElsewhere.has('_messagetime') ? undefined : rows.sliceMs;
   const readByOperators = [...rows.reads].filter((name) => sliceMs === undefined || name !== '_messagetime');
   return {
-    filter: { reads: filter.reads, matches: (row) => filter.holds(row) },
+    filter: { reads: filter.reads, cost: filter.cost, matches: (row) => filter.holds(row) },
     reads: new Set([...readElsewhere, ...readByOperators]),
     ...(sliceMs !== undefined && { sliceMs }),
     ...(transform && { transform }),

@@ -14,6 +14,7 @@ import { RegularExpression } from './regular-expression.ts';
 import type { FieldDescriptor } from './row.ts';
 import {
   applied,
+  costOf,
   hideStep,
   jsonStep,
   keepStep,
@@ -80,8 +81,13 @@ export class RowStage {
     const dropping = stepsThatDrop(steps);
     const transform: Transform = {
       reads: this.reads,
+      cost: costOf(steps),
       ...(dropping.length > 0 && {
-        keepsRows: { reads: storedReads(dropping), matches: (stored) => applied(dropping, stored) !== undefined },
+        keepsRows: {
+          reads: storedReads(dropping),
+          cost: costOf(dropping),
+          matches: (stored) => applied(dropping, stored) !== undefined,
+        },
       }),
       adds: [...this.#added.values()],
       apply: (stored) => applied(steps, stored),

@@ -11,6 +11,8 @@ export interface RowStep {
   readonly reads: ReadonlySet<string>;
   /** All that it reads of `_messagetime` is in which slice of this length the message lies, counted from the epoch. */
   readonly sliceMs?: number;
+  /** About how dear it is, next to a comparison; 1 where absent. */
+  readonly cost?: number;
   /** Fields that are known to be added before a row is seen. */
   readonly adds: readonly FieldDescriptor[];
   /** Whether it can drop rows. */
@@ -23,6 +25,8 @@ export interface RowStep {
   run(row: WorkingRow): boolean;
 }
 
+const costs = { regex: 200, json: 100 } as const;
+
 /** Behind `fields a, b` they are there all the same: without them nobody could page. */
 const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
 
@@ -30,6 +34,10 @@ const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
 export function applied(steps: readonly RowStep[], stored: Row): WorkingRow | undefined {
   const row = new WorkingRow(stored);
   return steps.every((step) => step.run(row)) ? row : undefined;
+}
+
+export function costOf(steps: readonly RowStep[]): number {
+  return steps.reduce((sum, { cost = 1 }) => sum + cost, 0);
 }
 
 /** Fields of stored rows, in lower case, that the steps read. */
@@ -56,7 +64,14 @@ export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
 }
 
 export function whereStep(condition: Predicate): RowStep {
-  return { reads: condition.reads, adds: [], drops: true, shows: asBefore, run: (row) => condition.holds(row) };
+  return {
+    reads: condition.reads,
+    cost: condition.cost,
+    adds: [],
+    drops: true,
+    shows: asBefore,
+    run: (row) => condition.holds(row),
+  };
 }
 
 /** Adds the captures that took part in the first match; `noDrop` keeps rows that do not match. */
@@ -65,6 +80,7 @@ export function regexStep(field: string, expression: RegularExpression, noDrop: 
   return {
     ...additions(names.map((name) => ({ name, fieldType: 'string', keyField: false }))),
     reads: new Set([field]),
+    cost: costs.regex,
     drops: !noDrop,
     run(row) {
       const values = expression.match(row.field(field) ?? '');
@@ -81,6 +97,7 @@ export function regexStep(field: string, expression: RegularExpression, noDrop: 
 /** Adds what JSON has, under names that only the row knows. */
 export const jsonStep: RowStep = {
   reads: new Set(['_raw']),
+  cost: costs.json,
   adds: [],
   drops: false,
   shows: (lowerName, before) => before || !messageField(lowerName),

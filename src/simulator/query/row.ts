@@ -23,5 +23,7 @@ export interface Row {
 export interface Filter {
   /** Fields that decide, in lower case; nothing else of a row does. */
   readonly reads: ReadonlySet<string>;
+  /** About how dear it is to ask, in comparisons of short values; 1 where absent. */
+  readonly cost?: number;
   matches(row: Row): boolean;
 }

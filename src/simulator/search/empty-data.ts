@@ -16,7 +16,7 @@ function emptySearch({ toMs }: SearchRange): Search {
       return reachedMs;
     },
     scannedBytes: 0,
-    count: () => 0,
+    isGivenUp: false,
     page: () => emptyPage,
   };
 }

@@ -1,8 +1,9 @@
 /**
  * The buckets of a status (2.3), newest first. Each is told once and whole: when the search has passed its beginning, or can find
  * nothing more. Buckets without messages are left out.
+ *
+ * Invariant: whoever searches stops at each beginning on the way, and says how many messages it has found by then.
  */
-import type { Search } from '../log-data/log-data.ts';
 
 export interface Bucket {
   readonly startTimestamp: number;
@@ -20,37 +21,47 @@ const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_80
 );
 
 export class Histogram {
-  readonly #search: Search;
   readonly #fromMs: number;
   readonly #bucketMs: number;
-  /** The upper end of the next bucket, a multiple of the width. */
-  #nextEndMs: number;
-  readonly #told: Bucket[] = [];
+  /** Where the bucket begins that is being found, a multiple of the width. */
+  #startMs: number;
+  /** Messages in all buckets that are whole. */
+  #counted = 0;
+  readonly #buckets: Bucket[] = [];
+  #told = 0;
 
-  /** Of what the search finds in [fromMs, toMs). */
-  constructor(search: Search, fromMs: number, toMs: number, bucketMs: number | undefined) {
-    this.#search = search;
+  /** Of what a search finds in [fromMs, toMs). */
+  constructor(fromMs: number, toMs: number, bucketMs: number | undefined) {
     this.#fromMs = fromMs;
     this.#bucketMs = widthOf(toMs - fromMs, bucketMs);
-    this.#nextEndMs = Math.ceil(toMs / this.#bucketMs) * this.#bucketMs;
+    this.#startMs = (Math.ceil(toMs / this.#bucketMs) - 1) * this.#bucketMs;
   }
 
-  /** Those that are new. `isOver`: the search goes on no further. */
-  take(isOver: boolean): readonly Bucket[] {
-    const first = this.#told.length;
-    const { reachedMs } = this.#search;
-    while (isOver ? this.#nextEndMs > this.#fromMs : this.#nextEndMs - this.#bucketMs >= reachedMs) {
-      const startMs = this.#nextEndMs - this.#bucketMs;
-      const count = this.#search.count(startMs, this.#nextEndMs);
-      if (count > 0) this.#told.push({ startTimestamp: startMs, length: this.#bucketMs, count });
-      this.#nextEndMs = startMs;
-    }
-    return this.#told.slice(first);
+  /** Where the search has to stop next; below the range where no bucket is left. */
+  get nextStopMs(): number {
+    return this.#startMs + this.#bucketMs > this.#fromMs
+      ? Math.max(this.#startMs, this.#fromMs)
+      : Number.NEGATIVE_INFINITY;
   }
 
-  /** All that were told. */
+  /** The search has stopped there, or goes on no further; it has `found` so many. */
+  close(found: number): void {
+    const count = found - this.#counted;
+    if (count > 0) this.#buckets.push({ startTimestamp: this.#startMs, length: this.#bucketMs, count });
+    this.#counted = found;
+    this.#startMs -= this.#bucketMs;
+  }
+
+  /** Those that were not taken before. */
+  take(): readonly Bucket[] {
+    const first = this.#told;
+    this.#told = this.#buckets.length;
+    return this.#buckets.slice(first);
+  }
+
+  /** All that are whole. */
   get all(): readonly Bucket[] {
-    return this.#told;
+    return this.#buckets;
   }
 }
 

@@ -1,5 +1,4 @@
 /** The status document of a job (2.3), with what the service adds to it beyond its specification. Telling takes away what was told. */
-import type { Bucket } from './histogram.ts';
 import type { SearchJob } from './search-job.ts';
 import type { SearchSettings } from './search-settings.ts';
 
@@ -29,9 +28,8 @@ function bucketsOf(job: SearchJob, atMs: number, { status }: SearchSettings): ob
   const results = job.resultsAt(atMs);
   if (!results) return [];
   const { histogram } = results;
-  const isOver = atMs >= job.course.histogramMs || results.fullBy !== undefined;
-  const fresh = histogram.take(isOver);
-  const told: readonly Bucket[] = status.buckets === 'all' ? histogram.all : fresh;
+  const fresh = histogram.take();
+  const told = status.buckets === 'all' ? histogram.all : fresh;
   return told.map((bucket) => (status.extraMembers ? { ...bucket, logLevel: null } : bucket));
 }
 

@@ -1,5 +1,6 @@
 /** The searches' half of the service: which operation of 4.1 to 4.5 a path means, and the jobs that they are about. */
 import type { Half, Methods, Understood } from '../call.ts';
+import type { Effort } from '../log-data/effort.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import type { Settings } from '../settings.ts';
 import type { Timeline } from '../timeline.ts';
@@ -9,8 +10,8 @@ import { readBody } from './search-order.ts';
 export class SearchHalf implements Half {
   readonly #operations: SearchOperations;
 
-  constructor({ seed }: Settings, timeline: Timeline, data: () => LogData) {
-    this.#operations = new SearchOperations(timeline, seed, data);
+  constructor({ seed }: Settings, timeline: Timeline, data: () => LogData, effort: Effort) {
+    this.#operations = new SearchOperations(timeline, seed, data, effort);
   }
 
   get jobs(): SearchOperations['jobs'] {

@@ -5,8 +5,9 @@
  *                                                                         → FORCE PAUSED, at the message limit
  *     any of them, by silence, time-out or deletion → CANCELLED
  *
- * Invariant: what it has found by a time depends on the clock alone and not on who looked before; counts only grow, but that an
- * aggregation which would keep too much has no records from then on. A job that has ended holds no results.
+ * Invariant: what it should have found by a time depends on the clock alone and not on who looked before. Where that is more than
+ * its effort allows, it goes on GATHERING RESULTS, and finds the same in the end. Counts only grow, but that an aggregation which would
+ * keep too much has no records from then on. A job that has ended holds no results.
  */
 import { Notices } from './notices.ts';
 import { reachedAt, type SearchCourse } from './search-course.ts';
@@ -64,6 +65,8 @@ export class SearchJob {
   /** Whether an error has told that its aggregation was given up. */
   #failed = false;
   #results: SearchResults | undefined;
+  /** Whether it has done all that the clock asks of it. */
+  #isUpToDate = true;
 
   constructor({ id, user, organisation, session, order, course, createdMs, silenceMs, results }: NewJob) {
     this.id = id;
@@ -94,11 +97,18 @@ export class SearchJob {
     const results = this.#results;
     if (!results) return undefined;
     const { course } = this;
-    results.advance(reachedAt(course, course.doneMs, atMs), reachedAt(course, course.histogramMs, atMs));
+    const reachedMs = reachedAt(course, course.doneMs, atMs);
+    this.#isUpToDate = results.advance(reachedMs, reachedAt(course, course.histogramMs, atMs));
     this.messageCount = results.messages;
     this.recordCount = results.records;
     if (results.failure !== undefined) this.#fail(results.failure);
     return results;
+  }
+
+  /** Whether it will find nothing more. */
+  isThrough(atMs: number): boolean {
+    if (this.end || !this.resultsAt(atMs)) return true;
+    return this.#isUpToDate && atMs >= this.course.doneMs;
   }
 
   stateAt(atMs: number, settings: SearchSettings): JobState {
@@ -110,8 +120,9 @@ export class SearchJob {
     if (atMs < gatherMs) return 'GATHERING RESULTS FROM SUBQUERIES';
     if (results.fullBy === 'service') this.#warn(settings);
     if (results.fullBy === 'service' && settings.atMessageLimit === 'forcePaused') return 'FORCE PAUSED';
-    if (results.fullBy || atMs >= doneMs) return 'DONE GATHERING RESULTS';
-    return atMs < histogramMs ? 'GATHERING RESULTS' : 'DONE GATHERING HISTOGRAM';
+    if (results.fullBy || results.isGivenUp) return 'DONE GATHERING RESULTS';
+    if (this.#isUpToDate && atMs >= doneMs) return 'DONE GATHERING RESULTS';
+    return atMs < histogramMs || !results.hasAllBuckets ? 'GATHERING RESULTS' : 'DONE GATHERING HISTOGRAM';
   }
 
   #fail(why: string): void {

@@ -4,6 +4,7 @@
  * Invariant: a job ends once. Jobs that ended are kept for people and oracles to look at, the newest of them; that a job was there
  * is known by its id alone (`job-id.ts`).
  */
+import type { Effort } from '../log-data/effort.ts';
 import type { Timeline } from '../timeline.ts';
 import { jobNumberOf } from './job-id.ts';
 import type { JobEnd, SearchJob } from './search-job.ts';
@@ -18,6 +19,8 @@ export class SearchJobs {
   /** Ids, the oldest end first. */
   readonly #ended = new Set<string>();
   readonly #active = new Map<string, number>();
+  /** Jobs that may find more, those that had their turn longest ago first. */
+  readonly #unfinished = new Set<SearchJob>();
   created = 0;
   lostToSilence = 0;
 
@@ -51,6 +54,7 @@ export class SearchJobs {
   add(job: SearchJob, timeoutMs: number): void {
     this.created++;
     this.#jobs.set(job.id, job);
+    this.#unfinished.add(job);
     this.#active.set(job.organisation, this.active(job.organisation) + 1);
     this.#watch(job, job.createdMs + timeoutMs);
   }
@@ -62,11 +66,27 @@ export class SearchJobs {
     const left = this.active(job.organisation) - 1;
     if (left > 0) this.#active.set(job.organisation, left);
     else this.#active.delete(job.organisation);
+    this.#unfinished.delete(job);
     this.#ended.add(job.id);
     const [oldest] = this.#ended;
     if (this.#ended.size <= mostEndedKept || oldest === undefined) return;
     this.#ended.delete(oldest);
     this.#jobs.delete(oldest);
+  }
+
+  /** Takes jobs as far as they should be by then while the effort lasts; whether all of them are. */
+  catchUp(atMs: number, effort: Effort): boolean {
+    for (const job of [...this.#unfinished]) {
+      if (effort.isSpent) return false;
+      this.#unfinished.delete(job);
+      if (!job.isThrough(atMs)) this.#unfinished.add(job);
+    }
+    return !effort.isSpent;
+  }
+
+  /** Whether a job may find more as time passes. */
+  get hasUnfinished(): boolean {
+    return this.#unfinished.size > 0;
   }
 
   /** Looks when the job's time is over, or when it would have been silent for too long had nobody asked for it meanwhile. */

@@ -5,6 +5,7 @@
 import { jsonAnswer, tooManyRequests } from '../answer.ts';
 import { type Call, type Outcome, type Refused, refuse } from '../call.ts';
 import { drawFor } from '../chance.ts';
+import type { Effort } from '../log-data/effort.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import { pickFrom } from '../span.ts';
 import type { Timeline } from '../timeline.ts';
@@ -32,12 +33,14 @@ export class SearchOperations {
   readonly #sessions: Sessions;
   readonly #seed: number;
   readonly #data: () => LogData;
+  readonly #effort: Effort;
   /** Creations that were refused for the number of active jobs. */
   refusedForJobs = 0;
 
-  /** `data` is what a job searches that is made now. */
-  constructor(timeline: Timeline, seed: number, data: () => LogData) {
+  /** `data` is what a job searches that is made now; `effort` what all jobs together may do in a turn. */
+  constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
     this.jobs = new SearchJobs(timeline, seed);
+    this.#effort = effort;
     this.#sessions = new Sessions(seed);
     this.#seed = seed;
     this.#data = data;
@@ -151,9 +154,11 @@ export class SearchOperations {
               range,
               data: this.#data(),
               messageLimit: search.messageLimit,
+              scanLimit: search.scanLimit,
               receivedByMs: search.onlyReceived ? atMs : Number.POSITIVE_INFINITY,
               bucketMs: search.status.bucketMs,
               histogramFirst: search.histogramFirst,
+              effort: this.#effort,
             }),
     });
     this.jobs.add(job, search.timeoutMs);

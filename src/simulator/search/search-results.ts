@@ -3,9 +3,10 @@
  * there is paid when somebody asks.
  */
 import { assert } from '../../base/assert.ts';
-import type { LogData, Search, SearchRange } from '../log-data/log-data.ts';
+import type { Effort } from '../log-data/effort.ts';
+import type { LogData, Search, SearchRange, Telling } from '../log-data/log-data.ts';
 import type { Aggregation, Query, RecordTable } from '../query/query.ts';
-import type { Filter, Row } from '../query/row.ts';
+import type { Filter } from '../query/row.ts';
 import { emptyPage, type FoundMessages, parsedMessages, storedMessages } from './found-messages.ts';
 import { Histogram } from './histogram.ts';
 
@@ -15,12 +16,16 @@ export interface ResultOptions {
   readonly data: LogData;
   /** Messages that the service lets a search without aggregation have. */
   readonly messageLimit: number;
+  /** Messages that it may look at one by one. */
+  readonly scanLimit: number;
   /** Messages that are received later are not found, ms since the epoch. */
   readonly receivedByMs: number;
   /** Width of a bucket; a fitting one where undefined. */
   readonly bucketMs: number | undefined;
   /** Whether buckets are found ahead of messages. */
   readonly histogramFirst: boolean;
+  /** What it takes from when it goes on. */
+  readonly effort: Effort;
 }
 
 export interface PageRequest {
@@ -37,36 +42,49 @@ export class SearchResults {
   readonly #search: Search;
   readonly #histogramSearch: Search;
   readonly #aggregation: Aggregation | undefined;
+  readonly #telling: Telling | undefined;
   readonly #mostMessages: number;
 
   constructor(options: ResultOptions) {
-    const { query, range, data, messageLimit, receivedByMs, bucketMs, histogramFirst } = options;
+    const { query, range, data, messageLimit, scanLimit, receivedByMs, bucketMs, histogramFirst } = options;
     const filter = receivedBy(receivedByMs, filterOf(query));
     this.#options = options;
-    this.#search = data.search(range, filter);
-    this.#histogramSearch = histogramFirst ? data.search(range, filter) : this.#search;
-    this.histogram = new Histogram(this.#histogramSearch, range.fromMs, range.toMs, bucketMs);
+    this.#search = data.search(range, filter, scanLimit);
+    this.#histogramSearch = histogramFirst ? data.search(range, filter, scanLimit) : this.#search;
+    this.histogram = new Histogram(range.fromMs, range.toMs, bucketMs);
     this.#aggregation = query.aggregate?.();
+    this.#telling = this.#aggregation && tellingTo(this.#aggregation, query);
     this.#mostMessages = Math.min(
       query.messageLimit ?? Number.POSITIVE_INFINITY,
       this.#aggregation ? Number.POSITIVE_INFINITY : messageLimit,
     );
   }
 
-  /** Goes on until everything of `reachedMs` and later is found, and buckets of `histogramReachedMs` and later. */
-  advance(reachedMs: number, histogramReachedMs: number): void {
-    const { query } = this.#options;
-    const aggregation = this.#aggregation;
-    if (this.#histogramSearch !== this.#search) this.#histogramSearch.advance(histogramReachedMs, this.#mostMessages);
-    if (!aggregation) {
-      this.#search.advance(reachedMs, this.#mostMessages);
-      return;
+  /**
+   * Goes on until everything of `reachedMs` and later is found, and buckets of `histogramReachedMs` and later, or the effort is
+   * spent; whether it is there, or goes on no further.
+   */
+  advance(reachedMs: number, histogramReachedMs: number): boolean {
+    const counting = this.#histogramSearch;
+    if (counting === this.#search) return this.#go(counting, reachedMs, this.histogram);
+    const isCounted = this.#go(counting, histogramReachedMs, this.histogram);
+    return this.#go(this.#search, reachedMs) && isCounted;
+  }
+
+  #go(search: Search, targetMs: number, histogram?: Histogram): boolean {
+    const { effort } = this.#options;
+    const telling = search === this.#search ? this.#telling : undefined;
+    for (;;) {
+      const stopMs = Math.max(targetMs, histogram?.nextStopMs ?? targetMs);
+      search.advance(stopMs, this.#mostMessages, telling, effort);
+      if (search.found >= this.#mostMessages || search.isGivenUp) {
+        histogram?.close(search.found);
+        return true;
+      }
+      if (search.reachedMs > stopMs) return false;
+      if (stopMs === histogram?.nextStopMs) histogram.close(search.found);
+      else return true;
     }
-    const add = (row: Row, times: number) => {
-      const seen = query.transform ? query.transform.apply(row) : row;
-      if (seen) aggregation.add(seen, times);
-    };
-    this.#search.advance(reachedMs, this.#mostMessages, add, query.reads, query.sliceMs);
   }
 
   get messages(): number {
@@ -77,9 +95,22 @@ export class SearchResults {
     return this.#aggregation?.recordCount ?? 0;
   }
 
-  /** Why the aggregation was given up, for people; undefined where it was not. */
+  /** Why not all is found, for people: the aggregation was given up, or the search. Undefined where neither was. */
   get failure(): string | undefined {
-    return this.#aggregation?.failure;
+    if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
+    return this.isGivenUp
+      ? `The search ended after ${this.#options.scanLimit} messages that it had to look at one by one.`
+      : undefined;
+  }
+
+  /** Whether it goes on no further since it has looked at as many messages as it may. */
+  get isGivenUp(): boolean {
+    return this.#search.isGivenUp || this.#histogramSearch.isGivenUp;
+  }
+
+  /** Whether no bucket will be added. */
+  get hasAllBuckets(): boolean {
+    return this.histogram.nextStopMs === Number.NEGATIVE_INFINITY || this.fullBy !== undefined || this.isGivenUp;
   }
 
   get scannedBytes(): number {
@@ -107,16 +138,31 @@ export class SearchResults {
   }
 }
 
+function tellingTo(aggregation: Aggregation, { transform, reads, sliceMs }: Query): Telling {
+  return {
+    each(row, times) {
+      // One that was given up has no records whatever comes.
+      if (aggregation.failure !== undefined) return;
+      const seen = transform ? transform.apply(row) : row;
+      if (seen) aggregation.add(seen, times);
+    },
+    reads,
+    sliceMs,
+    cost: 5 + (transform?.cost ?? 0),
+  };
+}
+
 /** Whoever parses may drop messages, too: these are not found. */
 function filterOf({ filter, transform }: Query): Filter {
   const keepsRows = transform?.keepsRows;
   if (!keepsRows) return filter;
   const reads = new Set([...filter.reads, ...keepsRows.reads]);
-  return { reads, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
+  const cost = (filter.cost ?? 1) + (keepsRows.cost ?? 1);
+  return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
 function receivedBy(latestMs: number, filter: Filter): Filter {
   if (latestMs === Number.POSITIVE_INFINITY) return filter;
   const reads = new Set([...filter.reads, '_receipttime']);
-  return { reads, matches: (row) => row.receiptTimeMs <= latestMs && filter.matches(row) };
+  return { ...filter, reads, matches: (row) => row.receiptTimeMs <= latestMs && filter.matches(row) };
 }

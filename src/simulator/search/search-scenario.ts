@@ -17,6 +17,8 @@ export interface SearchScenario {
   readonly histogramFirst?: boolean;
   /** Of a search without aggregation. Holds for jobs made from now on. */
   readonly messageLimit?: number;
+  /** Messages that a search may look at one by one. Holds for jobs made from now on. */
+  readonly scanLimit?: number;
   /** How a job shows that it is at the limit. */
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
   /** After so much silence a job is cancelled. */

@@ -10,6 +10,7 @@ export const searchSchema = object({
   subqueriesFor: duration,
   histogramFirst: flag,
   messageLimit: positive,
+  scanLimit: positive,
   atMessageLimit: oneOf('forcePaused', 'done', 'doneWithWarning'),
   keepAlive: durationRange,
   timeout: duration,

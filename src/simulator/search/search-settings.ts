@@ -4,7 +4,14 @@ import type { CookieScenario, PageScenario, SearchScenario, StatusScenario } fro
 
 type Switches = Pick<
   SearchScenario,
-  'histogramFirst' | 'messageLimit' | 'atMessageLimit' | 'toInclusive' | 'onlyReceived' | 'timeZone' | 'brokenQuery'
+  | 'histogramFirst'
+  | 'messageLimit'
+  | 'scanLimit'
+  | 'atMessageLimit'
+  | 'toInclusive'
+  | 'onlyReceived'
+  | 'timeZone'
+  | 'brokenQuery'
 >;
 
 export interface SearchSettings extends Required<Switches> {
@@ -32,6 +39,7 @@ export function searchSettings(scenario: SearchScenario): SearchSettings {
     subqueriesForMs: durationMs(scenario.subqueriesFor) ?? 0,
     histogramFirst: scenario.histogramFirst ?? false,
     messageLimit: scenario.messageLimit ?? 100_000,
+    scanLimit: scenario.scanLimit ?? 100_000_000,
     atMessageLimit: scenario.atMessageLimit ?? 'forcePaused',
     keepAlive: spanOf(scenario.keepAlive) ?? { minMs: 20_000, maxMs: 30_000 },
     timeoutMs: durationMs(scenario.timeout) ?? 8 * hourMs,

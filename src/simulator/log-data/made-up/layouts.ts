@@ -8,6 +8,7 @@
  */
 import { seededRandom } from '../../../base/random.ts';
 import { drawFor } from '../../chance.ts';
+import type { Effort } from '../effort.ts';
 import { mixed } from '../message-ids.ts';
 import type { MadeUpSettings } from './made-up-settings.ts';
 import type { Templates } from './templates.ts';
@@ -24,6 +25,9 @@ export interface Layout {
   /** Of `_raw` of all of them. */
   readonly rawBytes: number;
 }
+
+/** Of making an entry of a layout. */
+const unitsPerEntry = 0.3;
 
 /** A power of two. */
 export const layoutCount = 256;
@@ -46,6 +50,17 @@ export class Layouts {
   /** The number of a block's layout. */
   numberOf(block: number): number {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
+  }
+
+  /** Makes those that are still to be made, as far as the effort reaches; whether all are there. */
+  prepare(effort: Effort): boolean {
+    for (let number = 0; number < layoutCount; number++) {
+      if (this.#layouts[number]) continue;
+      if (effort.isSpent) return false;
+      this.layout(number);
+      effort.spend(this.rows * unitsPerEntry);
+    }
+    return true;
   }
 
   layout(number: number): Layout {

@@ -9,7 +9,10 @@ import { speltFields } from '../field-case.ts';
 import type { LogData, Search, SearchRange } from '../log-data.ts';
 import { MadeUpRows } from './made-up-rows.ts';
 import { type MadeUpSettings, settingsProblems } from './made-up-settings.ts';
+import { isSettledByTemplate, TemplateMatches } from './matches.ts';
 import { ReceiptSearch } from './receipt-search.ts';
+import { RowReceiptSearch } from './row-receipt-search.ts';
+import { RowTimeSearch } from './row-time-search.ts';
 import { TimeSearch } from './time-search.ts';
 
 /** `settings` have no problems (`settingsProblems`). */
@@ -18,8 +21,16 @@ export function madeUpData(settings: MadeUpSettings): LogData {
   const rows = new MadeUpRows(settings);
   return {
     fields: speltFields(settings.fieldCase),
-    search(range: SearchRange, filter: Filter): Search {
-      return range.byReceiptTime ? new ReceiptSearch(rows, range, filter) : new TimeSearch(rows, range, filter);
+    search(range: SearchRange, filter: Filter, mostLooks = Number.POSITIVE_INFINITY): Search {
+      if (!isSettledByTemplate(filter.reads)) {
+        return range.byReceiptTime
+          ? new RowReceiptSearch(rows, range, filter, mostLooks)
+          : new RowTimeSearch(rows, range, filter, mostLooks);
+      }
+      const matches = new TemplateMatches(rows, filter);
+      return range.byReceiptTime
+        ? new ReceiptSearch(rows, range, matches, mostLooks)
+        : new TimeSearch(rows, range, matches, mostLooks);
     },
   };
 }

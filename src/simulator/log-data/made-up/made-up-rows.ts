@@ -40,6 +40,15 @@ export class MadeUpRows implements RowWriter {
     return block.timeOf(rank) + delayIn(block, rank);
   }
 
+  rawBytesOf(rank: number): number {
+    return this.templates.at(this.templateOf(rank)).rawBytes;
+  }
+
+  /** About so many bytes has `_raw` on average. */
+  get meanRawBytes(): number {
+    return this.layouts.layout(0).rawBytes / this.layouts.rows;
+  }
+
   /** Bytes of `_raw` of the ranks [from, to). */
   rawBytes(from: number, to: number): number {
     const { layouts, templates } = this;

@@ -1,34 +1,35 @@
 /**
- * The matches in a range of ranks that grows at its older end: how many there are up to a rank, and which rank has a given one.
+ * The matches in a range of ranks that grows at its older end: how many there are, and which rank has a given one.
  *
  * Invariant: what is kept are counts at some ranks, a thousand at most. As the range grows, every second of them goes, and what
  * lies between two of them is counted again when it is asked for.
  */
 import type { MadeUpRows } from './made-up-rows.ts';
-import type { Matches } from './matches.ts';
+import type { TemplateMatches } from './matches.ts';
 
 const mostMarks = 1_024;
+/** From one mark to the next at first. */
+const leastStrideBlocks = 64;
 
 export class MatchIndex {
   /** The range is [start, end). */
   readonly start: number;
   readonly #rows: MadeUpRows;
-  readonly #matches: Matches;
+  readonly #matches: TemplateMatches;
   #end: number;
   #found = 0;
   /** `#counts[i]` matches lie before `#ranks[i]`; the first is the start. */
   #ranks: number[];
   #counts: number[] = [0];
   /** From one mark to the next. */
-  #strideBlocks: number;
+  #strideBlocks = leastStrideBlocks;
 
-  constructor(rows: MadeUpRows, matches: Matches, start: number) {
+  constructor(rows: MadeUpRows, matches: TemplateMatches, start: number) {
     this.start = start;
     this.#rows = rows;
     this.#matches = matches;
     this.#end = start;
     this.#ranks = [start];
-    this.#strideBlocks = matches.strideBlocks;
   }
 
   get end(): number {
@@ -56,17 +57,10 @@ export class MatchIndex {
     }
   }
 
-  /** Matches in [start, rank) for a rank of the range, or its end. */
-  countTo(rank: number): number {
-    if (rank === this.#end) return this.#found;
-    const mark = this.#lastMark((index) => (this.#ranks[index] as number) <= rank);
-    return (this.#counts[mark] as number) + this.#matches.count(this.#ranks[mark] as number, rank);
-  }
-
   /** The rank of match `index`, counted from 0; the end where there is none. */
   find(index: number): number {
     if (index >= this.#found) return this.#end;
-    const mark = this.#lastMark((at) => (this.#counts[at] as number) <= index);
+    const mark = this.#lastMark(index);
     return this.#matches.find(this.#ranks[mark] as number, this.#end, index - (this.#counts[mark] as number));
   }
 
@@ -79,12 +73,12 @@ export class MatchIndex {
     this.#strideBlocks *= 2;
   }
 
-  /** The last mark for which it holds; it holds for the first ones. */
-  #lastMark(holds: (mark: number) => boolean): number {
+  /** The last mark before which no more than `count` matches lie. */
+  #lastMark(count: number): number {
     let [low, high] = [0, this.#ranks.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (holds(middle)) low = middle;
+      if ((this.#counts[middle] as number) <= count) low = middle;
       else high = middle - 1;
     }
     return low;

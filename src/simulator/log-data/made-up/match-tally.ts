@@ -30,6 +30,11 @@ export class MatchTally {
     this.#times = new Float64Array(rows.templates.count);
   }
 
+  /** How many kinds of messages there are. */
+  get kindCount(): number {
+    return new Set(this.#kinds).size;
+  }
+
   add(template: number, times: number): void {
     this.#addKind(this.#kinds[template] as number, times);
   }

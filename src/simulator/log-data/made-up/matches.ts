@@ -1,55 +1,50 @@
 /**
- * Which made-up messages a filter matches, by rank. A filter that reads nothing but what a template settles is asked once for each
- * template, and its matches in whole blocks are looked up by their layout; any other is asked for each message.
+ * Which made-up messages a filter matches, by rank, where it reads nothing but what a template settles: it is asked once for each
+ * template, and its matches in whole blocks are looked up by their layout.
  */
 import type { Filter } from '../../query/row.ts';
+import { type Effort, unitsPerLook } from '../effort.ts';
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
-
-export interface Matches {
-  /** How many blocks may be counted at a stroke when one of their matches has to be found. */
-  readonly strideBlocks: number;
-  has(rank: number): boolean;
-  /** How many there are in [from, to). */
-  count(from: number, to: number): number;
-  /** The rank of number `index` (from 0) of those in [from, to), which has to be there. */
-  find(from: number, to: number, index: number): number;
-  /** Calls back for those in [from, to), newest first, until `take` is false; whether it never was. */
-  each(from: number, to: number, take: (rank: number) => boolean): boolean;
-  /** Adds those in [from, to). */
-  addTo(tally: MatchTally, from: number, to: number): void;
-}
-
-export function matchesOf(rows: MadeUpRows, filter: Filter): Matches {
-  return isSettledByTemplate(filter.reads) ? new TemplateMatches(rows, filter) : new RowMatches(rows, filter);
-}
 
 /** Whether rows of one template agree in all of these fields, which are in lower case. */
 export function isSettledByTemplate(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }
 
-class TemplateMatches implements Matches {
-  readonly strideBlocks = 64;
+export class TemplateMatches {
   readonly #rows: MadeUpRows;
+  readonly #filter: Filter;
   /** 1 for each template that matches. */
   readonly #templates: Uint8Array;
+  /** How many templates the filter was asked about. */
+  #asked = 0;
   /** Matches in each layout; -1 where they were not counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
   constructor(rows: MadeUpRows, filter: Filter) {
     this.#rows = rows;
-    this.#templates = Uint8Array.from({ length: rows.templates.count }, (_, template) =>
-      filter.matches(rows.templateRow(template)) ? 1 : 0,
-    );
+    this.#filter = filter;
+    this.#templates = new Uint8Array(rows.templates.count);
+  }
+
+  /** Asks the filter, as far as the effort reaches; nothing else works before it has returned true. */
+  prepare(effort: Effort): boolean {
+    const { templates } = this.#rows;
+    for (; this.#asked < templates.count && !effort.isSpent; this.#asked++) {
+      effort.spend(unitsPerLook(this.#filter, templates.at(this.#asked).rawBytes));
+      this.#templates[this.#asked] = this.#filter.matches(this.#rows.templateRow(this.#asked)) ? 1 : 0;
+    }
+    return this.#asked === templates.count && this.#rows.layouts.prepare(effort);
   }
 
   has(rank: number): boolean {
     return this.#templates[this.#rows.templateOf(rank)] === 1;
   }
 
+  /** How many there are in [from, to). */
   count(from: number, to: number): number {
     const { layouts, timeline } = this.#rows;
     let count = 0;
@@ -60,6 +55,7 @@ class TemplateMatches implements Matches {
     return count;
   }
 
+  /** The rank of number `index` (from 0) of those in [from, to), which has to be there. */
   find(from: number, to: number, index: number): number {
     const { layouts, timeline } = this.#rows;
     let left = index;
@@ -79,6 +75,7 @@ class TemplateMatches implements Matches {
     return to;
   }
 
+  /** Calls back for those in [from, to), newest first, until `take` is false; whether it never was. */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;
     for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {
@@ -92,6 +89,7 @@ class TemplateMatches implements Matches {
     return true;
   }
 
+  /** Adds those in [from, to). */
   addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {
@@ -151,44 +149,5 @@ class TemplateMatches implements Matches {
       if (this.#templates[templates[entry] as number] === 1 && !take(blockRank + entry)) return false;
     }
     return true;
-  }
-}
-
-class RowMatches implements Matches {
-  readonly strideBlocks = 1;
-  readonly #rows: MadeUpRows;
-  readonly #filter: Filter;
-
-  constructor(rows: MadeUpRows, filter: Filter) {
-    this.#rows = rows;
-    this.#filter = filter;
-  }
-
-  has(rank: number): boolean {
-    return this.#filter.matches(this.#rows.row(rank));
-  }
-
-  count(from: number, to: number): number {
-    let count = 0;
-    for (let rank = from; rank < to; rank++) if (this.has(rank)) count++;
-    return count;
-  }
-
-  find(from: number, to: number, index: number): number {
-    let left = index;
-    for (let rank = from; rank < to; rank++) if (this.has(rank) && left-- === 0) return rank;
-    return to;
-  }
-
-  each(from: number, to: number, take: (rank: number) => boolean): boolean {
-    for (let rank = from; rank < to; rank++) if (this.has(rank) && !take(rank)) return false;
-    return true;
-  }
-
-  addTo(tally: MatchTally, from: number, to: number): void {
-    this.each(from, to, (rank) => {
-      tally.add(this.#rows.templateOf(rank), 1);
-      return true;
-    });
   }
 }

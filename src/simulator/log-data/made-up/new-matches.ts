@@ -1,13 +1,15 @@
 /** How new matches reach those who asked for each of them: one by one, or as many at once as look the same to them. */
-import type { Row } from '../../query/row.ts';
+import { unitsPerLook } from '../effort.ts';
+import type { Telling } from '../log-data.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import { MatchTally } from './match-tally.ts';
-import { isSettledByTemplate, type Matches } from './matches.ts';
+import { isSettledByTemplate, type TemplateMatches } from './matches.ts';
 
-type Each = (row: Row, times: number) => void;
-
-/** What a search tells of what it finds during one step. */
+/** What a search tells of what it finds, step by step. */
 export interface NewMatches {
+  /** Messages that are looked at one by one for each match, about; 1 at most. */
+  readonly looksPerMatch: number;
+  readonly unitsPerMatch: number;
   /** A single match. */
   at(rank: number): void;
   /** All matches in [from, to). */
@@ -16,35 +18,28 @@ export interface NewMatches {
   end(): void;
 }
 
-/**
- * `reads`: the fields in lower case that decide what `each` does; undefined where nothing is known about them. `sliceMs`: besides
- * them, the slice of that length decides in which the message time lies.
- */
-export function newMatches(
-  rows: MadeUpRows,
-  matches: Matches,
-  each: Each,
-  reads: ReadonlySet<string> | undefined,
-  sliceMs: number | undefined,
-): NewMatches {
-  return reads && isSettledByTemplate(reads)
-    ? new CountedByKind(rows, matches, each, reads, sliceMs)
-    : new OneByOne(rows, matches, each);
+export function newMatches(rows: MadeUpRows, matches: TemplateMatches, telling: Telling): NewMatches {
+  return telling.reads && isSettledByTemplate(telling.reads)
+    ? new CountedByKind(rows, matches, telling, telling.reads)
+    : new OneByOne(rows, matches, telling);
 }
 
 class OneByOne implements NewMatches {
+  readonly looksPerMatch = 1;
+  readonly unitsPerMatch: number;
   readonly #rows: MadeUpRows;
-  readonly #matches: Matches;
-  readonly #each: Each;
+  readonly #matches: TemplateMatches;
+  readonly #telling: Telling;
 
-  constructor(rows: MadeUpRows, matches: Matches, each: Each) {
+  constructor(rows: MadeUpRows, matches: TemplateMatches, telling: Telling) {
     this.#rows = rows;
     this.#matches = matches;
-    this.#each = each;
+    this.#telling = telling;
+    this.unitsPerMatch = unitsPerLook(telling, rows.meanRawBytes);
   }
 
   at(rank: number): void {
-    this.#each(this.#rows.row(rank), 1);
+    this.#telling.each(this.#rows.row(rank), 1);
   }
 
   between(from: number, to: number): void {
@@ -59,20 +54,28 @@ class OneByOne implements NewMatches {
 
 /** Matches come from newer to older ones, so that a slice is over when one of another slice comes. */
 class CountedByKind implements NewMatches {
+  readonly looksPerMatch: number;
+  readonly unitsPerMatch: number;
   readonly #rows: MadeUpRows;
-  readonly #matches: Matches;
-  readonly #each: Each;
+  readonly #matches: TemplateMatches;
+  readonly #telling: Telling;
   readonly #tally: MatchTally;
   readonly #sliceMs: number | undefined;
   /** Where the slice begins whose matches are being counted; undefined before the first one, and where there are no slices. */
   #sliceStartMs: number | undefined;
 
-  constructor(rows: MadeUpRows, matches: Matches, each: Each, reads: ReadonlySet<string>, sliceMs: number | undefined) {
+  constructor(rows: MadeUpRows, matches: TemplateMatches, telling: Telling, reads: ReadonlySet<string>) {
     this.#rows = rows;
     this.#matches = matches;
-    this.#each = each;
+    this.#telling = telling;
     this.#tally = new MatchTally(rows, reads);
-    this.#sliceMs = sliceMs;
+    this.#sliceMs = telling.sliceMs;
+    // A slice costs what its beginning is looked up for, too.
+    this.looksPerMatch =
+      this.#sliceMs === undefined
+        ? 0
+        : Math.min(1, (this.#tally.kindCount + 1) / Math.max(1, rows.timeline.rowsPerMs * this.#sliceMs));
+    this.unitsPerMatch = this.looksPerMatch * unitsPerLook(telling, rows.meanRawBytes);
   }
 
   at(rank: number): void {
@@ -94,7 +97,9 @@ class CountedByKind implements NewMatches {
   }
 
   end(): void {
-    this.#tally.take((template, times) => this.#each(this.#rows.templateRow(template, this.#sliceStartMs), times));
+    this.#tally.take((template, times) =>
+      this.#telling.each(this.#rows.templateRow(template, this.#sliceStartMs), times),
+    );
   }
 
   /** Goes to the slice of a rank, and returns where it begins. */

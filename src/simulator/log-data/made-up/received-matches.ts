@@ -5,7 +5,7 @@
  */
 import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
-import type { Matches } from './matches.ts';
+import type { TemplateMatches } from './matches.ts';
 
 /** Receipt times in [fromMs, toMs), and those of the millisecond before up to a rank. */
 export interface ReceiptWindow {
@@ -31,9 +31,9 @@ export interface WindowRanks {
 
 export class ReceivedMatches {
   readonly #rows: MadeUpRows;
-  readonly #matches: Matches;
+  readonly #matches: TemplateMatches;
 
-  constructor(rows: MadeUpRows, matches: Matches) {
+  constructor(rows: MadeUpRows, matches: TemplateMatches) {
     this.#rows = rows;
     this.#matches = matches;
   }

@@ -78,8 +78,10 @@ export class Block {
 export class Timeline {
   /** Newest first, those without messages left out. */
   readonly #spans: readonly Span[];
-  /** Of all of them together. */
-  readonly #rows: number;
+  /** On average. */
+  readonly rowsPerMs: number;
+  /** Messages of all of them together. */
+  readonly rows: number;
   readonly #layouts: Layouts;
   /** The one that was asked for last: whoever goes through ranks asks for it again. */
   #lastBlock: Block | undefined;
@@ -88,7 +90,8 @@ export class Timeline {
     this.#layouts = layouts;
     this.#spans = spansOf(settings, layouts.rows);
     const oldest = this.#spans.at(-1);
-    this.#rows = oldest ? oldest.firstRank + oldest.rows : 0;
+    this.rows = oldest ? oldest.firstRank + oldest.rows : 0;
+    this.rowsPerMs = this.rows / (settings.toMs - settings.fromMs);
   }
 
   /** The block of a rank. */
@@ -122,7 +125,7 @@ export class Timeline {
       if (timeMs >= span.toMs) return span.firstRank;
       if (timeMs > span.toMs - span.lengthMs) return span.firstRank + this.#rowsSince(span, timeMs);
     }
-    return this.#rows;
+    return this.rows;
   }
 
   /** How many messages of a span are of `timeMs` or later. */

@@ -71,7 +71,7 @@ export class LogFiles {
     const others = [...this.#others].map((name): FieldDescriptor => ({ name, fieldType: 'string', keyField: false }));
     return {
       fields: [...speltFields(this.#fieldCase), ...others],
-      search: (range, filter) => new StoredSearch(rows, range, filter),
+      search: (range, filter, mostLooks = Number.POSITIVE_INFINITY) => new StoredSearch(rows, range, filter, mostLooks),
     };
   }
 

@@ -1,11 +1,12 @@
 /**
  * A search through messages that are there: goes through those of its range by message time or by receipt time, and marks the ones
- * that match. Pages and counts are read from the marks.
+ * that match. Pages are read from the marks.
  *
  * Invariant: what a search keeps is a bit for each message that there is at most.
  */
-import type { Filter, Row } from '../../query/row.ts';
-import type { MessagePage, Search, SearchRange } from '../log-data.ts';
+import type { Filter } from '../../query/row.ts';
+import { Effort, unitsPerLook } from '../effort.ts';
+import type { MessagePage, Search, SearchRange, Telling } from '../log-data.ts';
 import { PagePlan } from '../message-page.ts';
 import { RankSet } from './rank-set.ts';
 import type { StoredRows } from './stored-rows.ts';
@@ -14,23 +15,24 @@ export class StoredSearch implements Search {
   readonly #rows: StoredRows;
   readonly #range: SearchRange;
   readonly #filter: Filter;
-  readonly #begin: number;
   readonly #matches: RankSet;
-  /** What was looked at is [begin, next) of all messages in the order of the range's time. */
+  /** The place at which it is given up. */
+  readonly #last: number;
+  /** The place of what it looks at next, of all messages in the order of the range's time. */
   #next: number;
   #reachedMs: number;
   #scannedBytes = 0;
+  #isGivenUp = false;
 
-  constructor(rows: StoredRows, range: SearchRange, filter: Filter) {
+  constructor(rows: StoredRows, range: SearchRange, filter: Filter, mostLooks: number) {
     this.#rows = rows;
     this.#range = range;
     this.#filter = filter;
-    this.#begin = this.#placeOf(range.toMs);
-    this.#next = this.#begin;
+    const begin = this.#placeOf(range.toMs);
+    this.#next = begin;
+    this.#last = begin + mostLooks;
     this.#reachedMs = range.toMs;
-    this.#matches = range.byReceiptTime
-      ? new RankSet(0, rows.count)
-      : new RankSet(this.#begin, this.#placeOf(range.fromMs));
+    this.#matches = range.byReceiptTime ? new RankSet(0, rows.count) : new RankSet(begin, this.#placeOf(range.fromMs));
   }
 
   get found(): number {
@@ -41,31 +43,36 @@ export class StoredSearch implements Search {
     return this.#reachedMs;
   }
 
+  get isGivenUp(): boolean {
+    return this.#isGivenUp;
+  }
+
   get scannedBytes(): number {
     return this.#scannedBytes;
   }
 
-  advance(downToMs: number, mostMatches: number, each?: (row: Row, times: number) => void): void {
+  advance(downToMs: number, mostMatches: number, telling?: Telling, effort = new Effort()): void {
     const targetMs = Math.max(downToMs, this.#range.fromMs);
-    if (targetMs >= this.#reachedMs || this.found >= mostMatches) return;
-    const end = this.#placeOf(targetMs);
-    while (this.#next < end && this.found < mostMatches) {
-      const rank = this.#rankAt(this.#next++);
-      this.#scannedBytes += this.#rows.rawBytesOf(rank);
-      const row = this.#rows.row(rank);
-      if (!this.#filter.matches(row)) continue;
-      this.#matches.add(rank);
-      each?.(row, 1);
+    if (targetMs >= this.#reachedMs || this.found >= mostMatches || this.#isGivenUp) return;
+    const target = this.#placeOf(targetMs);
+    const end = Math.min(target, this.#last);
+    while (this.#next < end && this.found < mostMatches && !effort.isSpent) {
+      this.#look(this.#rankAt(this.#next++), telling, effort);
     }
-    this.#reachedMs = this.#next < end ? this.#timeAt(this.#next) + 1 : targetMs;
+    this.#isGivenUp = this.#next === this.#last && this.#last < target;
+    this.#reachedMs = this.#next < target ? this.#timeAt(this.#next) + 1 : targetMs;
   }
 
-  count(fromMs: number, toMs: number): number {
-    const begin = Math.max(this.#begin, this.#placeOf(toMs));
-    const end = Math.min(this.#next, this.#placeOf(fromMs));
-    let count = 0;
-    for (let place = begin; place < end; place++) if (this.#matches.has(this.#rankAt(place))) count++;
-    return count;
+  #look(rank: number, telling: Telling | undefined, effort: Effort): void {
+    const bytes = this.#rows.rawBytesOf(rank);
+    this.#scannedBytes += bytes;
+    effort.spend(unitsPerLook(this.#filter, bytes));
+    const row = this.#rows.row(rank);
+    if (!this.#filter.matches(row)) return;
+    this.#matches.add(rank);
+    if (!telling) return;
+    effort.spend(unitsPerLook(telling, bytes));
+    telling.each(row, 1);
   }
 
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage {

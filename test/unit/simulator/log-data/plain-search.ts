@@ -79,10 +79,6 @@ export class PlainSearch {
     return this.#looked.reduce((sum, { row }) => sum + Number(row.field('_size')), 0);
   }
 
-  count(fromMs: number, toMs: number): number {
-    return this.#found.filter((message) => this.#timeOf(message) >= fromMs && this.#timeOf(message) < toMs).length;
-  }
-
   /** Matches that were not found although they are not older than what `search` says it has reached. */
   missed({ reachedMs }: Search): readonly PlainMessage[] {
     return this.#left.filter((message) => this.#timeOf(message) >= reachedMs && this.#filter.matches(message.row));

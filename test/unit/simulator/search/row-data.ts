@@ -1,5 +1,11 @@
 /** Log data as plain as can be: messages from a list, looked at one by one. What it does is what the port says, and no more. */
-import type { LogData, MessagePage, Search, SearchRange } from '../../../../src/simulator/log-data/log-data.ts';
+import type {
+  LogData,
+  MessagePage,
+  Search,
+  SearchRange,
+  Telling,
+} from '../../../../src/simulator/log-data/log-data.ts';
 import { messageFields } from '../../../../src/simulator/query/message-fields.ts';
 import type { Filter, Row } from '../../../../src/simulator/query/row.ts';
 
@@ -45,6 +51,7 @@ function stored({ at, received = at, raw, fields = {} }: Message, index: number)
 }
 
 class RowSearch implements Search {
+  readonly isGivenUp = false;
   scannedBytes = 0;
   reachedMs: number;
   readonly #left: Stored[];
@@ -65,7 +72,7 @@ class RowSearch implements Search {
     return this.#found.length;
   }
 
-  advance(downToMs: number, mostMatches: number, each?: (row: Row, times: number) => void): void {
+  advance(downToMs: number, mostMatches: number, telling?: Telling): void {
     for (let next = this.#left.at(-1); next && this.#timeOf(next) >= downToMs; next = this.#left.at(-1)) {
       if (this.found >= mostMatches) return;
       this.#left.pop();
@@ -73,14 +80,10 @@ class RowSearch implements Search {
       this.scannedBytes += Number(next.map['_size']);
       if (!this.#filter.matches(next.row)) continue;
       this.#found.push(next);
-      each?.(next.row, 1);
+      telling?.each(next.row, 1);
     }
     this.#found.sort((left, right) => right.row.messageTimeMs - left.row.messageTimeMs);
     if (this.found < mostMatches) this.reachedMs = Math.min(this.reachedMs, downToMs);
-  }
-
-  count(fromMs: number, toMs: number): number {
-    return this.#found.filter((message) => this.#timeOf(message) >= fromMs && this.#timeOf(message) < toMs).length;
   }
 
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage {
