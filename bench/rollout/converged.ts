@@ -47,11 +47,12 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   return figures;
 }
 
-/** The plural in the path of a resource or a collection. */
+/** The plural in the path of a resource or a collection. Of ConfigMaps only the settings are listed, and ledgers read by name. */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);
-  return (rest[0] === 'namespaces' ? rest[2] : rest[0]) ?? path;
+  const [plural = path, name] = rest[0] === 'namespaces' ? rest.slice(2) : rest;
+  return plural === 'configmaps' && name === undefined ? 'settings' : plural;
 }
 
 function tally(names: readonly string[]): Record<string, number> {

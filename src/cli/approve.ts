@@ -7,6 +7,7 @@ import type { Rollout, StageStatus } from '../api/generated/collector-version-po
 import type { CommandContext } from './context.ts';
 import type { ApproveOptions, TargetOptions } from './options.ts';
 import { act, commandLine, nothingToDo, type PersonAction } from './person-action.ts';
+import { counted } from './render/counted.ts';
 import { type AnyResource, type OpenResources, openResources } from './resource-access.ts';
 import { rolloutOf } from './rollout-request.ts';
 import { UsageError } from './usage-error.ts';
@@ -48,7 +49,7 @@ function named(name: string, { id }: Rollout, stages: readonly StageStatus[]): S
 }
 
 function approve(resource: AnyResource, { id }: Rollout, stage: StageStatus, options: TargetOptions): PersonAction {
-  const { name, state, members } = stage;
+  const { name, state } = stage;
   const value = `${id}/${name}`;
   if (resource.metadata.annotations[annotations.approve] === value) {
     return { annotation: undefined, said: `stage ${name} of rollout ${id} was approved already.` };
@@ -58,8 +59,8 @@ function approve(resource: AnyResource, { id }: Rollout, stage: StageStatus, opt
   const also = paused === undefined ? '' : ` It is paused; to go on: ${paused}`;
   switch (state) {
     case 'AwaitingApproval': {
-      const who = members === 1 ? 'its 1 collector is' : `its ${members} collectors are`;
-      return { annotation, said: `approved stage ${name} of rollout ${id}: ${who} upgraded from now on.${also}` };
+      const said = `approved stage ${name} of rollout ${id}: ${renderMembers(stage)} upgraded from now on.${also}`;
+      return { annotation, said };
     }
     case 'Pending':
       if (!needsApproval(resource, name)) {
@@ -81,6 +82,15 @@ function approve(resource: AnyResource, { id }: Rollout, stage: StageStatus, opt
         `stage ${name} of rollout ${id} has begun already, so that there is nothing to approve`,
       );
   }
+}
+
+/** Some may be at the target before their stage begins. */
+function renderMembers({ members, updated }: StageStatus): string {
+  const left = Math.max(0, members - updated);
+  const verb = left === 1 ? 'is' : 'are';
+  return left === members
+    ? `its ${counted(members, 'collector')} ${verb}`
+    : `${left} of its ${members} collectors ${verb}`;
 }
 
 function needsApproval({ spec }: AnyResource, stage: string): boolean {

@@ -99,6 +99,14 @@ describe('approve', () => {
     );
   });
 
+  it.each([
+    [5, '15 of its 20 collectors are'],
+    [19, '1 of its 20 collectors is'],
+  ])('leaves out the %d who are at the target already', async (updated, who) => {
+    const { said } = await run('approve', policy({ stages: [{ ...stage('linux', 'AwaitingApproval'), updated }] }));
+    expect(said).toBe(`approved stage linux of rollout ${id}: ${who} upgraded from now on.`);
+  });
+
   it('approves a stage that is named, also ahead of its turn', async () => {
     expect((await run('approve', policy({ stages: waiting }), { stage: 'linux' })).annotated).toHaveLength(1);
     const early = [stage('canary', 'Soaking', 2), stage('linux', 'Pending')];
