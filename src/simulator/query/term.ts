@@ -6,18 +6,10 @@
  */
 import { literalSource, type Segments } from './wildcard.ts';
 
-/** A text of the term that stands somewhere in the message. */
-interface Part {
-  /** Sticky to nothing: it looks on from `lastIndex`. */
-  readonly pattern: RegExp;
-  /** Whether no character of a word may stand before it, behind it. */
-  readonly beginsWord: boolean;
-  readonly endsWord: boolean;
-}
-
 const nextBlank = /\s/g;
-const wordCharacter = /[\p{L}\p{M}\p{N}_]/u;
-const asciiWords = Array.from({ length: 128 }, (_, code) => /\w/.test(String.fromCharCode(code)));
+const wordCharacter = '[\\p{L}\\p{M}\\p{N}_]';
+const beginsWithWord = new RegExp(`^${wordCharacter}`, 'u');
+const endsWithWord = new RegExp(`${wordCharacter}$`, 'u');
 
 /**
  * Whether a message has the segments one behind the other, with anything but blanks between them. Where the first or the last one
@@ -25,34 +17,29 @@ const asciiWords = Array.from({ length: 128 }, (_, code) => /\w/.test(String.fro
  */
 export function termTest(segments: Segments): (raw: string) => boolean {
   const texts = segments.filter((segment) => segment !== '');
-  const parts = texts.map((text, index) => ({
-    pattern: new RegExp(literalSource(text), 'iug'),
-    beginsWord: index === 0 && segments[0] !== '' && isWordAt(text, 0),
-    endsWord: index === texts.length - 1 && segments.at(-1) !== '' && isWordBefore(text, text.length),
-  }));
+  const parts = texts.map((text, index) => {
+    const beginsWord = index === 0 && segments[0] !== '' && beginsWithWord.test(text);
+    const endsWord = index === texts.length - 1 && segments.at(-1) !== '' && endsWithWord.test(text);
+    const before = beginsWord ? `(?<!${wordCharacter})` : '';
+    const behind = endsWord ? `(?!${wordCharacter})` : '';
+    return new RegExp(`${before}${literalSource(text)}${behind}`, 'iug');
+  });
   const [only] = parts;
   if (only === undefined) return () => true;
   return parts.length === 1 ? (raw) => find(only, raw, 0) !== undefined : (raw) => standTogether(parts, raw);
 }
 
-/** The first place from here on where the part stands. */
-function find({ pattern, beginsWord, endsWord }: Part, raw: string, from: number): RegExpExecArray | undefined {
-  pattern.lastIndex = from;
-  for (;;) {
-    const found = pattern.exec(raw);
-    if (!found) return undefined;
-    const isWithinWord =
-      (beginsWord && isWordBefore(raw, found.index)) || (endsWord && isWordAt(raw, pattern.lastIndex));
-    if (!isWithinWord) return found;
-    pattern.lastIndex = found.index + ((raw.codePointAt(found.index) as number) > 0xffff ? 2 : 1);
-  }
+/** The first place from here on where the part stands; `lastIndex` is behind it then. */
+function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefined {
+  part.lastIndex = from;
+  return part.exec(raw) ?? undefined;
 }
 
 /**
  * Whether the parts stand one behind the other with no blank between. The first place of each is the best one, and a run without
  * blanks in which one of them is missing is left for the run that has it: nothing is looked at twice.
  */
-function standTogether(parts: readonly Part[], raw: string): boolean {
+function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
   while (runStart !== undefined) {
     const next = nextRun(parts, raw, runStart);
@@ -63,14 +50,14 @@ function standTogether(parts: readonly Part[], raw: string): boolean {
 }
 
 /** `here` if the parts stand in the first run that has the first one; else where the next run begins that may have them. */
-function nextRun(parts: readonly Part[], raw: string, from: number): 'here' | number | undefined {
+function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;
   let runEnd: number | undefined;
   for (const part of parts) {
     const found = find(part, raw, at);
     if (!found) return undefined;
     if (runEnd !== undefined && found.index >= runEnd) return startOfRun(raw, found.index);
-    at = part.pattern.lastIndex;
+    at = part.lastIndex;
     runEnd ??= endOfRun(raw, at);
   }
   return 'here';
@@ -85,19 +72,4 @@ function startOfRun(raw: string, from: number): number {
   let start = from;
   while (start > 0 && /\S/.test(raw[start - 1] as string)) start--;
   return start;
-}
-
-function isWordAt(text: string, at: number): boolean {
-  const codePoint = text.codePointAt(at);
-  return codePoint !== undefined && isWord(codePoint);
-}
-
-function isWordBefore(text: string, at: number): boolean {
-  if (at === 0) return false;
-  const pair = at > 1 ? (text.codePointAt(at - 2) as number) : 0;
-  return isWord(pair > 0xffff ? pair : text.charCodeAt(at - 1));
-}
-
-function isWord(codePoint: number): boolean {
-  return asciiWords[codePoint] ?? wordCharacter.test(String.fromCodePoint(codePoint));
 }
