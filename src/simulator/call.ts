@@ -11,6 +11,8 @@ export interface ServiceRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
+  /** Whether the body was longer than any operation takes, and is not there for that. */
+  readonly isTooLong?: boolean;
 }
 
 /** A request that has been let in. */

@@ -23,6 +23,7 @@ export function control(model: ServiceModel, request: ServiceRequest, atMs: numb
   }
   if (request.path.split('?')[0] !== `${controlPath}/state`)
     return problem(404, `There is only ${controlPath}/state here.`);
+  if (request.isTooLong) return problem(413, 'The body is longer than 1 MiB.');
   switch (request.method) {
     case 'GET':
       return answer(200, model.snapshot(atMs));

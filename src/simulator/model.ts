@@ -157,13 +157,13 @@ export class ServiceModel {
     if (!key) return this.#served(request, nowMs, undefined, this.#refused(unauthorized));
     const arrival = this.#limits.arrive(key, this.#settings.limits, nowMs);
     const routing = routeOf(request.method, request.path, this.#settings.basePaths, this.#halves);
-    const understood = routing.kind === 'found' ? routing.read(request) : undefined;
+    const understood = routing.kind === 'found' && !request.isTooLong ? routing.read(request) : undefined;
     if (!arrival.admitted) this.#rejected429++;
     const reply = !arrival.admitted
       ? this.#refused(tooManyRequests(this.#settings.limits.retryAfter))
       : routing.kind === 'found' && understood
         ? this.#reply(understood, { key, request, query: routing.query, basePath: routing.basePath, atMs: nowMs })
-        : this.#refused(unrouted(routing));
+        : this.#refused(routing.kind === 'found' ? tooLong : unrouted(routing));
     return this.#served(request, nowMs, { key, ...arrival, understood }, reply);
   }
 
@@ -334,6 +334,8 @@ const unauthorized: Refusal = {
   message: 'The credential could not be verified.',
   headers: { 'www-authenticate': 'Basic realm="log service"' },
 };
+
+const tooLong: Refusal = { status: 413, code: 'request.too.large', message: 'The body is longer than 1 MiB.' };
 
 function forbiddenFor(operation: string): Refusal {
   return { status: 403, code: 'forbidden', message: `This account may not use ${operation}.` };

@@ -48,9 +48,10 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
   server.keepAliveTimeout = 120_000;
   const sockets = rawSocketsOf(server);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    receive(request, response, (body) => {
+    receive(request, (body) => {
       const { method = 'GET', url: path = '/' } = request;
-      const received: ServiceRequest = { method, path, headers: request.headers as ServiceRequest['headers'], body };
+      const headers = request.headers as ServiceRequest['headers'];
+      const received: ServiceRequest = { method, path, headers, body: body ?? '', isTooLong: body === undefined };
       if (isControl(path)) sendControl(model, received, response, nowMs());
       else serve(received, request, response);
     });
@@ -132,16 +133,16 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
   response.end(body);
 }
 
-/** Calls back with the body once it is there; a longer one than any operation takes ends the connection. */
-function receive(request: IncomingMessage, response: ServerResponse, callback: (body: string) => void): void {
-  const pieces: Buffer[] = [];
+/** Calls back with the body once it is there; undefined where it is longer than any operation takes, of which nothing is kept. */
+function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
+  let pieces: Buffer[] = [];
   let bytes = 0;
   request.on('data', (piece: Buffer) => {
     bytes += piece.length;
-    if (bytes > maxBodyBytes) response.destroy();
-    else pieces.push(piece);
+    if (bytes <= maxBodyBytes) pieces.push(piece);
+    else pieces = [];
   });
-  request.on('end', () => callback(pieces.length === 0 ? '' : joined(pieces)));
+  request.on('end', () => callback(bytes > maxBodyBytes ? undefined : pieces.length === 0 ? '' : joined(pieces)));
   // A client that breaks off in mid-request is the client's affair.
   request.on('error', () => {});
 }
