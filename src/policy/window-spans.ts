@@ -25,6 +25,9 @@ const always: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE
 const longestChangeMs = 24 * 3_600_000;
 /** Of a span whose end is further away than this nobody needs to know it: some have none. */
 const longestSightMs = 400 * 24 * 3_600_000;
+/** How far is looked back for when a window opened: first, and at most. */
+const shortestLookMs = 24 * 3_600_000;
+const longestLookBackMs = 512 * shortestLookMs;
 /** Nor where so many windows have opened on the way to it. */
 const mostOpenings = 50_000;
 
@@ -57,13 +60,16 @@ export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: num
 
 /** When the span that covers `atMs` began; where it has been open for longer than anybody looks back, some time in it. */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
-  let startMs = atMs;
-  for (;;) {
-    const touching = openings.map((opening) => first(spansOf(opening, startMs - 1))?.startMs ?? startMs);
-    const soonerMs = Math.min(startMs, ...touching);
-    if (soonerMs === startMs || atMs - soonerMs > longestSightMs) return soonerMs;
-    startMs = soonerMs;
+  // Twice as far each time: windows that follow each other every few minutes are walked through once, and not from each one back.
+  for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
+    const fromMs = atMs - backMs;
+    for (const { startMs, endMs } of spansFrom(openings, fromMs)) {
+      if (endMs < atMs) continue;
+      if (startMs > fromMs) return Math.min(startMs, atMs);
+      break;
+    }
   }
+  return atMs - longestLookBackMs;
 }
 
 /** What each opening of a window gives that ends after `fromMs`, in order. */

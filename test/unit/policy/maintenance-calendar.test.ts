@@ -137,6 +137,16 @@ describe('several windows', () => {
     expect(always.nextWindow(at('2026-11-20T12:00Z'), [])).toBeUndefined();
   });
 
+  /** Found by a simulation, in which looking for when it opened took a minute. */
+  test('that follow each other every few minutes for months open again after an exclusion', () => {
+    const often = calendar({
+      windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],
+      exclusions: [{ name: 'frozen', startTime: '2026-10-31T23:58:53Z', endTime: '2026-11-01T00:08:00Z' }],
+    });
+    // Until the hour that comes twice.
+    expect(span(often.nextWindow(at('2026-11-01T00:00Z'), []))).toEqual(['2026-11-01T00:08', '2026-11-01T06:02']);
+  });
+
   test('of every minute cost no more than those of every day', () => {
     const each = windows(...Array.from({ length: 10 }, () => ({ schedule: '* * * * *', duration: '1m' })));
     expect(shown(each.verdict(at('2026-11-20T12:00Z'), undefined))).toBe('open until Infinity');
