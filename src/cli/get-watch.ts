@@ -1,16 +1,20 @@
 /**
- * How `logfleet get --watch` shows resources that change: a terminal gets a block that is drawn again in place, anything else
- * a line for each change, and `-o json` and `-o yaml` a document for each change (JSON on one line, YAML after `---`).
+ * How `logfleet get --watch` shows resources that change: a terminal gets a block that is drawn again in place, which for one policy
+ * is its fleet as it moves; anything else a line for each change, and `-o json` and `-o yaml` a document for each change (JSON on one
+ * line, YAML after `---`).
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { CommandContext, Output } from './context.ts';
 import type { GetRequest } from './get.ts';
-import { renderPolicy } from './render/policy-view.ts';
+import type { TargetOptions } from './options.ts';
+import { type FleetView, renderFleet } from './render/fleet-view.ts';
+import { renderBehind, renderPolicy } from './render/policy-view.ts';
 import { cellsOf, headingsOf, renderResourceTable, renderYaml } from './render/resource-table.ts';
 import { Screen } from './render/screen.ts';
 import { columnWidths, renderRow } from './render/table.ts';
 import type { AnyResource } from './resource-access.ts';
-import { wayOn } from './way-on.ts';
+import { UpdatePace } from './update-pace.ts';
+import { wayOn, wayToApprove } from './way-on.ts';
 
 export interface Presenter {
   /** All resources as they are now. */
@@ -30,14 +34,40 @@ export function createPresenter(
   const table = { wide: output === 'wide', withNamespace };
   if (!context.stdout.isTTY) return new LinePresenter(context.stdout, table, clock);
   const detailed = request.name !== undefined && output === 'table';
+  const pace = new UpdatePace();
   return new ScreenPresenter(context.stdout, clock, (resources, nowMs) => {
     const [first] = resources;
     if (!first) return ['Nothing there.'];
     const width = context.stdout.columns() - 1;
     if (!detailed) return renderResourceTable(resources, { ...table, nowMs, width });
     const { colour } = context.stdout;
-    return renderPolicy(first, { width, colour, nowMs, wayOn: wayOn(first, request.options) });
+    if (!first.status) return renderPolicy(first, { width, colour, nowMs });
+    const height = context.stdout.rows() - 1;
+    const view = fleetOf(first, pace, { nowMs, monotonicMs: clock.monotonic() }, request.options);
+    return renderFleet(view, { width, height, colour });
   });
+}
+
+function fleetOf(policy: AnyResource, pace: UpdatePace, now: Now, options: TargetOptions): FleetView {
+  const { metadata, status } = policy;
+  const updated = status?.collectors?.updated;
+  if (updated !== undefined) pace.add(now.monotonicMs, updated);
+  const updatedPerMinute = pace.perMinute(now.monotonicMs);
+  return {
+    name: `${metadata.namespace}/${metadata.name}`,
+    status,
+    nowMs: now.nowMs,
+    events: [],
+    wayOn: wayOn(policy, options),
+    approve: wayToApprove(policy, options),
+    behind: renderBehind(policy),
+    ...(updatedPerMinute === undefined ? {} : { updatedPerMinute }),
+  };
+}
+
+interface Now {
+  readonly nowMs: number;
+  readonly monotonicMs: number;
 }
 
 /** Ages are drawn again this often. */

@@ -18,7 +18,7 @@ import {
   type ResourceReader,
 } from './resource-access.ts';
 import { UsageError } from './usage-error.ts';
-import { wayOn } from './way-on.ts';
+import { wayOn, wayToApprove } from './way-on.ts';
 
 interface GetDependencies {
   readonly open: OpenResources;
@@ -85,7 +85,13 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
   const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
   const lines =
     request.name !== undefined && output === 'table'
-      ? renderPolicy(first, { width, colour: stdout.colour, nowMs, wayOn: wayOn(first, request.options) })
+      ? renderPolicy(first, {
+          width,
+          colour: stdout.colour,
+          nowMs,
+          wayOn: wayOn(first, request.options),
+          approve: wayToApprove(first, request.options),
+        })
       : renderResourceTable(resources, {
           wide: output === 'wide',
           withNamespace: showsNamespace(request, reader),

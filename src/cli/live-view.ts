@@ -7,31 +7,36 @@
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Output } from './context.ts';
+import type { TargetOptions } from './options.ts';
 import { type FleetEvent, renderFleet, renderSummaryLine } from './render/fleet-view.ts';
 import { Screen } from './render/screen.ts';
 import { RequestPace } from './request-count.ts';
+import { UpdatePace } from './update-pace.ts';
+import { wayOn, wayToApprove } from './way-on.ts';
 
 export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
+  /** What leads another command to a policy, for the commands that are offered to people. */
+  readonly flagsOf?: (policy: CollectorVersionPolicy) => TargetOptions;
 }
 
 const shortestRedrawMs = 250;
 /** Ages and paces go on although nothing changes. */
 const idleRedrawMs = 1_000;
-const paceWindowMs = 60_000;
 const keptEvents = 20;
 
 interface Shown {
   policy: CollectorVersionPolicy;
   readonly events: FleetEvent[];
-  readonly updates: CountOverTime;
+  readonly updates: UpdatePace;
   line: string | undefined;
 }
 
 export class LiveView {
   readonly #output: Output;
   readonly #clock: Clock;
+  readonly #flagsOf: (policy: CollectorVersionPolicy) => TargetOptions;
   readonly #screen: Screen | undefined;
   readonly #fleets = new Map<string, Shown>();
   readonly #requests = new RequestPace();
@@ -40,9 +45,10 @@ export class LiveView {
   #timer: Timer | undefined;
   #ended = false;
 
-  constructor({ output, clock }: LiveViewOptions) {
+  constructor({ output, clock, flagsOf = () => ({}) }: LiveViewOptions) {
     this.#output = output;
     this.#clock = clock;
+    this.#flagsOf = flagsOf;
     this.#screen = output.isTTY ? new Screen(output) : undefined;
     this.#begunMs = clock.monotonic();
   }
@@ -53,7 +59,7 @@ export class LiveView {
     const shown = this.#fleets.get(key) ?? {
       policy,
       events: [],
-      updates: new CountOverTime(paceWindowMs),
+      updates: new UpdatePace(),
       line: undefined,
     };
     shown.policy = policy;
@@ -129,7 +135,8 @@ export class LiveView {
     const options = { width: this.#output.columns() - 1, height, colour: this.#output.colour };
     const requestsPerSecond = this.#requests.perSecond(this.#drawnMs);
     return [...this.#fleets].flatMap(([name, { policy, events, updates }], index) => {
-      const updatedPerMs = updates.perMs(this.#drawnMs);
+      const updatedPerMinute = updates.perMinute(this.#drawnMs);
+      const flags = this.#flagsOf(policy);
       const lines = renderFleet(
         {
           name,
@@ -137,7 +144,9 @@ export class LiveView {
           nowMs: this.#clock.now(),
           elapsedMs: this.#drawnMs - this.#begunMs,
           events,
-          ...(updatedPerMs === undefined ? {} : { updatedPerMinute: Math.max(0, Math.round(updatedPerMs * 60_000)) }),
+          wayOn: wayOn(policy, flags),
+          approve: wayToApprove(policy, flags),
+          ...(updatedPerMinute === undefined ? {} : { updatedPerMinute }),
           ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
         },
         options,
@@ -158,33 +167,4 @@ export class LiveView {
 
 function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
-}
-
-/** A running total, and by how much it grew within a window of time. */
-class CountOverTime {
-  readonly #windowMs: number;
-  /** Oldest first; the first one is the last from before the window, once there is such a one. */
-  readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
-
-  constructor(windowMs: number) {
-    this.#windowMs = windowMs;
-  }
-
-  add(atMs: number, total: number): void {
-    if (this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });
-    this.#forget(atMs);
-  }
-
-  /** Undefined as long as less than a second was seen. */
-  perMs(nowMs: number): number | undefined {
-    this.#forget(nowMs);
-    const [first] = this.#samples;
-    const last = this.#samples.at(-1);
-    if (!first || !last || nowMs - first.atMs < 1_000) return undefined;
-    return (last.total - first.total) / Math.min(this.#windowMs, nowMs - first.atMs);
-  }
-
-  #forget(nowMs: number): void {
-    while (this.#samples[1] && this.#samples[1].atMs <= nowMs - this.#windowMs) this.#samples.shift();
-  }
 }

@@ -18,7 +18,7 @@ import { renderInterruption } from './render/interruption.ts';
 import { countingRequests } from './request-count.ts';
 import type { RunSupport } from './run.ts';
 import { aborted } from './run-cluster.ts';
-import { isStalled, showOutcome } from './run-outcome.ts';
+import { flagsAmong, isStalled, showOutcome } from './run-outcome.ts';
 import { ShownHost } from './shown-host.ts';
 import { packageVersion } from './version.ts';
 
@@ -31,12 +31,17 @@ export async function runOnDirectories(
   context: CommandContext,
   { logTo, metrics, serveHealth }: RunSupport,
 ): Promise<number> {
-  const view = new LiveView({ output: context.stderr, clock: systemClock });
+  const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
+  const dirOf = ({ kind, metadata }: CollectorVersionPolicy) =>
+    dirs[directories.indexOf(host.directoryOf({ kind, ...metadata }) ?? '')];
+  const policies = () => [...host.resources('CollectorVersionPolicy').list()];
+  // It draws nothing before the host has policies.
+  const flagsOf = (policy: CollectorVersionPolicy) => flagsAmong(policies(), dirOf)(policy);
+  const view = new LiveView({ output: context.stderr, clock: systemClock, flagsOf });
   const counting = countingRequests(metrics, () => view.request());
   const common = { clock: systemClock, random: systemRandom, metrics: counting };
   // Lines of the log stand above the live view, not in it.
   const log = logTo({ write: (line) => view.print(line.trimEnd()) });
-  const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
   const fromVariables = await secretFromVariables(context);
   const host = await createDirectoryHost({
     ...common,
@@ -44,7 +49,7 @@ export async function runOnDirectories(
     log,
     ...(fromVariables === undefined ? {} : { secretsFromEnvironment: fromVariables }),
   });
-  if ([...host.resources('CollectorVersionPolicy').list()].length === 0 && host.problems().length === 0) {
+  if (policies().length === 0 && host.problems().length === 0) {
     context.stderr.write(`logfleet run: there is no CollectorVersionPolicy in ${dirs.join(' or ')}\n`);
   }
   const shown = new ShownHost(view, host);
@@ -67,19 +72,17 @@ export async function runOnDirectories(
     await health?.close();
     view.end();
   }
-  const policies = [...host.resources('CollectorVersionPolicy').list()];
+  const ended = policies();
   if (context.signal.aborted) {
-    context.stderr.write(`logfleet run: ${renderInterruption(policies.map(({ status }) => status))}\n`);
+    context.stderr.write(`logfleet run: ${renderInterruption(ended.map(({ status }) => status))}\n`);
     // SIGTERM is how something ends that would go on for ever; a run that would have ended by itself is cut short by it.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
-  const dirOf = ({ kind, metadata }: CollectorVersionPolicy) =>
-    dirs[directories.indexOf(host.directoryOf({ kind, ...metadata }) ?? '')];
   const problems = host.problems().filter(({ severity }) => severity === 'error');
   for (const problem of problems) context.stderr.write(`${renderProblem(problem)}\n`);
-  showOutcome(policies, dirOf, context);
+  showOutcome(ended, dirOf, context);
   if (problems.length > 0) return exitStatus.usage;
-  return policies.some(isStalled) ? exitStatus.failed : exitStatus.ok;
+  return ended.some(isStalled) ? exitStatus.failed : exitStatus.ok;
 }
 
 const forever = new Promise<never>(() => {});

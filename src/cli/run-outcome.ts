@@ -5,7 +5,20 @@ import type { CommandContext } from './context.ts';
 import type { TargetOptions } from './options.ts';
 import { wrap } from './render/palette.ts';
 import { targetFlags } from './target-flags.ts';
-import { wayOn } from './way-on.ts';
+import { wayOn, wayToApprove } from './way-on.ts';
+
+/** What leads another command to one of these policies. `dirOf`: the directory of a policy, as the command line names it. */
+export function flagsAmong(
+  policies: readonly CollectorVersionPolicy[],
+  dirOf: (policy: CollectorVersionPolicy) => string | undefined,
+): (policy: CollectorVersionPolicy) => TargetOptions {
+  return (policy) => {
+    const { namespace, name } = policy.metadata;
+    const dir = dirOf(policy);
+    const isOnlyOne = policies.filter(({ metadata }) => metadata.name === name).length === 1;
+    return { ...(dir === undefined ? {} : { dir }), ...(isOnlyOne ? {} : { namespace }) };
+  };
+}
 
 /** `dirOf`: the directory of a policy, as the command line names it. */
 export function showOutcome(
@@ -13,12 +26,7 @@ export function showOutcome(
   dirOf: (policy: CollectorVersionPolicy) => string | undefined,
   { stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>,
 ): void {
-  const flagsOf = (policy: CollectorVersionPolicy): TargetOptions => {
-    const { namespace, name } = policy.metadata;
-    const dir = dirOf(policy);
-    const isOnlyOne = policies.filter(({ metadata }) => metadata.name === name).length === 1;
-    return { ...(dir === undefined ? {} : { dir }), ...(isOnlyOne ? {} : { namespace }) };
-  };
+  const flagsOf = flagsAmong(policies, dirOf);
   for (const policy of policies) {
     const line = renderOutcome(policy, flagsOf(policy));
     // A terminal would break it within a word.
@@ -49,5 +57,7 @@ function renderOutcome(policy: CollectorVersionPolicy, flags: TargetOptions): st
   const ready = conditionOf(policy, 'Ready');
   const goOn = wayOn(policy, flags);
   const said = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'not looked at'}`;
-  return goOn === undefined ? said : `${said} To go on: ${goOn}`;
+  if (goOn !== undefined) return `${said} To go on: ${goOn}`;
+  const approve = wayToApprove(policy, flags);
+  return approve === undefined ? said : `${said} To approve: ${approve}`;
 }

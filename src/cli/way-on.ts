@@ -1,16 +1,23 @@
-/** How a person lets a paused resource go on, as a part of a sentence. */
+/** What a person can do so that a resource goes on which is paused, or waits for an approval: commands that can be pasted. */
 import { annotations } from '../api/annotations.ts';
 import type { TargetOptions } from './options.ts';
 import { commandLine } from './person-action.ts';
 import type { AnyResource } from './resource-access.ts';
+import { shellWord } from './target-flags.ts';
 
-/** Undefined where it is not paused. `options` lead to the resource, as they led whoever asks. */
+/** As a part of a sentence; undefined where it is not paused. `options` lead to the resource, as they led whoever asks. */
 export function wayOn(resource: AnyResource, options: TargetOptions): string | undefined {
   const steps = [
     ...(resource.spec.paused ? ['take paused: true out of its manifest'] : []),
     ...(isPausedByPerson(resource) ? [commandLine('resume', resource, options)] : []),
   ];
   return steps.length === 0 ? undefined : steps.join(', and ');
+}
+
+/** The command that approves the stage that waits for it, and no other; undefined where none does. */
+export function wayToApprove(resource: AnyResource, options: TargetOptions): string | undefined {
+  const stage = resource.status?.stages?.find(({ state }) => state === 'AwaitingApproval');
+  return stage && `${commandLine('approve', resource, options)} --stage ${shellWord(stage.name)}`;
 }
 
 /** By the annotation that `logfleet pause` sets. */

@@ -1,6 +1,7 @@
 /**
- * A fleet while it moves, as lines for a terminal: the bar of its states, its versions, how fast it goes, whom it upgrades, and what
- * happened last. Pure: the time and everything else is passed in, so that the same moment gives the same lines.
+ * A fleet while it moves, as lines for a terminal: the bar of its states, how fast it goes and what it waits for, its stages, its
+ * versions, whom it upgrades, what failed, what people did, and what happened last. Pure: the time and everything else is passed in, so
+ * that the same moment gives the same lines.
  */
 import { reasons } from '../../api/conditions.ts';
 import type {
@@ -15,7 +16,10 @@ import { renderAge, renderAgeSince } from './age.ts';
 import { counted } from './counted.ts';
 import { renderExamples } from './examples.ts';
 import { renderBar, renderLegend } from './fleet-bar.ts';
-import { clip, clipColoured, type Paint, paintWith, printable, widthOf, wrap } from './palette.ts';
+import { type Colour, clip, clipColoured, type Paint, paintWith, printable, widthOf, wrap } from './palette.ts';
+import { renderActions } from './person-actions.ts';
+import { renderWait, renderWindow } from './rollout-wait.ts';
+import { renderStages } from './stage-lines.ts';
 
 /** What is shown of one policy. */
 export interface FleetView {
@@ -23,14 +27,20 @@ export interface FleetView {
   readonly name: string;
   readonly status: CollectorVersionPolicyStatus | undefined;
   readonly nowMs: number;
-  /** Since the view began, or the run. */
-  readonly elapsedMs: number;
+  /** Since the run began; undefined for who only watches. */
+  readonly elapsedMs?: number;
   /** Collectors that reached the target in the last minute; undefined before there is anything to count. */
   readonly updatedPerMinute?: number;
   /** Requests to the service, over the last whole seconds; undefined before the first. */
   readonly requestsPerSecond?: number;
   /** Oldest first. */
   readonly events: readonly FleetEvent[];
+  /** How a person lets it go on, where it is paused. */
+  readonly wayOn?: string | undefined;
+  /** The command that approves the stage that waits for it. */
+  readonly approve?: string | undefined;
+  /** Where the status is about an older spec: which. */
+  readonly behind?: string | undefined;
 }
 
 export interface FleetEvent {
@@ -50,19 +60,23 @@ export interface FleetViewOptions {
 
 /** How many of each are shown. */
 interface Detail {
+  readonly stages: number;
   readonly versions: number;
   readonly tasks: number;
   readonly reasons: number;
+  readonly actions: number;
   readonly events: number;
 }
 
 /** From a window with room to a small one. */
 const details: readonly [Detail, ...Detail[]] = [
-  { versions: 6, tasks: 5, reasons: 4, events: 5 },
-  { versions: 6, tasks: 3, reasons: 3, events: 3 },
-  { versions: 5, tasks: 2, reasons: 2, events: 2 },
-  { versions: 4, tasks: 1, reasons: 2, events: 1 },
-  { versions: 3, tasks: 1, reasons: 1, events: 0 },
+  { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
+  { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },
+  { stages: 8, versions: 5, tasks: 2, reasons: 2, actions: 1, events: 2 },
+  { stages: 6, versions: 4, tasks: 1, reasons: 2, actions: 1, events: 1 },
+  { stages: 4, versions: 3, tasks: 1, reasons: 1, actions: 0, events: 0 },
+  { stages: 4, versions: 3, tasks: 0, reasons: 1, actions: 0, events: 0 },
+  { stages: 3, versions: 0, tasks: 0, reasons: 1, actions: 0, events: 0 },
 ];
 const widestBar = 100;
 
@@ -81,24 +95,30 @@ function renderWith(detail: Detail, view: FleetView, { width, colour }: FleetVie
   const paint = paintWith(colour);
   const { status } = view;
   const lines = [headline(view, width, paint)];
+  if (view.behind !== undefined) lines.push(...wrap(view.behind, width).map((line) => paint('yellow', line)));
   if (status?.collectors) {
     lines.push(renderBar(status.collectors, Math.min(width, widestBar), paint));
     lines.push(...renderLegend(status.collectors, width, paint));
   }
   lines.push(...pace(view));
-  lines.push(...reason(status, width, paint));
+  lines.push(...course(view, width));
+  lines.push(...reason(view, width, paint));
+  lines.push(...block('Stages', stages(view, detail.stages, width - 2, paint), paint));
   lines.push(...block('Versions', versions(status, detail.versions, width - 2, paint), paint));
   lines.push(...block('Upgrading', tasks(status, detail.tasks, view.nowMs), paint));
   lines.push(...block('Failed', failures(status?.failureReasons ?? [], detail.reasons, paint), paint));
+  const newest = status?.rollout?.actions?.slice(-detail.actions || Number.POSITIVE_INFINITY) ?? [];
+  lines.push(...block('What people did', renderActions(newest, view.nowMs), paint));
   lines.push(...block('Latest', events(view.events, detail.events, width - 2, paint), paint));
   return lines.map((line) => clipColoured(line, width));
 }
 
 /** The same in one line, for whoever is no terminal. Changes only when the state or a count does. */
 export function renderSummaryLine(name: string, status: CollectorVersionPolicyStatus): string {
-  const { targetVersion, summary, collectors } = withoutOldFigures(status);
+  const { targetVersion, summary, collectors, rollout } = withoutOldFigures(status);
   const parts = [
     targetVersion && `target ${targetVersion}`,
+    rollout?.stage && `stage ${rollout.stage}`,
     summary?.updated && `updated ${summary.updated}`,
     ...(collectors
       ? [`in progress ${collectors.inProgress}`, `pending ${collectors.pending}`, `failed ${collectors.failed}`]
@@ -122,13 +142,19 @@ function headline({ name, status, elapsedMs }: FleetView, width: number, paint: 
   const target = status?.targetVersion === undefined ? '' : ` → ${status.targetVersion}`;
   const left = `${paint('bold', printable(name))}${printable(target)}   ${paint(stateColour(status), printable(status?.summary?.state ?? 'starting'))}`;
   const updated = status?.summary?.updated;
-  const right = [...(updated === undefined ? [] : [`${updated} updated`]), renderAge(elapsedMs)].join('   ');
+  const right = [
+    ...(updated === undefined ? [] : [`${updated} updated`]),
+    ...(elapsedMs === undefined ? [] : [renderAge(elapsedMs)]),
+  ].join('   ');
   return left + ' '.repeat(Math.max(3, width - widthOf(left) - widthOf(right))) + right;
 }
 
-function stateColour(status: CollectorVersionPolicyStatus | undefined): 'green' | 'red' | 'cyan' {
+/** Yellow is what stands until a person does something. */
+function stateColour(status: CollectorVersionPolicyStatus | undefined): Colour {
   if (holds(status, 'Stalled')) return 'red';
-  return holds(status, 'Ready') ? 'green' : 'cyan';
+  if (holds(status, 'Ready')) return 'green';
+  const isAtWork = !status?.conditions?.length || holds(status, 'Reconciling');
+  return isAtWork && status?.summary?.state !== reasons.awaitingApproval ? 'cyan' : 'yellow';
 }
 
 function holds(status: CollectorVersionPolicyStatus | undefined, type: string): boolean {
@@ -147,13 +173,37 @@ function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView)
   return [parts.filter((part) => part !== undefined).join(', ')];
 }
 
-/** Why nothing is happening, where the policy says that it stands or waits. */
-function reason(status: CollectorVersionPolicyStatus | undefined, width: number, paint: Paint): readonly string[] {
-  const stalled = status?.conditions?.find(({ type, status: holds }) => type === 'Stalled' && holds === 'True');
-  if (stalled) return wrap(printable(stalled.message), width).map((line) => paint('red', line));
-  const wait = status?.rollout?.waitingFor;
-  if (wait === undefined || !holds(status, 'Reconciling')) return [];
+/** The rollout by its id, which people act on, and when upgrades may be started. */
+function course({ status, nowMs }: FleetView, width: number): readonly string[] {
+  if (!status) return [];
+  const { rollout } = status;
+  const window = renderWindow(status, nowMs);
+  const parts = [
+    ...(rollout ? [`rollout ${rollout.id}, begun ${renderAgeSince(rollout.startTime, nowMs)} ago`] : []),
+    ...(window === undefined ? [] : [`maintenance window ${window}`]),
+  ];
+  const line = parts.join('; ');
+  const lines = line !== '' && widthOf(line) <= width ? [line] : parts;
+  return lines.flatMap((one) => wrap(printable(one), width));
+}
+
+/** Why nothing is happening, where the policy says that it stands or waits, and how a person lets it go on. */
+function reason({ status, nowMs, wayOn }: FleetView, width: number, paint: Paint): readonly string[] {
+  const found = (wanted: string) => status?.conditions?.find(({ type }) => type === wanted);
+  const stands = found('Stalled') ?? found('Ready');
+  if (!stands || holds(status, 'Ready')) return [];
+  if (!holds(status, 'Reconciling')) {
+    const goOn = wayOn === undefined ? '' : ` To go on: ${wayOn}`;
+    const colour = stands.type === 'Stalled' ? 'red' : 'yellow';
+    return wrap(printable(stands.message + goOn), width).map((line) => paint(colour, line));
+  }
+  const wait = renderWait(status, nowMs);
+  if (wait === undefined) return [];
   return wrap(printable(`waiting for ${wait}`), width).map((line) => paint('yellow', line));
+}
+
+function stages({ status, nowMs, approve }: FleetView, most: number, width: number, paint: Paint): readonly string[] {
+  return renderStages(status?.stages ?? [], { most, width, nowMs, approve }, paint);
 }
 
 function block(title: string, lines: readonly string[], paint: Paint): readonly string[] {
@@ -166,7 +216,7 @@ function versions(
   width: number,
   paint: Paint,
 ): readonly string[] {
-  const counts = status?.versions ?? [];
+  const counts = most === 0 ? [] : (status?.versions ?? []);
   // The most frequent ones, but in their own order: bars that change places cannot be followed.
   const shown = counts.slice(0, most).sort(oldestFirst);
   const labels = shown.map(({ version }) => printable(version) || '(none)');

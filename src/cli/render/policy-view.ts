@@ -1,11 +1,12 @@
 /**
- * One policy in full, for `logfleet get cvp NAME`: what it wants, where the fleet stands, why nothing is happening, what failed
- * and what is in flight. Everything comes from the resource; the time is passed in.
+ * One policy in full, for `logfleet get cvp NAME`: what it wants, where the fleet and its stages stand, why nothing is happening, what
+ * failed, what is in flight, and what people did. Everything comes from the resource; the time is passed in.
  */
 
 import type {
   CollectorVersionPolicyStatus,
   Condition,
+  PersonAction,
   ReasonCount,
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -14,6 +15,9 @@ import { renderAge, renderAgeSince } from './age.ts';
 import { renderExamples } from './examples.ts';
 import { renderBar, renderCounts } from './fleet-bar.ts';
 import { clip, type Paint, paintWith, printable, wrap } from './palette.ts';
+import { renderActions } from './person-actions.ts';
+import { renderWait, renderWindow } from './rollout-wait.ts';
+import { renderStageState } from './stage-lines.ts';
 import { renderTable } from './table.ts';
 import { explainUpdated } from './updated-count.ts';
 
@@ -23,6 +27,8 @@ export interface ViewOptions {
   readonly nowMs: number;
   /** How a person lets it go on, where it is paused. */
   readonly wayOn?: string | undefined;
+  /** The command that approves the stage that waits for it. */
+  readonly approve?: string | undefined;
 }
 
 /** Rows of a list that are shown; the status has more of them. */
@@ -37,12 +43,14 @@ export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOption
   return [
     ...lines,
     ...section('Fleet', fleet(status, options.width, paint), paint),
+    ...section('Stages', stages(status, options), paint),
     ...section('Versions', versions(status, options), paint),
     ...section('Conditions', conditions(status.conditions ?? [], options), paint),
     ...section('Failed', reasons(status.failureReasons ?? [], options.width), paint),
     ...section('Left alone', reasons(status.skippedReasons ?? [], options.width), paint),
     ...section('In flight', inFlight(status, options), paint),
     ...section('Ended last', ended(status, options), paint),
+    ...section('What people did', actions(status.rollout?.actions ?? [], options), paint),
     ...section('Former rollouts', history(status, options), paint),
   ];
 }
@@ -58,9 +66,10 @@ function facts(policy: CollectorVersionPolicy, { nowMs, wayOn }: ViewOptions): r
     ['Updated', status && updatedOf(status)],
     ['Mode', spec.mode === 'Observe' ? 'Observe: nothing is upgraded' : undefined],
     ['Paused', wayOn && `nothing new is started; to go on: ${wayOn}`],
-    ['Waiting for', wayOn ? undefined : status?.rollout?.waitingFor],
+    ['Waiting for', wayOn ? undefined : renderWait(status, nowMs)],
     ['Rollout', rolloutOf(status, nowMs)],
-    ['Behind', behindOf(policy)],
+    ['Window', status && renderWindow(status, nowMs)],
+    ['Behind', renderBehind(policy)],
     ['Age', renderAgeSince(metadata.creationTimestamp, nowMs)],
   ];
 }
@@ -86,7 +95,8 @@ function rolloutOf(status: CollectorVersionPolicyStatus | undefined, nowMs: numb
   return `${begun}, done in about ${renderAge(Math.max(0, Date.parse(rollout.estimatedCompletionTime) - nowMs))}`;
 }
 
-function behindOf({ metadata, status }: CollectorVersionPolicy): string | undefined {
+/** Where the status is about an older spec: which; undefined where it is not. */
+export function renderBehind({ metadata, status }: CollectorVersionPolicy): string | undefined {
   const observed = status?.observedGeneration;
   if (observed === undefined || observed >= metadata.generation) return undefined;
   return `what follows is about generation ${observed} of the spec; generation ${metadata.generation} has not been looked at yet`;
@@ -109,7 +119,23 @@ function section(title: string, lines: readonly string[], paint: Paint): readonl
 function fleet(status: CollectorVersionPolicyStatus, width: number, paint: Paint): readonly string[] {
   const counts = status.collectors;
   if (!counts) return [];
-  return [renderBar(counts, Math.min(62, width - 2), paint), `${counts.matched} matched: ${renderCounts(counts)}`];
+  const words = wrap(`${counts.matched} matched: ${renderCounts(counts)}`, Math.max(20, width - 2));
+  return [renderBar(counts, Math.min(62, width - 2), paint), ...words];
+}
+
+function stages({ stages: all = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
+  if (all.length === 0) return [];
+  const { nowMs, approve, width } = options;
+  const rows = all.map((stage) => [
+    stage.name,
+    renderStageState(stage, nowMs),
+    `${stage.updated}/${stage.members}`,
+    String(stage.failed),
+    stage.startTime === undefined ? '' : `${renderAgeSince(stage.startTime, nowMs)} ago`,
+  ]);
+  const headings = ['stage', 'state', 'updated', 'failed', 'begun'];
+  const how = approve === undefined ? [] : wrap(`to approve: ${approve}`, Math.max(20, width - 2));
+  return [...renderTable(headings, rows, width - 2).map((line) => clip(line, width - 2)), ...how];
 }
 
 function versions(
@@ -181,15 +207,26 @@ function shortened(
   return more > 0 ? [...lines, `and ${more} more; -o yaml shows up to 50`] : lines;
 }
 
+function actions(all: readonly PersonAction[], { nowMs, width }: ViewOptions): readonly string[] {
+  return renderActions(all, nowMs).map((line) => clip(line, width - 2));
+}
+
+/** Each rollout with what people did in it below. */
 function history({ history: records = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
   if (records.length === 0) return [];
   const rows = records.map((record) => [
-    record.targetVersion,
+    record.id,
     record.outcome,
     String(record.updated),
     String(record.failed),
     renderDuration(Math.max(0, Date.parse(record.completionTime) - Date.parse(record.startTime))),
     `${renderAgeSince(record.completionTime, options.nowMs)} ago`,
   ]);
-  return shortened(['target', 'outcome', 'updated', 'failed', 'took', 'ended'], rows, records.length, options);
+  const [headings = '', ...lines] = renderTable(
+    ['rollout', 'outcome', 'updated', 'failed', 'took', 'ended'],
+    rows,
+    options.width - 2,
+  ).map((line) => clip(line, options.width - 2));
+  const done = (index: number) => actions(records[index]?.actions ?? [], { ...options, width: options.width - 2 });
+  return [headings, ...lines.flatMap((line, index) => [line, ...done(index).map((action) => `  ${action}`)])];
 }

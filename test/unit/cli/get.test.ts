@@ -5,7 +5,7 @@ import type { GetOptions } from '../../../src/cli/options.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { MemoryReader } from './memory-reader.ts';
 import { recordingContext, shownOn, type Terminal } from './recording-context.ts';
-import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
+import { nowMs, rollingStatus, samplePolicy, stagedStatus } from './sample-policy.ts';
 
 const production = samplePolicy();
 const staging = samplePolicy({ metadata: { name: 'staging' }, status: undefined });
@@ -96,8 +96,8 @@ describe('get', () => {
       const given = { kind: 'cvp', ...(name === undefined ? {} : { name }), options: { output: 'wide' as const } };
       const { stdout } = await run(new MemoryReader([production]), given);
       expect(stdout.split('\n')).toEqual([
-        'NAME         TARGET     UPDATED   IN PROGRESS   FAILED   STATE        AGE    MESSAGE',
-        'production   19.500-1   180/197   6             2        RollingOut   125m   9 collectors are still to be upgraded.',
+        'NAME         TARGET     UPDATED   IN PROGRESS   FAILED   STATE        AGE    STAGE   MESSAGE',
+        'production   19.500-1   180/197   6             2        RollingOut   125m           9 collectors are still to be upgraded.',
         '',
       ]);
     }
@@ -232,19 +232,39 @@ describe('get --watch', () => {
     expect(context.stdout.text.endsWith('\u001b[?25h')).toBe(true);
   });
 
-  it('follows one resource in full on a terminal', async () => {
+  it('follows one resource on a terminal, as its fleet moves and how fast', async () => {
     const reader = new MemoryReader([production, staging]);
-    const { context, done } = start(reader, {
+    const { context, clock, done } = start(reader, {
       kind: 'cvp',
       name: 'production',
-      options: watch,
+      options: { ...watch, dir: 'manifests' },
       terminal: { columns: 100, rows: 60 },
     });
     await settle();
-    reader.replace([changed, staging]);
+    await clock.advance(10_000);
+    const [canary, linux, ...rest] = stagedStatus.stages!;
+    const stages = [canary!, { ...linux!, state: 'AwaitingApproval' as const }, ...rest];
+    const collectors = { ...stagedStatus.collectors!, updated: 183 };
+    reader.replace([
+      samplePolicy({ metadata: { generation: 4 }, status: { ...stagedStatus, stages, collectors } }),
+      staging,
+    ]);
     const shown = shownOn(context.stdout.text);
-    expect(shown).toContain('Updated:   181/197; 3 offline of 200 do not count');
+    expect(shown[0]).toMatch(/^logging\/production → 19\.500-1 {3}RollingOut +180\/197 updated$/);
+    expect(shown.join('\n')).toContain('generation 4 has not been looked at yet');
+    expect(shown).toContain('18 upgrades a minute');
+    expect(shown).toContain('    to approve: logfleet approve cvp/production --dir manifests --stage linux');
     expect(shown.join('\n')).not.toContain('staging');
+    context.stop('SIGINT');
+    await done;
+  });
+
+  it('says on a terminal, too, that nothing has looked at a policy yet', async () => {
+    const reader = new MemoryReader([samplePolicy({ status: undefined })]);
+    const terminal = { columns: 100, rows: 60 };
+    const { context, done } = start(reader, { kind: 'cvp', name: 'production', options: watch, terminal });
+    await settle();
+    expect(shownOn(context.stdout.text).join('\n')).toContain('is an operator running?');
     context.stop('SIGINT');
     await done;
   });

@@ -41,6 +41,18 @@ describe('the outcome of a run', () => {
     });
   });
 
+  it('says how the stage is approved that waits for it', () => {
+    const waiting = samplePolicy({
+      status: {
+        conditions: [condition('Ready', 'False', 'AwaitingApproval', 'Waiting for the approval of stage rest.')],
+        stages: [{ name: 'rest', members: 3, updated: 0, failed: 0, state: 'AwaitingApproval' }],
+      },
+    });
+    expect(shown([waiting]).stdout).toBe(
+      "logging/production: AwaitingApproval: Waiting for the approval of stage rest. To approve: logfleet approve cvp/production --dir './it is' --stage rest\n",
+    );
+  });
+
   it('names the namespace where the name alone leads to two', () => {
     const { stdout } = shown([paused, elsewhere]);
     expect(stdout).toContain("logfleet resume cvp/production --dir './it is' -n logging\n");

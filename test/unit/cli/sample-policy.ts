@@ -76,6 +76,54 @@ export const rollingStatus: CollectorVersionPolicyStatus = {
   ],
 };
 
+/** The same in stages: a canary that has ended, one that soaks, one that waits for an approval; with what people did. */
+export const stagedStatus: CollectorVersionPolicyStatus = {
+  ...rollingStatus,
+  rollout: {
+    id: '7-19.500-1',
+    startTime: ago(7_300),
+    stage: 'linux',
+    waitingFor: 'the end of the soak of stage linux',
+    actions: [
+      { action: 'Pause', time: ago(7_200), by: 'logfleet-cli' },
+      { action: 'Resume', time: ago(7_100), by: 'logfleet-cli' },
+      { action: 'Approve', time: ago(3_600), stage: 'linux', by: 'kubectl-annotate' },
+    ],
+  },
+  nextWindow: { startTime: '2026-11-02T10:00:00Z', endTime: '2026-11-02T16:30:00Z' },
+  stages: [
+    {
+      name: 'canary',
+      members: 2,
+      updated: 2,
+      failed: 0,
+      state: 'Completed',
+      startTime: ago(7_300),
+      soakedUntil: ago(3_700),
+    },
+    {
+      name: 'linux',
+      members: 120,
+      updated: 118,
+      failed: 2,
+      state: 'Soaking',
+      startTime: ago(3_600),
+      soakedUntil: ago(-750),
+    },
+    { name: 'rest', members: 78, updated: 60, failed: 0, state: 'Pending' },
+  ],
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'False',
+      reason: 'Soaking',
+      message: '180 of 197 collectors run 19.500-1; waiting for the end of the soak of stage linux.',
+      lastTransitionTime: ago(300),
+    },
+    { type: 'Reconciling', status: 'True', reason: 'Soaking', message: 'Watching.', lastTransitionTime: ago(300) },
+  ],
+};
+
 interface PolicyChanges {
   readonly metadata?: Partial<ObjectMeta>;
   readonly paused?: boolean;

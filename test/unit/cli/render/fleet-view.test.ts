@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type FleetView, renderFleet, renderSummaryLine } from '../../../../src/cli/render/fleet-view.ts';
 import { widthOf } from '../../../../src/cli/render/palette.ts';
-import { ago, nowMs, rollingStatus } from '../sample-policy.ts';
+import { ago, nowMs, rollingStatus, stagedStatus } from '../sample-policy.ts';
 
 const view: FleetView = {
   name: 'logging/production',
@@ -23,6 +23,7 @@ describe('renderFleet', () => {
       `[${'█'.repeat(63)}▓▓░░░×○]`,
       '█ updated 180  ▓ in progress 6  ░ pending 9  × failed 2  ○ offline 3',
       '36 upgrades a minute, 3.3 requests a second, done in about 90s',
+      'rollout r-7, begun 5m ago',
       'Versions',
       '  19.253-26  ■■■■■ 20',
       `  19.500-1   ${'■'.repeat(49)} 180`,
@@ -74,7 +75,7 @@ describe('renderFleet', () => {
     };
     const long = { ...view, status, events: Array(9).fill(view.events[0]) };
     const heights = [40, 23, 17, 14, 1].map((height) => renderFleet(long, { width: 80, height, colour: false }).length);
-    expect(heights).toEqual([26, 22, 17, 14, 14]);
+    expect(heights).toEqual([27, 23, 15, 12, 7]);
   });
 
   it('breaks what is long into lines, and an event into two at most', () => {
@@ -160,7 +161,71 @@ it('shows no figures of an earlier run before the fleet was read', () => {
   expect(renderSummaryLine('logging/production', status)).toBe('logging/production: Progressing; target 19.500-1');
 });
 
+describe('a rollout in stages', () => {
+  const staged: FleetView = { ...view, status: stagedStatus, updatedPerMinute: 0, events: [] };
+
+  it.each([
+    [60, 10],
+    [80, 30],
+    [120, 38],
+  ])('has a line and a bar for each stage in %d columns', (width, room) => {
+    const lines = renderFleet(staged, { width, colour: false });
+    const start = lines.indexOf('Stages');
+    const bars = lines.slice(start + 1, start + 4).map((line) => /\[(.*)\]/.exec(line)?.[1] ?? '');
+    expect(bars.map(({ length }) => length)).toEqual([room, room, room]);
+    expect(bars).toEqual(['█'.repeat(room), `${'█'.repeat(room - 1)}×`, expect.stringMatching(/^█+░+$/)]);
+    expect(lines.slice(start, start + 5).map((line) => line.replace(/\[.*\]/, '[]'))).toEqual([
+      'Stages',
+      '  canary  Completed          []  2/2',
+      '  linux   Soaking, 12m left  []  118/120, 2 failed',
+      '  rest    Pending            []  60/78',
+      'Versions',
+    ]);
+    expect(lines.filter((line) => widthOf(line) > width)).toEqual([]);
+  });
+
+  it('says which one it is, when upgrades may be started, what it waits for and until when', () => {
+    const lines = renderFleet(staged, { width: 80, colour: false });
+    expect(lines.slice(3, 7)).toEqual([
+      '0 upgrades a minute, 3.3 requests a second',
+      'rollout 7-19.500-1, begun 121m ago',
+      'maintenance window open for another 4h30m, until 2026-11-02T16:30:00Z',
+      'waiting for the end of the soak of stage linux, 12m left',
+    ]);
+    expect(renderFleet(staged, { width: 120, colour: false })).toContain(
+      'rollout 7-19.500-1, begun 121m ago; maintenance window open for another 4h30m, until 2026-11-02T16:30:00Z',
+    );
+  });
+
+  it('tells what people did, of much the newest', () => {
+    const shown = renderFleet(staged, { width: 80, colour: false });
+    expect(shown.slice(shown.indexOf('What people did'))).toEqual([
+      'What people did',
+      '  120m ago  paused, by logfleet-cli',
+      '  118m ago  resumed, by logfleet-cli',
+      '  60m ago   approved stage linux, by kubectl-annotate',
+    ]);
+    const few = renderFleet(staged, { width: 80, height: 21, colour: false });
+    expect(few.slice(few.indexOf('What people did') + 1)).toEqual([
+      '  60m ago  approved stage linux, by kubectl-annotate',
+    ]);
+  });
+
+  it('says how it goes on where it is paused, and what it would do where it only observes', () => {
+    const message = 'Paused by the annotation: nothing new is started.';
+    const paused = { type: 'Ready', status: 'Unknown', reason: 'Paused', message, lastTransitionTime: ago(1) } as const;
+    const status = { ...stagedStatus, conditions: [paused] };
+    const lines = renderFleet({ ...staged, status, wayOn: 'logfleet resume cvp/a' }, { width: 100, colour: false });
+    expect(lines).toContain(`${message} To go on: logfleet resume cvp/a`);
+    expect(lines.join('\n')).not.toContain('waiting for');
+  });
+});
+
 describe('renderSummaryLine', () => {
+  it('names the stage', () => {
+    expect(renderSummaryLine('logging/production', stagedStatus)).toMatch(/; target 19\.500-1, stage linux, updated /);
+  });
+
   it('has the state and the counts that move', () => {
     expect(renderSummaryLine('logging/production', rollingStatus)).toBe(
       'logging/production: RollingOut; target 19.500-1, updated 180/197, in progress 6, pending 9, failed 2',

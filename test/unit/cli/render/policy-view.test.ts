@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { renderPolicy } from '../../../../src/cli/render/policy-view.ts';
-import { nowMs, rollingStatus, samplePolicy } from '../sample-policy.ts';
+import { ago, nowMs, rollingStatus, samplePolicy, stagedStatus } from '../sample-policy.ts';
 
 const options = { width: 80, colour: false, nowMs };
 
@@ -42,9 +42,50 @@ describe('renderPolicy', () => {
       '  web-3       19.253-26   19.500-1   Failed   3m20s ago   disk full',
       '',
       'Former rollouts',
-      '  TARGET      OUTCOME     UPDATED   FAILED   TOOK   ENDED',
-      '  19.253-26   Completed   200       0        1h     24h ago',
+      '  ROLLOUT   OUTCOME     UPDATED   FAILED   TOOK   ENDED',
+      '  r-6       Completed   200       0        1h     24h ago',
     ]);
+  });
+
+  it('tells of stages, of windows, of what it waits for and until when, and of what people did', () => {
+    const history = [{ ...rollingStatus.history![0]!, actions: [{ action: 'Abort' as const, time: ago(90_000) }] }];
+    const lines = renderPolicy(samplePolicy({ status: { ...stagedStatus, history } }), options);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'Waiting for:   the end of the soak of stage linux, 12m left',
+        'Rollout:       7-19.500-1, begun 121m ago',
+        'Window:        open for another 4h30m, until 2026-11-02T16:30:00Z',
+      ]),
+    );
+    expect(lines.slice(lines.indexOf('Stages'), lines.indexOf('Versions'))).toEqual([
+      'Stages',
+      '  STAGE    STATE               UPDATED   FAILED   BEGUN',
+      '  canary   Completed           2/2       0        121m ago',
+      '  linux    Soaking, 12m left   118/120   2        60m ago',
+      '  rest     Pending             60/78     0',
+      '',
+    ]);
+    expect(lines.slice(lines.indexOf('What people did'))).toEqual([
+      'What people did',
+      '  120m ago  paused, by logfleet-cli',
+      '  118m ago  resumed, by logfleet-cli',
+      '  60m ago   approved stage linux, by kubectl-annotate',
+      '',
+      'Former rollouts',
+      '  ROLLOUT   OUTCOME     UPDATED   FAILED   TOOK   ENDED',
+      '  r-6       Completed   200       0        1h     24h ago',
+      '    25h ago  aborted',
+    ]);
+  });
+
+  it.each([60, 80, 120])('keeps to %d columns, and offers the command that approves a stage', (width) => {
+    const [canary, linux, ...rest] = stagedStatus.stages!;
+    const stages = [canary!, { ...linux!, state: 'AwaitingApproval' as const }, ...rest];
+    const approve = 'logfleet approve cvp/production --dir manifests/of/production --stage linux';
+    const policy = samplePolicy({ status: { ...stagedStatus, stages } });
+    const lines = renderPolicy(policy, { ...options, width, approve });
+    expect(lines.filter((line) => line.length > width)).toEqual([]);
+    expect(lines.map((line) => line.trim()).join(' ')).toContain(`to approve: ${approve}`);
   });
 
   it('says so when nothing has looked at the policy yet', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readPrinterColumns, renderCell } from '../../../../src/cli/render/printer-columns.ts';
-import { nowMs, samplePolicy } from '../sample-policy.ts';
+import { nowMs, samplePolicy, stagedStatus } from '../sample-policy.ts';
 
 const cell = (jsonPath: string, type = 'string') => renderCell({ name: 'Any', type, jsonPath }, samplePolicy(), nowMs);
 
@@ -12,7 +12,8 @@ describe('the columns of CollectorVersionPolicy', () => {
 
   it('can all be read from a policy with a full status', () => {
     const columns = readPrinterColumns('CollectorVersionPolicy');
-    expect(columns.filter((column) => renderCell(column, samplePolicy(), nowMs) === '')).toEqual([]);
+    const policy = samplePolicy({ status: stagedStatus });
+    expect(columns.filter((column) => renderCell(column, policy, nowMs) === '')).toEqual([]);
   });
 });
 

@@ -1,0 +1,31 @@
+/** What a rollout waits for, and until when: times of the status as spans that count down. */
+import { reasons } from '../../api/conditions.ts';
+import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
+import { renderAge } from './age.ts';
+
+/** `the end of the soak of stage canary, 12m left`; undefined where it waits for nothing. */
+export function renderWait(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
+  const waitingFor = status?.rollout?.waitingFor;
+  if (!status || waitingFor === undefined) return undefined;
+  const untilMs = endOfWait(status, nowMs);
+  return untilMs === undefined ? waitingFor : `${waitingFor}, ${renderAge(untilMs - nowMs)} left`;
+}
+
+/** The reason says what it is that it waits for: other times of the status are then none of its business. */
+function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersionPolicyStatus, nowMs: number) {
+  const reason = conditions?.find(({ type }) => type === 'Ready')?.reason;
+  const soaked = stages?.find(({ name }) => name === rollout?.stage)?.soakedUntil;
+  const time =
+    reason === reasons.soaking ? soaked : reason === reasons.waitingForWindow ? nextWindow?.startTime : undefined;
+  const untilMs = Date.parse(time ?? '');
+  return untilMs > nowMs ? untilMs : undefined;
+}
+
+/** `open for another 3h, until …` or `opens in 5h, …`; undefined where there is none. */
+export function renderWindow({ nextWindow }: CollectorVersionPolicyStatus, nowMs: number): string | undefined {
+  if (!nextWindow) return undefined;
+  const { startTime, endTime } = nextWindow;
+  const [startMs, endMs] = [Date.parse(startTime), Date.parse(endTime)];
+  if (nowMs < startMs) return `opens in ${renderAge(startMs - nowMs)}, ${startTime}`;
+  return nowMs < endMs ? `open for another ${renderAge(endMs - nowMs)}, until ${endTime}` : undefined;
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { renderWait, renderWindow } from '../../../../src/cli/render/rollout-wait.ts';
+import { ago, nowMs, stagedStatus } from '../sample-policy.ts';
+
+const [ready] = stagedStatus.conditions!;
+const withReason = (reason: string) => ({ ...stagedStatus, conditions: [{ ...ready!, reason }] });
+const later = { startTime: ago(-18_000), endTime: ago(-36_000) };
+
+describe('renderWait', () => {
+  it('counts down to the end of the soak of the stage under way', () => {
+    expect(renderWait(stagedStatus, nowMs)).toBe('the end of the soak of stage linux, 12m left');
+    expect(renderWait(stagedStatus, nowMs + 750_000)).toBe('the end of the soak of stage linux');
+  });
+
+  it('counts down to the window that opens next', () => {
+    const status = { ...withReason('WaitingForWindow'), nextWindow: later };
+    expect(renderWait(status, nowMs)).toMatch(/, 5h left$/);
+    expect(renderWait(withReason('WaitingForWindow'), nowMs)).not.toMatch(/left/);
+  });
+
+  it('counts down to nothing that it does not wait for', () => {
+    expect(renderWait(withReason('RollingOut'), nowMs)).toBe('the end of the soak of stage linux');
+    expect(renderWait(undefined, nowMs)).toBeUndefined();
+    const { waitingFor: _, ...rollout } = stagedStatus.rollout!;
+    expect(renderWait({ ...stagedStatus, rollout }, nowMs)).toBeUndefined();
+  });
+});
+
+describe('renderWindow', () => {
+  it.each([
+    [later, `opens in 5h, ${later.startTime}`],
+    [{ startTime: ago(60), endTime: ago(-60) }, `open for another 60s, until ${ago(-60)}`],
+    [{ startTime: ago(120), endTime: ago(60) }, undefined],
+  ])('of %j is %s', (nextWindow, text) => {
+    expect(renderWindow({ nextWindow }, nowMs)).toBe(text);
+  });
+
+  it('is nothing where there is no window', () => {
+    expect(renderWindow({}, nowMs)).toBeUndefined();
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { StageStatus } from '../../../../src/api/generated/collector-version-policy.ts';
+import { paintWith, widthOf } from '../../../../src/cli/render/palette.ts';
+import { renderStageBar, renderStages } from '../../../../src/cli/render/stage-lines.ts';
+import { ago, nowMs } from '../sample-policy.ts';
+
+const plain = paintWith(false);
+
+function stage(name: string, state: StageStatus['state'], more: Partial<StageStatus> = {}): StageStatus {
+  return { name, state, members: 10, updated: 0, failed: 0, ...more };
+}
+
+function shown(stages: readonly StageStatus[], more: Partial<Parameters<typeof renderStages>[1]> = {}) {
+  return renderStages(stages, { most: 10, width: 78, nowMs, ...more }, plain);
+}
+
+describe('renderStages', () => {
+  it('colours each state as its own', () => {
+    const states = ['Pending', 'AwaitingApproval', 'Progressing', 'Soaking', 'Completed', 'Stopped'] as const;
+    const lines = renderStages(
+      states.map((state) => stage('a', state)),
+      { most: 10, width: 78, nowMs },
+      (colour, text) => `<${colour}>${text.trim()}</>`,
+    );
+    const colours = lines.map((line) => /<(\w+)>[A-Z]/.exec(line)?.[1]);
+    expect(colours).toEqual(['dim', 'yellow', 'cyan', 'yellow', 'green', 'red']);
+  });
+
+  it('counts down a soak, and says when only a last look is missing', () => {
+    expect(shown([stage('a', 'Soaking', { soakedUntil: ago(-90) })])[0]).toContain('Soaking, 90s left');
+    expect(shown([stage('a', 'Soaking', { soakedUntil: ago(0) })])[0]).toContain('Soaking, a last look');
+    expect(shown([stage('a', 'Soaking')])[0]).toMatch(/^a {2}Soaking {2}\[/);
+    expect(shown([stage('a', 'Completed', { soakedUntil: ago(-90) })])[0]).not.toContain('left');
+  });
+
+  it('has the command that approves under the stage that waits for it', () => {
+    const stages = [stage('a', 'AwaitingApproval'), stage('b', 'Pending')];
+    const lines = shown(stages, { approve: 'logfleet approve cvp/production --stage a', width: 40 });
+    expect(lines.slice(1, -1)).toEqual(['  to approve: logfleet approve', '  cvp/production --stage a']);
+    expect(shown(stages)).toHaveLength(2);
+  });
+
+  it('shows the one under way and those around it, where there is room for no more', () => {
+    const stages = ['a', 'b', 'c', 'd', 'e', 'f'].map((name, index) => {
+      return stage(name, index < 3 ? 'Completed' : index === 3 ? 'Progressing' : 'Pending');
+    });
+    const firstWords = (most: number) => shown(stages, { most }).map((line) => line.split('  ')[0]);
+    expect(firstWords(6)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+    expect(firstWords(3)).toEqual(['2 stages before that', 'c', 'd', 'e', 'and 1 more stage']);
+    expect(firstWords(1)).toEqual(['3 stages before that', 'd', 'and 2 more stages']);
+    const over = stages.map((one) => ({ ...one, state: 'Completed' as const }));
+    expect(shown(over, { most: 2 })[0]).toBe('4 stages before that');
+  });
+
+  it('leaves out the bars where there is no room for any, and cuts names that are long', () => {
+    const stages = [stage('a-stage-with-a-long-name', 'Progressing', { updated: 3, failed: 1 })];
+    expect(shown(stages, { width: 40 })).toEqual(['a-stage-w…  Progressing  3/10, 1 failed']);
+    for (const width of [60, 80, 120])
+      expect(shown(stages, { width }).filter((line) => widthOf(line) > width)).toEqual([]);
+  });
+});
+
+describe('renderStageBar', () => {
+  it.each([
+    [{ members: 10, updated: 5, failed: 2 }, '[█████××░░░]'],
+    [{ members: 1000, updated: 999, failed: 1 }, '[█████████×]'],
+    [{ members: 0, updated: 0, failed: 0 }, '[          ]'],
+    // A status from between two figures must not break the bar.
+    [{ members: 1, updated: 2, failed: 0 }, '[██████████]'],
+  ])('of %j is %s', (counts, bar) => {
+    expect(renderStageBar(counts, 12, plain)).toBe(bar);
+  });
+});
