@@ -71,6 +71,8 @@ export interface MessagePage {
 export interface LogData {
   /** Fields of messages, in the order in which pages name them (2.5). */
   readonly fields: readonly FieldDescriptor[];
+  /** No message is received later than so long after its own time; without bound where absent. */
+  readonly mostDelayMs?: number;
   /** `mostLooks`: messages that the search may look at one by one; without end where absent. */
   search(range: SearchRange, filter: Filter, mostLooks?: number): Search;
 }

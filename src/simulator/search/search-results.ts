@@ -47,7 +47,7 @@ export class SearchResults {
 
   constructor(options: ResultOptions) {
     const { query, range, data, messageLimit, scanLimit, receivedByMs, bucketMs, histogramFirst } = options;
-    const filter = receivedBy(receivedByMs, filterOf(query));
+    const filter = areAllReceived(options) ? filterOf(query) : receivedBy(receivedByMs, filterOf(query));
     this.#options = options;
     this.#search = data.search(range, filter, scanLimit);
     this.#histogramSearch = histogramFirst ? data.search(range, filter, scanLimit) : this.#search;
@@ -161,8 +161,14 @@ function filterOf({ filter, transform }: Query): Filter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
+/** Whether the range alone says that all of its messages were received by then, so that none has to be looked at for that. */
+function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
+  const { mostDelayMs = Number.POSITIVE_INFINITY } = data;
+  const longestMs = range.byReceiptTime ? 0 : mostDelayMs;
+  return receivedByMs === Number.POSITIVE_INFINITY || range.toMs - 1 + longestMs <= receivedByMs;
+}
+
 function receivedBy(latestMs: number, filter: Filter): Filter {
-  if (latestMs === Number.POSITIVE_INFINITY) return filter;
   const reads = new Set([...filter.reads, '_receipttime']);
   return { ...filter, reads, matches: (row) => row.receiptTimeMs <= latestMs && filter.matches(row) };
 }

@@ -21,6 +21,7 @@ export function madeUpData(settings: MadeUpSettings): LogData {
   const rows = new MadeUpRows(settings);
   return {
     fields: speltFields(settings.fieldCase),
+    mostDelayMs: settings.receipt.lateMs,
     search(range: SearchRange, filter: Filter, mostLooks = Number.POSITIVE_INFINITY): Search {
       if (!isSettledByTemplate(filter.reads)) {
         return range.byReceiptTime

@@ -206,6 +206,44 @@ describe('what is found', () => {
     expect(found(false)).toHaveLength(2);
   });
 
+  test('takes up a late message once it is received, in jobs that are made from then on', () => {
+    const messages: readonly Message[] = [
+      { at: hour.from, raw: 'in time' },
+      { at: hour.from, received: hour.to + minute, raw: 'late' },
+    ];
+    const service = new SearchingService({ search: { duration: '0s', onlyReceived: true } }, messages);
+    const before = service.job();
+    expect(before.raws()).toEqual(['in time']);
+    service.after(minute - 1);
+    expect(service.job().raws()).toEqual(['in time']);
+    service.after(minute);
+    expect(service.job().raws().toSorted()).toEqual(['in time', 'late']);
+    expect(before.raws()).toEqual(['in time']);
+  });
+
+  test.each([false, true])(
+    'finds of made-up messages those that are received (by receipt time: %s)',
+    (byReceiptTime) => {
+      const logs = { from: hour.from, to: hour.to, perSecond: 2, receipt: { lateShare: 0.2, lateFor: '10m' } };
+      const idsAt = (elapsedMs: number, to: number, onlyReceived: boolean) => {
+        const service = new SearchingService({ search: { duration: '0s', onlyReceived }, logs }, []).after(elapsedMs);
+        const { messages } = service.job({ to, byReceiptTime }).page().json;
+        return messages.map(({ map }: { map: Record<string, string> }) => [
+          map['_messageid'],
+          Number(map['_receipttime']),
+        ]);
+      };
+      for (const to of [hour.to, hour.to - 20 * minute]) {
+        for (const elapsedMs of [0, 5 * minute, 10 * minute]) {
+          const received = idsAt(elapsedMs, to, false).filter(
+            ([, atMs]: [string, number]) => atMs <= hour.to + elapsedMs,
+          );
+          expect(idsAt(elapsedMs, to, true)).toEqual(received);
+        }
+      }
+    },
+  );
+
   test('tells how much was looked at', () => {
     const { service, job } = start({}, { query: '7' });
     const bytes = [0, 30_000, 60_000].map((elapsedMs) => {
