@@ -36,7 +36,7 @@ verify: $(installed) ## fail if a generated file is not what `make generate` mak
 bench: $(installed) ## measure; `make bench BENCH=rollout` measures one thing
 	@npm run --silent bench -- $(BENCH)
 
-tools: $(installed) ## get etcd, kube-apiserver and kubectl for the tests, into a cache outside the checkout
+tools: $(installed) ## get etcd, kube-apiserver, kubectl and an S3 gateway for the tests, into a cache outside the checkout
 	@node scripts/tools.ts
 
 manifests: $(installed) ## print what `kubectl apply -k manifests/cluster-wide` would install

@@ -1,7 +1,8 @@
 /**
- * `make tools`: etcd, kube-apiserver and kubectl for the tests. Taken from, in this order: the folder in `KUBEBUILDER_ASSETS`;
- * the cache outside the checkout; the archive that Kubernetes releases for tests; a build from source with Go. Whoever needs
- * them calls `controlPlaneTools` and pays once a machine.
+ * `make tools`: etcd, kube-apiserver, kubectl and an S3 gateway for the tests. Taken from, in this order: the folder in
+ * `KUBEBUILDER_ASSETS`, and the program in `LOGFLEET_S3_GATEWAY`; the cache outside the checkout; the archives that their
+ * projects release; a build from source with Go. Whoever needs them calls `controlPlaneTools` or `s3GatewayProgram` and pays
+ * once a machine.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,8 @@ import { cached } from '../tools/installer/cache.ts';
 import { downloadArchive, goPlatform } from '../tools/installer/envtest-archive.ts';
 import { buildPrograms, type GoProgram, hasGo } from '../tools/installer/go-build.ts';
 import { say } from '../tools/installer/progress.ts';
-import { requiredVersion } from '../tools/installer/versions.ts';
+import { s3GatewayProgram } from '../tools/installer/s3-gateway.ts';
+import { modulesDirectory, requiredVersion } from '../tools/installer/versions.ts';
 
 /** Absolute paths of the programs. */
 export interface ControlPlaneTools {
@@ -67,16 +69,18 @@ function nowhereToBeHad(version: string, reason: string): string {
 function sources(version: string): readonly GoProgram[] {
   // Without its version the server calls itself v0.0.0, and kubectl complains.
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${version}`;
+  const modules = modulesDirectory;
   return [
-    { name: 'etcd', package: 'go.etcd.io/etcd/server/v3', ldflags },
-    { name: 'kube-apiserver', package: 'k8s.io/kubernetes/cmd/kube-apiserver', ldflags },
-    { name: 'kubectl', package: 'k8s.io/kubernetes/cmd/kubectl', ldflags },
+    { name: 'etcd', modules, package: 'go.etcd.io/etcd/server/v3', ldflags },
+    { name: 'kube-apiserver', modules, package: 'k8s.io/kubernetes/cmd/kube-apiserver', ldflags },
+    { name: 'kubectl', modules, package: 'k8s.io/kubernetes/cmd/kubectl', ldflags },
   ];
 }
 
 if (import.meta.main) {
   try {
     for (const path of Object.values(await controlPlaneTools())) console.log(path);
+    console.log(await s3GatewayProgram());
   } catch (error) {
     console.error((error as Error).message);
     process.exitCode = 1;

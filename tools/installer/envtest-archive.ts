@@ -2,19 +2,15 @@
  * The archive of etcd, kube-apiserver and kubectl that the Kubernetes project releases for tests (envtest). Downloaded where
  * GitHub can be reached, and used only if its checksum is the one in the release index.
  */
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EnvHttpProxyAgent, fetch } from 'undici';
 import { parse } from 'yaml';
+import { get, unpack } from './download.ts';
 import { startStep } from './progress.ts';
 
 const releaseIndexURL = 'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';
 
-/** Somebody without the internet is not to wait long to learn so. */
-const connectTimeoutMs = 5_000;
 const indexTimeoutMs = 10_000;
 const downloadTimeoutMs = 600_000;
 
@@ -66,42 +62,11 @@ export async function downloadArchive(
     if (createHash('sha512').update(bytes).digest('hex') !== archive.sha512.toLowerCase()) {
       throw new Error(`the checksum of ${archive.url} is not the one in the index`);
     }
-    unpack(bytes, programs, directory);
+    unpack(bytes, 'controller-tools/envtest', programs, directory);
     writeFileSync(join(directory, 'VERSION'), `${archive.version}\n`);
     step.end('done');
   } finally {
     step.end();
-  }
-}
-
-async function get(url: string, timeoutMs: number): Promise<Uint8Array> {
-  const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs } });
-  try {
-    const response = await fetch(url, { dispatcher, signal: AbortSignal.timeout(timeoutMs) });
-    if (!response.ok) throw new Error(`${url} answers ${response.status}`);
-    return new Uint8Array(await response.arrayBuffer());
-  } catch (error) {
-    throw new Error(`${new URL(url).host}: ${reasonOf(error)}`, { cause: error });
-  } finally {
-    await dispatcher.close();
-  }
-}
-
-function reasonOf(error: unknown): string {
-  const cause = (error as { cause?: unknown }).cause ?? error;
-  return cause instanceof Error ? cause.message || cause.name : String(cause);
-}
-
-function unpack(bytes: Uint8Array, programs: readonly string[], directory: string): void {
-  const scratch = mkdtempSync(join(tmpdir(), 'logfleet-envtest-'));
-  try {
-    const file = join(scratch, 'archive.tar.gz');
-    writeFileSync(file, bytes);
-    execFileSync('tar', ['-xzf', file, '-C', scratch]);
-    for (const program of programs)
-      copyFileSync(join(scratch, 'controller-tools/envtest', program), join(directory, program));
-  } finally {
-    rmSync(scratch, { recursive: true });
   }
 }
 

@@ -1,12 +1,13 @@
-/** Builds programs from source, with the modules that tools/go.mod and tools/go.sum pin, through whatever module proxy Go has. */
+/** Builds programs from source, with the modules that a go.mod and go.sum of tools/ pin, through whatever module proxy Go has. */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { startStep } from './progress.ts';
-import { modulesDirectory } from './versions.ts';
 
 export interface GoProgram {
   readonly name: string;
+  /** The folder of the go.mod that pins its modules. */
+  readonly modules: string;
   readonly package: string;
   readonly ldflags: string;
 }
@@ -34,7 +35,7 @@ async function build(program: GoProgram, title: string, directory: string): Prom
     // -v names each package as it is compiled, which is all the progress that Go tells.
     ['build', '-v', '-trimpath', '-ldflags', program.ldflags, '-o', join(directory, program.name), program.package],
     {
-      cwd: modulesDirectory,
+      cwd: program.modules,
       env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
       stdio: ['ignore', 'ignore', 'pipe'],
     },

@@ -1,4 +1,4 @@
-/** How etcd, kube-apiserver and kubectl get onto a machine. What comes of it is what the cluster tests run on. */
+/** How etcd, kube-apiserver, kubectl and the S3 gateway get onto a machine. The cluster and store tests run on what comes of it. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -11,7 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { cached } from '../../../tools/installer/cache.ts';
 import { chooseArchive, downloadArchive, goPlatform } from '../../../tools/installer/envtest-archive.ts';
-import { requiredVersion } from '../../../tools/installer/versions.ts';
+import { archiveName, downloadGateway } from '../../../tools/installer/s3-gateway.ts';
+import { gatewayModulesDirectory, requiredVersion } from '../../../tools/installer/versions.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -29,6 +30,7 @@ describe('the versions', () => {
   test('are those of tools/go.mod', () => {
     expect(requiredVersion('k8s.io/kubernetes')).toMatch(/^v1\.\d+\.\d+$/);
     expect(() => requiredVersion('k8s.io/no-such-module')).toThrow('requires no version of k8s.io/no-such-module');
+    expect(requiredVersion('github.com/versity/versitygw', gatewayModulesDirectory)).toMatch(/^v1\.\d+\.\d+$/);
   });
 });
 
@@ -144,6 +146,46 @@ describe('the download', () => {
   });
 });
 
+describe('the download of the S3 gateway', () => {
+  let server: Server;
+  let checksums: string;
+
+  beforeEach(async () => {
+    const folder = archiveName('v1.8.0');
+    mkdirSync(join(directory, 'content', folder), { recursive: true });
+    writeFileSync(join(directory, 'content', folder, 'versitygw'), 'program');
+    execFileSync('tar', ['-czf', join(directory, 'a.tar.gz'), '-C', join(directory, 'content'), folder]);
+    const archive = readFileSync(join(directory, 'a.tar.gz'));
+    checksums = `${createHash('sha256').update(archive).digest('hex')}  ${folder}.tar.gz\n`;
+    server = createServer(({ url }, response) => {
+      if (url === '/v1.8.0/checksums.txt') response.end(checksums);
+      else if (url === `/v1.8.0/${folder}.tar.gz`) response.end(archive);
+      else response.writeHead(404).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterEach(() => server.close());
+
+  const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  test('unpacks the program', async () => {
+    await downloadGateway('v1.8.0', directory, address());
+    expect(readFileSync(join(directory, 'versitygw'), 'utf8')).toBe('program');
+  });
+
+  test('refuses an archive whose checksum is not the one of the release', async () => {
+    checksums = checksums.replace(/^../, 'zz');
+    await expect(downloadGateway('v1.8.0', directory, address())).rejects.toThrow('the checksum of versitygw_v1.8.0_');
+    expect(readdirSync(directory)).not.toContain('versitygw');
+  });
+
+  test('says when there is no archive for this machine, or no such release', async () => {
+    checksums = '';
+    await expect(downloadGateway('v1.8.0', directory, address())).rejects.toThrow('there is no archive versitygw_');
+    await expect(downloadGateway('v9.9.9', directory, address())).rejects.toThrow('answers 404');
+  });
+});
+
 describe('make tools', () => {
   const tools = (env: NodeJS.ProcessEnv): Promise<{ status: number | null; stdout: string; stderr: string }> =>
     new Promise((resolve) => {
@@ -152,11 +194,36 @@ describe('make tools', () => {
       });
     });
 
-  test('takes the programs that KUBEBUILDER_ASSETS names', async () => {
-    for (const name of ['etcd', 'kube-apiserver', 'kubectl']) writeFileSync(join(directory, name), '');
-    const { status, stdout } = await tools({ KUBEBUILDER_ASSETS: directory });
+  const named = () => ({ KUBEBUILDER_ASSETS: directory, LOGFLEET_S3_GATEWAY: join(directory, 'versitygw') });
+  const place = (names: readonly string[]) => {
+    for (const name of names) writeFileSync(join(directory, name), '');
+  };
+
+  test('takes the programs that KUBEBUILDER_ASSETS and LOGFLEET_S3_GATEWAY name', async () => {
+    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw']);
+    const { status, stdout } = await tools(named());
     expect(status).toBe(0);
-    expect(stdout.trim().split('\n').map(dirname)).toEqual([directory, directory, directory]);
+    expect(stdout.trim().split('\n').map(dirname)).toEqual([directory, directory, directory, directory]);
+  });
+
+  test('says that the S3 gateway which was named is not there', async () => {
+    place(['etcd', 'kube-apiserver', 'kubectl']);
+    const { status, stderr } = await tools(named());
+    expect(status).toBe(1);
+    expect(stderr).toContain(`LOGFLEET_S3_GATEWAY names ${directory}/versitygw, which cannot be found`);
+  });
+
+  test('says what to do where the S3 gateway can neither be downloaded nor built', async () => {
+    place(['etcd', 'kube-apiserver', 'kubectl']);
+    const { status, stderr } = await tools({
+      KUBEBUILDER_ASSETS: directory,
+      XDG_CACHE_HOME: directory,
+      PATH: join(directory, 'no-programs'),
+      HTTPS_PROXY: 'http://127.0.0.1:9',
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain('or set LOGFLEET_S3_GATEWAY to a versitygw program');
+    expect(stderr).not.toContain('    at ');
   });
 
   test('says which of them are not there', async () => {
