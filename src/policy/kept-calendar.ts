@@ -1,6 +1,6 @@
 /** The calendar of a policy's windows, made anew when its text is another: what it has found out is worth keeping. */
 import type { CollectorVersionPolicySpec, Maintenance } from '../api/generated/collector-version-policy.ts';
-import { canonicalText } from './canonical-text.ts';
+import { canonicalText } from '../base/canonical-text.ts';
 import { MaintenanceCalendar } from './maintenance-calendar.ts';
 
 export class KeptCalendar {

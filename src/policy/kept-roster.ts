@@ -5,8 +5,8 @@
  * Invariant: what is claimed in ownership is what the present roster selects.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { canonicalText } from '../base/canonical-text.ts';
 import type { Clock } from '../base/clock.ts';
-import { canonicalText } from './canonical-text.ts';
 import { Ledger } from './ledger.ts';
 import { nextRollout } from './rollout.ts';
 import { opensByCollector, Roster } from './roster.ts';

@@ -12,8 +12,8 @@ import type {
 } from '../api/generated/collector-version-policy.ts';
 import { unreachable } from '../base/assert.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
+import { canonicalText } from '../base/canonical-text.ts';
 import type { Collector } from '../service/upgrade-service.ts';
-import { canonicalText } from './canonical-text.ts';
 
 export type Matcher = (collector: Collector) => boolean;
 

@@ -6,10 +6,10 @@
 import { findCondition } from '../api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { canonicalText } from '../base/canonical-text.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
-import { canonicalText } from './canonical-text.ts';
 import { describeConditions, type Essentials, echoOfRequest, isoTime, stateWord } from './describe.ts';
 import type { Figures } from './describe-figures.ts';
 import type { Health } from './health.ts';

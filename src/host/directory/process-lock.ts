@@ -8,11 +8,12 @@
  * Invariant: who lost its file to another finds out at the next heartbeat, and who could not look for `silenceMs` (a machine that
  * was suspended) no longer counts as holding it: `held` is by the monotonic clock.
  */
-import { link, readFile, readlink, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
+import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import type { Random } from '../../base/random.ts';
 import { codeOf, diskError, isAbsent, makeFolder } from './durable-file.ts';
 import { isRecord } from './plain-data.ts';
@@ -25,13 +26,8 @@ const lookEveryMs = 2_000;
 /** Each attempt ends in the lock, in a refusal, or in the lock of somebody who came first; others can only come first so often. */
 const maxAttempts = 10;
 
-interface Holder {
-  readonly pid: number;
-  /** When the process began, in ticks since the machine did; tells apart processes that got the same pid. Empty where unknown. */
-  readonly processStart: string;
+interface Holder extends ProcessIdentity {
   readonly hostname: string;
-  /** Within what pids mean the same: machine, boot and, on Linux, pid namespace. */
-  readonly scope: string;
   readonly since: string;
   /** Tells one holding apart from all others. */
   readonly token: string;
@@ -130,11 +126,11 @@ export class ProcessLock {
 }
 
 async function describeOurselves({ clock, random, scope }: ProcessLockOptions): Promise<Holder> {
+  const identity = await ownIdentity();
   return {
-    pid: process.pid,
-    processStart: await readProcessStart(process.pid),
+    ...identity,
+    scope: scope ?? identity.scope,
     hostname: machineName(),
-    scope: scope ?? (await readScope()),
     since: new Date(clock.now()).toISOString(),
     token: createUid(random),
   };
@@ -174,13 +170,7 @@ async function moveAside(path: string, dead: Holder | 'unreadable', token: strin
 
 async function isAlive(path: string, other: Holder | 'unreadable', us: Holder, clock: Clock): Promise<boolean> {
   if (other === 'unreadable' || other.scope !== us.scope) return movesBeforeOurEyes(path, clock);
-  try {
-    process.kill(other.pid, 0);
-  } catch (error) {
-    // EPERM: there is such a process, and it belongs to somebody else.
-    if (codeOf(error) === 'ESRCH') return false;
-  }
-  return (await readProcessStart(other.pid)) === other.processStart;
+  return isRunning(other);
 }
 
 async function movesBeforeOurEyes(path: string, clock: Clock): Promise<boolean> {
@@ -226,26 +216,6 @@ async function readHolder(path: string): Promise<Holder | 'unreadable' | 'absent
 function isSame(left: Holder | 'unreadable' | 'absent', right: Holder | 'unreadable'): boolean {
   if (typeof left === 'string' || typeof right === 'string') return left === right;
   return left.token === right.token;
-}
-
-/**
- * Field 22 of Linux' `/proc/<pid>/stat`, counted behind the name in parentheses; empty on other systems. A process that has ended
- * and that its parent has not asked about yet (state Z) has no start any more.
- */
-async function readProcessStart(pid: number): Promise<string> {
-  try {
-    const line = await readFile(`/proc/${pid}/stat`, 'utf8');
-    const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? 'ended' : (fields[19] ?? '');
-  } catch {
-    return '';
-  }
-}
-
-async function readScope(): Promise<string> {
-  const bootId = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
-  const pidNamespace = await readlink('/proc/self/ns/pid').catch(() => '');
-  return [machineName(), bootId.trim(), pidNamespace].join(' ');
 }
 
 function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): LogfleetError {

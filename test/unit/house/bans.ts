@@ -37,6 +37,7 @@ export const bans: readonly Ban[] = [
     what: 'the network: use the transports of the service and of Kubernetes',
     allowed: [
       'src/service/undici/',
+      'src/destination/s3/',
       'src/host/kubernetes/',
       'src/simulator/server.ts',
       'src/simulator/delivery.ts',
@@ -47,7 +48,14 @@ export const bans: readonly Ban[] = [
   },
   {
     what: 'the disk: use the host, or read in the command line and pass on',
-    allowed: [...program, 'src/host/directory/', 'src/simulator/certificates.ts', 'src/simulator/journal-file.ts'],
+    allowed: [
+      ...program,
+      'src/base/process-identity.ts',
+      'src/destination/volume/',
+      'src/host/directory/',
+      'src/simulator/certificates.ts',
+      'src/simulator/journal-file.ts',
+    ],
     modules: ['node:fs', 'node:fs/promises'],
   },
   {
