@@ -5,11 +5,15 @@
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { OperatorSettings, ResourceSource } from '../host.ts';
+import type { SecretText } from '../../base/secret-text.ts';
+import type { LedgerStore, OperatorSettings, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectoryContents } from './directory-contents.ts';
+import { LedgerFiles } from './ledger-files.ts';
 import { isSameData } from './plain-data.ts';
 import type { Problem } from './problem.ts';
 import { type RecordStore, recordFiles } from './resource-records.ts';
+import { SerialTasks } from './serial-tasks.ts';
+import { StateDirectory } from './state-directory.ts';
 
 const lookEveryMs = 500;
 
@@ -20,6 +24,8 @@ export interface DirectoryViewOptions {
 }
 
 export class DirectoryView {
+  /** As they are on the disk; an operator that is at work there may be about to write them. */
+  readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly #contents: DirectoryContents;
   readonly #clock: Clock;
 
@@ -33,11 +39,23 @@ export class DirectoryView {
   private constructor({ directories, clock, random }: DirectoryViewOptions) {
     this.#clock = clock;
     this.#contents = new DirectoryContents({ directories, clock, random, records: readOnly });
+    this.ledgers = new LedgerFiles({
+      stateOf: (owner) => {
+        const directory = this.#contents.directoryOf(owner);
+        return directory === undefined ? undefined : new StateDirectory(directory);
+      },
+      tasks: new SerialTasks(),
+    });
   }
 
   /** A resource that no operator has seen yet is there, without status and with an identity made up for the moment. */
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
     return this.#contents.cache.source(kind);
+  }
+
+  /** The members of a Secret manifest; undefined where there is none. */
+  secret(key: ResourceKey): ReadonlyMap<string, SecretText> | undefined {
+    return this.#contents.secret(key);
   }
 
   /** What is said to the operator as a whole. */

@@ -58,6 +58,7 @@ export type PreviousOf = (kind: KindName, key: ResourceKey) => object | undefine
 
 interface Decoding {
   readonly file: string;
+  readonly namespace: string;
   readonly resources: DecodedResource[];
   readonly secrets: DecodedSecret[];
   readonly settings: DecodedSettings[];
@@ -65,13 +66,18 @@ interface Decoding {
   readonly problems: Problem[];
 }
 
-/** `file` is its name in problems. */
-export function decodeManifest(file: string, text: string, previousOf: PreviousOf): DecodedFile {
+/** `file` is its name in problems, `namespace` that of manifests which name none. */
+export function decodeManifest(
+  file: string,
+  text: string,
+  previousOf: PreviousOf,
+  namespace = defaultNamespace,
+): DecodedFile {
   const parsed = parseManifestFile(text);
   const problems = parsed.problems.map(
     ({ position, message }): Problem => ({ severity: 'error', file, ...position, message }),
   );
-  const decoding: Decoding = { file, resources: [], secrets: [], settings: [], refused: [], problems };
+  const decoding: Decoding = { file, namespace, resources: [], secrets: [], settings: [], refused: [], problems };
   for (const document of parsed.documents) decodeDocument(decoding, document, previousOf);
   const { resources, secrets, settings, refused } = decoding;
   return { resources, secrets, settings, refused, problems, unclear: parsed.problems.length > 0 };
@@ -99,7 +105,7 @@ function decodeResource(
   value: Readonly<Record<string, unknown>>,
   previousOf: PreviousOf,
 ): void {
-  const key = keyOf(value);
+  const key = keyOf(value, decoding.namespace);
   const findings = validateResource(kind, value, key && previousOf(kind, key));
   for (const finding of findings) report(decoding, document, finding);
   if (!key) {
@@ -123,7 +129,7 @@ const nameMissing: Finding = {
 };
 
 function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Readonly<Record<string, unknown>>): void {
-  const key = keyOf(value);
+  const key = keyOf(value, decoding.namespace);
   if (!key) {
     report(decoding, document, nameMissing);
     return;
@@ -138,9 +144,9 @@ function hidden(members: SecretMembers['members']): ReadonlyMap<string, SecretTe
   return new Map([...members].map(([name, { text = '' }]) => [name, new SecretText(text)]));
 }
 
-function keyOf(value: Readonly<Record<string, unknown>>): ResourceKey | undefined {
+function keyOf(value: Readonly<Record<string, unknown>>, otherwise: string): ResourceKey | undefined {
   if (!isRecord(value.metadata)) return undefined;
-  const { name, namespace = defaultNamespace } = value.metadata;
+  const { name, namespace = otherwise } = value.metadata;
   if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;
   return isResourceName(name) && isResourceName(namespace) ? { namespace, name } : undefined;
 }

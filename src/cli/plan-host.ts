@@ -1,0 +1,95 @@
+/**
+ * The host of a plan: policies as manifests have them, beside those of a cluster or a directory, and their ledgers as they stand there.
+ *
+ * Invariant: it only reads. What is written of ledgers stays in memory, no status is taken, and events are told to nobody.
+ */
+import type { CollectorVersionPolicy, KindName, ResourceOf } from '../api/kinds.ts';
+import { assert } from '../base/assert.ts';
+import type {
+  EventSink,
+  Host,
+  Leadership,
+  LedgerShard,
+  LedgerStore,
+  OperatorSettings,
+  OwnerRef,
+  ResourceKey,
+  ResourceSource,
+  SecretReader,
+} from '../host/host.ts';
+
+export interface PlanHostOptions {
+  readonly policies: readonly CollectorVersionPolicy[];
+  readonly ledgers: Pick<LedgerStore, 'read'>;
+  readonly secrets: SecretReader;
+  readonly settings: OperatorSettings;
+}
+
+export class PlanHost implements Host {
+  readonly ledgers: LedgerStore;
+  readonly secrets: SecretReader;
+  readonly events: EventSink = { publish() {} };
+  readonly leadership: Leadership = {
+    isLeader: () => true,
+    term: () => 1,
+    tookOverByForce: () => false,
+    subscribe: () => () => {},
+  };
+  readonly #policies: ReadonlyMap<string, CollectorVersionPolicy>;
+  readonly #settings: OperatorSettings;
+
+  constructor({ policies, ledgers, secrets, settings }: PlanHostOptions) {
+    this.#policies = new Map(policies.map((policy) => [nameOf(policy.metadata), policy]));
+    this.ledgers = new LedgersInMemory(ledgers);
+    this.secrets = secrets;
+    this.#settings = settings;
+  }
+
+  resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
+    const ofKind = [...this.#policies.values()].filter((policy) => policy.kind === kind) as ResourceOf<K>[];
+    return {
+      synced: () => true,
+      list: () => ofKind,
+      get: (key) => ofKind.find(({ metadata }) => nameOf(metadata) === nameOf(key)),
+      subscribe: () => () => {},
+    };
+  }
+
+  async writeStatus<K extends KindName>(): Promise<ResourceOf<K>> {
+    assert(false, 'a plan writes no status');
+  }
+
+  settings(): OperatorSettings {
+    return this.#settings;
+  }
+
+  subscribeSettings(): () => void {
+    return () => {};
+  }
+}
+
+/** Reads through to what stands there until something is written, which stays here. */
+class LedgersInMemory implements LedgerStore {
+  readonly #below: Pick<LedgerStore, 'read'>;
+  readonly #written = new Map<string, Map<string, LedgerShard>>();
+  #writes = 0;
+
+  constructor(below: Pick<LedgerStore, 'read'>) {
+    this.#below = below;
+  }
+
+  async read(owner: OwnerRef): Promise<ReadonlyMap<string, LedgerShard>> {
+    return new Map([...(await this.#below.read(owner)), ...(this.#written.get(owner.uid) ?? [])]);
+  }
+
+  async write(owner: OwnerRef, shard: string, content: string): Promise<string> {
+    const shards = this.#written.get(owner.uid) ?? new Map<string, LedgerShard>();
+    const version = `plan-${++this.#writes}`;
+    this.#written.set(owner.uid, shards.set(shard, { content, version }));
+    return version;
+  }
+}
+
+function nameOf({ namespace, name }: ResourceKey): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,227 @@
+/**
+ * Runs the operator's own reconciler over a host that only reads until all that is needed for a plan is known: the same listing, the
+ * same ownership between policies, the same ledgers. Nothing is decided there, and the service that it is given creates no tasks.
+ *
+ * Invariant: it ends, at the latest when its time is over; each policy that is asked for then has an outlook.
+ */
+import { reasons } from '../api/conditions.ts';
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { assert } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import { asLogfleetError, LogfleetError } from '../base/errors.ts';
+import { silentLogger } from '../base/log.ts';
+import { noMetrics } from '../base/metrics.ts';
+import type { Random } from '../base/random.ts';
+import { Controller } from '../controller/controller.ts';
+import type { Reconciler } from '../controller/reconciler.ts';
+import type { Host, ResourceKey } from '../host/host.ts';
+import type { Ready, Unready } from '../policy/gather.ts';
+import { PolicyReconciler } from '../policy/policy-reconciler.ts';
+import { planRollout, type RolloutPlan } from '../policy/rollout-plan.ts';
+import type { Heir } from '../policy/target.ts';
+import type { Connect } from '../service/connection.ts';
+
+export interface PlanningOptions {
+  readonly host: Host;
+  readonly connect: Connect;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The policies that are asked for; the others of the host count for overlap. */
+  readonly wanted: readonly ResourceKey[];
+  /** How long one upgrade takes; undefined: as it was measured, else an assumption. */
+  readonly upgradeMs: number | undefined;
+  /** After so long the service is waited for no longer. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** What can be said of one policy. */
+export type Outlook =
+  | { readonly kind: 'plan'; readonly policy: CollectorVersionPolicy; readonly plan: RolloutPlan }
+  /** No build is old enough for it to have a target. */
+  | {
+      readonly kind: 'waiting';
+      readonly policy: CollectorVersionPolicy;
+      readonly heir: Heir;
+      readonly message: string;
+    }
+  | {
+      readonly kind: 'problem';
+      readonly policy: CollectorVersionPolicy;
+      readonly reason: string;
+      readonly message: string;
+    };
+
+export interface Planned {
+  /** In the order in which they were asked for. */
+  readonly outlooks: readonly Outlook[];
+  /** Other policies that could not be taken into account. */
+  readonly others: readonly Extract<Outlook, { kind: 'problem' }>[];
+}
+
+/** A service that fails may be starting up; after so long it is no more waited for. */
+const patienceMs = 30_000;
+const workers = 16;
+
+/** Rejects with the signal's reason where it is aborted, and with what is a bug. */
+export async function planPolicies(options: PlanningOptions): Promise<Planned> {
+  return new Planning(options).run();
+}
+
+class Planning {
+  readonly #options: PlanningOptions;
+  readonly #reconciler: PolicyReconciler;
+  readonly #controller: Controller;
+  readonly #outlooks = new Map<string, Outlook>();
+  /** By policy: what it waits for, and since when. */
+  readonly #troubles = new Map<string, { readonly sinceMs: number; readonly error: LogfleetError }>();
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(options: PlanningOptions) {
+    this.#options = options;
+    const { host, clock, random, connect } = options;
+    const common = { clock, random, log: silentLogger, metrics: noMetrics };
+    this.#reconciler = new PolicyReconciler({
+      ...common,
+      host,
+      connect: withoutTasks(connect),
+      enqueue: (key) => this.#controller.enqueue(key),
+      onlyLook: (policy, gathered) => this.#look(policy, gathered),
+    });
+    this.#controller = new Controller({
+      ...common,
+      name: 'collectorversionpolicy',
+      reconciler: this.#watched(this.#reconciler),
+      source: host.resources('CollectorVersionPolicy'),
+      workers,
+      leadership: host.leadership,
+    });
+  }
+
+  async run(): Promise<Planned> {
+    const { clock, timeoutMs, signal, wanted } = this.#options;
+    const stop = new AbortController();
+    const onAbort = () => this.#ended.reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const timer = clock.after(timeoutMs, () => this.#ended.resolve());
+    const running = this.#controller.run(stop.signal);
+    try {
+      await this.#ended.promise;
+    } finally {
+      timer.cancel();
+      signal.removeEventListener('abort', onAbort);
+      stop.abort(new Error('the plan is made'));
+      await this.#reconciler.close();
+      await running;
+    }
+    const isWanted = (policy: CollectorVersionPolicy) => wanted.some((key) => nameOf(key) === nameOf(policy.metadata));
+    const all = [...this.#options.host.resources('CollectorVersionPolicy').list()];
+    return {
+      outlooks: wanted.map((key) => this.#outlookOf(key)),
+      others: all
+        .filter((policy) => !isWanted(policy))
+        .flatMap((policy) => {
+          const error = this.#troubles.get(nameOf(policy.metadata))?.error;
+          return error ? [problemOf(policy, error)] : [];
+        }),
+    };
+  }
+
+  #look(policy: CollectorVersionPolicy, gathered: Ready | Unready): void {
+    const outlook = this.#outlook(policy, gathered);
+    if (outlook) this.#settle(outlook);
+  }
+
+  /** Undefined while there is more to learn. */
+  #outlook(policy: CollectorVersionPolicy, gathered: Ready | Unready): Outlook | undefined {
+    if (gathered.kind === 'ready') {
+      const { heldBy, notOffered } = gathered.input.observation;
+      if (notOffered !== undefined) return notOfferedOf(policy, notOffered);
+      if (heldBy !== undefined) return undefined;
+      this.#troubles.delete(nameOf(policy.metadata));
+      return { kind: 'plan', policy, plan: planRollout(policy, gathered, this.#options.upgradeMs) };
+    }
+    const { problem, notOffered, tooYoung } = gathered;
+    if (problem) return this.#inTrouble(policy, problem);
+    if (tooYoung) return { kind: 'waiting', policy, ...tooYoung };
+    return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
+  }
+
+  /** What a person has to mend is told at once, and what may pass by itself once it has lasted. */
+  #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
+    const name = nameOf(policy.metadata);
+    const nowMs = this.#options.clock.monotonic();
+    const sinceMs = this.#troubles.get(name)?.sinceMs ?? nowMs;
+    this.#troubles.set(name, { sinceMs, error });
+    const isOver = error.handling.kind === 'stall' || nowMs - sinceMs >= patienceMs;
+    return isOver ? problemOf(policy, error) : undefined;
+  }
+
+  /** An error that a reconcile throws is trouble of its policy; a bug ends it all. */
+  #watched(reconciler: Reconciler): Reconciler {
+    return {
+      reconcile: async (key, signal) => {
+        try {
+          return await reconciler.reconcile(key, signal);
+        } catch (thrown) {
+          const error = asLogfleetError(thrown);
+          const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
+          if (error.handling.kind === 'bug') this.#ended.reject(thrown);
+          const outlook = policy && this.#inTrouble(policy, error);
+          if (outlook) this.#settle(outlook);
+          throw error;
+        }
+      },
+    };
+  }
+
+  #settle(outlook: Outlook): void {
+    this.#outlooks.set(nameOf(outlook.policy.metadata), outlook);
+    if (this.#options.wanted.every((key) => this.#outlooks.has(nameOf(key)))) this.#ended.resolve();
+  }
+
+  #outlookOf(key: ResourceKey): Outlook {
+    const known = this.#outlooks.get(nameOf(key));
+    if (known) return known;
+    const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
+    assert(policy !== undefined, 'a policy that is asked for is one of the host');
+    const trouble = this.#troubles.get(nameOf(key));
+    const message = `The service was not read to the end within ${this.#options.timeoutMs / 1_000} s; --timeout allows more.`;
+    return trouble ? problemOf(policy, trouble.error) : { kind: 'problem', policy, reason: 'TimedOut', message };
+  }
+}
+
+/** No plan needs one, and none shall be able to. */
+function withoutTasks(connect: Connect): Connect {
+  return (settings) => {
+    const connection = connect(settings);
+    const { service } = connection;
+    return {
+      ...connection,
+      drain: () => connection.drain(),
+      close: () => connection.close(),
+      service: {
+        listCollectors: (query, options) => service.listCollectors(query, options),
+        listBuilds: (options) => service.listBuilds(options),
+        getTask: (taskId, options) => service.getTask(taskId, options),
+        createTask: () => {
+          const message = 'a plan creates no upgrade task';
+          return Promise.reject(new LogfleetError({ code: 'bug.planPosts', message, handling: { kind: 'bug' } }));
+        },
+      },
+    };
+  };
+}
+
+function problemOf(policy: CollectorVersionPolicy, { reason, message }: LogfleetError) {
+  return { kind: 'problem', policy, reason, message } as const;
+}
+
+function notOfferedOf(policy: CollectorVersionPolicy, message: string): Outlook {
+  return { kind: 'problem', policy, reason: reasons.versionNotOffered, message };
+}
+
+function nameOf({ namespace, name }: ResourceKey): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,66 @@
+/** A plan of the policies of a small world, made as `logfleet plan` makes it in a cluster, in virtual time. */
+import { noMetrics } from '../../src/base/metrics.ts';
+import { PlanHost } from '../../src/cli/plan-host.ts';
+import { type Planned, planPolicies } from '../../src/cli/planner.ts';
+import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
+import { ConfigMapLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
+import { KubernetesSecretReader } from '../../src/host/kubernetes/secret-reader.ts';
+import { connectWith } from '../../src/service/connection.ts';
+import { InProcessTransport } from './in-process-transport.ts';
+import { serviceOrigin, type World } from './world.ts';
+
+export interface PlanInWorld {
+  /** The policies asked for. */
+  readonly wanted: readonly string[];
+  /** The others that are there. */
+  readonly beside?: readonly string[];
+  readonly upgradeMs?: number;
+  readonly timeoutMs?: number;
+  readonly settings?: { readonly paused: boolean; readonly pausedBy: string | undefined };
+}
+
+export async function planInWorld(world: World, options: PlanInWorld): Promise<Planned> {
+  const { wanted, beside = [], upgradeMs, timeoutMs = 600_000 } = options;
+  const { clock, random } = world;
+  const client = new ApiClient({ api: world.api.client('plan'), clock, metrics: noMetrics });
+  const policies = [...wanted, ...beside].flatMap((name) => {
+    const policy = world.policy(name);
+    return policy
+      ? [{ ...policy, metadata: { ...policy.metadata, annotations: policy.metadata.annotations ?? {} } }]
+      : [];
+  });
+  const host = new PlanHost({
+    policies,
+    ledgers: new ConfigMapLedgerStore(client),
+    secrets: new KubernetesSecretReader(client),
+    settings: options.settings ?? { paused: false, pausedBy: undefined },
+  });
+  const connect = connectWith({
+    clock,
+    metrics: noMetrics,
+    userAgent: 'logfleet/test',
+    transport: () => new InProcessTransport((origin) => (origin === serviceOrigin ? world.service : undefined), clock),
+  });
+  let planned: Planned | undefined;
+  let failure: unknown;
+  planPolicies({
+    host,
+    connect,
+    clock,
+    random,
+    wanted: wanted.map((name) => ({ namespace: 'logging', name })),
+    upgradeMs,
+    timeoutMs,
+    signal: new AbortController().signal,
+  }).then(
+    (found) => {
+      planned = found;
+    },
+    (error: unknown) => {
+      failure = error;
+    },
+  );
+  await clock.run(() => planned !== undefined || failure !== undefined, clock.monotonic() + 2 * timeoutMs);
+  if (!planned) throw failure ?? new Error('the plan did not end');
+  return planned;
+}

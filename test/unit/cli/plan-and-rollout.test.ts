@@ -1,0 +1,157 @@
+/** What a plan says, and what then happens on a service where nothing fails: the same members in each stage, in about the time it said. */
+import { describe, expect, test } from 'vitest';
+import type { RolloutPlan } from '../../../src/policy/rollout-plan.ts';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { planInWorld } from '../../support/planned-world.ts';
+import { World } from '../../support/world.ts';
+
+const [old, older, target] = ['19.120-1', '19.100-1', '19.200-1'] as const;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+interface Case {
+  readonly groups: Scenario['groups'];
+  readonly spec: object;
+  readonly upgradeSeconds: number;
+  readonly pageRows?: number;
+}
+
+const web = { count: 200, name: 'web-####', versions: [old, older], timeZone: 'Europe/Berlin' };
+const zones = Object.fromEntries(
+  ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'Australia/Sydney'].map((timeZone, index) => [
+    `zone${index}`,
+    { count: 40, name: `zone${index}-###`, version: old, timeZone },
+  ]),
+);
+
+const cases: Readonly<Record<string, Case>> = {
+  'no stages': {
+    groups: { web },
+    spec: { strategy: { maxInProgress: 40, order: 'OldestVersionFirst' } },
+    upgradeSeconds: 180,
+  },
+  'no stages, by name, in small pages': {
+    groups: { web },
+    spec: { strategy: { maxInProgress: '10%', order: 'Name' } },
+    upgradeSeconds: 100,
+    pageRows: 50,
+  },
+  'a canary that soaks, and the rest': {
+    groups: { web },
+    spec: {
+      strategy: {
+        maxInProgress: 50,
+        order: 'OldestVersionFirst',
+        stages: [
+          { name: 'canary', size: '2%', soakDuration: '1h', maxFailures: 0 },
+          { name: 'rest', soakDuration: '0s' },
+        ],
+      },
+    },
+    upgradeSeconds: 240,
+  },
+  'stages by selector, of which one has a limit of its own': {
+    groups: {
+      linux: { count: 60, name: 'linux-##', version: old, osName: 'Linux' },
+      windows: { count: 90, name: 'windows-##', version: older, osName: 'Windows' },
+      off: { count: 5, name: 'off-#', version: old, osName: 'Linux', running: false },
+      there: { count: 10, name: 'there-##', version: target, osName: 'Linux' },
+    },
+    spec: {
+      strategy: {
+        maxInProgress: 30,
+        order: 'Name',
+        stages: [
+          { name: 'canary', size: 5, soakDuration: '40m' },
+          { name: 'linux', selector: { matchFields: { osName: 'Linux' } }, maxInProgress: '10%', soakDuration: '0s' },
+          { name: 'rest', soakDuration: '35m' },
+        ],
+      },
+    },
+    upgradeSeconds: 120,
+  },
+  windows: {
+    groups: { web },
+    spec: {
+      strategy: {
+        maxInProgress: 5,
+        order: 'OldestVersionFirst',
+        stages: [
+          { name: 'canary', size: 4, soakDuration: '2h' },
+          { name: 'rest', soakDuration: '0s' },
+        ],
+      },
+      maintenance: { cutoff: '30m', windows: [{ schedule: '0 22 * * *', duration: '90m', timeZone: 'Europe/Berlin' }] },
+    },
+    upgradeSeconds: 180,
+  },
+  'windows by the zone of each collector': {
+    groups: zones,
+    spec: {
+      strategy: { maxInProgress: 8, order: 'OldestVersionFirst' },
+      maintenance: { cutoff: '30m', windows: [{ schedule: '0 1 * * *', duration: '2h', timeZoneSource: 'Collector' }] },
+    },
+    upgradeSeconds: 300,
+  },
+};
+
+function worldOf({ groups, spec, upgradeSeconds, pageRows = 1_000 }: Case): World {
+  const world = new World({
+    scenario: {
+      builds: ['19.50-1', older, old, target],
+      list: { maxLimit: pageRows },
+      upgrade: { duration: `${upgradeSeconds}s` },
+      groups: groups as NonNullable<Scenario['groups']>,
+    },
+  });
+  world.addSecret();
+  world.addPolicy('fleet', { target: { version: target }, offlinePolicy: 'Skip', ...spec });
+  return world;
+}
+
+async function planOf(world: World, upgradeMs?: number): Promise<RolloutPlan> {
+  const { outlooks } = await planInWorld(world, {
+    wanted: ['fleet'],
+    ...(upgradeMs === undefined ? {} : { upgradeMs }),
+  });
+  const [outlook] = outlooks;
+  if (outlook?.kind !== 'plan') throw new Error(`no plan: ${JSON.stringify(outlook)}`);
+  return outlook.plan;
+}
+
+interface RollOut {
+  readonly totalMs: number;
+  /** Ids in the order in which their tasks were requested. */
+  readonly started: readonly string[];
+}
+
+async function rollOut(world: World): Promise<RollOut> {
+  const begunMs = world.clock.monotonic();
+  world.start();
+  const isDone = () => world.ready('fleet')?.status === 'True';
+  expect(await world.until(isDone, 30 * 24 * hourMs)).toBe(true);
+  const { tasks } = world.model.snapshot(world.service.nowMs());
+  return { totalMs: world.clock.monotonic() - begunMs, started: tasks.map(({ collectorId }) => collectorId) };
+}
+
+describe('a plan, and the rollout after it', () => {
+  test.each(Object.entries(cases))(
+    '%s: the same members in each stage, and the time within a tenth',
+    async (_, one) => {
+      const world = worldOf(one);
+      const plan = await planOf(world, one.upgradeSeconds * 1_000);
+      const before = world.model.snapshot(world.service.nowMs());
+      expect(before.tasks).toEqual([]);
+      const { totalMs, started } = await rollOut(world);
+      let from = 0;
+      for (const { upgrades } of plan.stages) {
+        const ids = started.slice(from, from + upgrades.length);
+        expect(new Set(ids)).toEqual(new Set(upgrades.map(({ id }) => id)));
+        from += upgrades.length;
+      }
+      expect(started).toHaveLength(from);
+      const said = plan.forecast?.totalMs ?? Number.NaN;
+      expect(Math.abs(said / totalMs - 1)).toBeLessThan(0.1);
+    },
+  );
+});
