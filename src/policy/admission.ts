@@ -58,6 +58,8 @@ export interface Admission {
   readonly nextMs: number;
   /** Whether somebody waits for a place. */
   readonly pressed: boolean;
+  /** Whether somebody waits for what is over in a moment, as room in the batch. */
+  readonly isBrisk: boolean;
   /** What those wait for who were in the line, in its order. */
   readonly waits: readonly Wait[];
 }
@@ -79,7 +81,7 @@ export function admit(input: AdmissionInput): Admission {
 /** Where nothing may start. */
 export function noAdmission(attempts: number): Admission {
   const nextMs = Number.POSITIVE_INFINITY;
-  return { mayStart: false, post: [], attempts, look: new Map(), nextMs, pressed: false, waits: [] };
+  return { mayStart: false, post: [], attempts, look: new Map(), nextMs, pressed: false, isBrisk: false, waits: [] };
 }
 
 class Batch {
@@ -89,6 +91,7 @@ class Batch {
   readonly #waits = new Map<string, Wait>();
   readonly #places = new Map<number, { readonly open: number; readonly most: number } | undefined>();
   #attempts: number;
+  #isBrisk = false;
 
   constructor(input: AdmissionInput) {
     this.#input = input;
@@ -104,6 +107,7 @@ class Batch {
       look: this.#look,
       nextMs: Math.min(...waits.map(({ untilMs = Number.POSITIVE_INFINITY }) => untilMs)),
       pressed: waits.some(({ forAll }) => forAll),
+      isBrisk: this.#isBrisk,
       waits,
     };
   }
@@ -247,7 +251,10 @@ class Batch {
 
   #wait(id: string, { waitsFor, reason, untilMs, unseenSinceMs, forAll }: Refusal): void {
     if (unseenSinceMs !== undefined) this.#look.set(id, unseenSinceMs);
-    if (waitsFor === undefined) return;
+    if (waitsFor === undefined) {
+      this.#isBrisk = true;
+      return;
+    }
     const before = this.#waits.get(waitsFor);
     const soonestMs = Math.min(before?.untilMs ?? Number.POSITIVE_INFINITY, untilMs ?? Number.POSITIVE_INFINITY);
     this.#waits.set(waitsFor, {

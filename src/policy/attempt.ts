@@ -218,7 +218,9 @@ function reopen(entry: Entry, open: Attempt, change: Partial<Attempt>): Entry {
 
 /** The attempt was never sent, or refused before anything happened: it counts for nothing, nor does the drift it was to correct. */
 function withdraw(entry: Entry): Entry | undefined {
-  const drifts = entry.ending?.kind === 'updated' ? Math.max(0, entry.drifts - 1) : entry.drifts;
+  const { ending } = entry;
+  const corrects = ending?.kind === 'updated' || ending?.kind === 'left';
+  const drifts = corrects ? Math.max(0, entry.drifts - 1) : entry.drifts;
   return forgetOpen({ ...entry, used: Math.max(0, entry.used - 1), drifts });
 }
 

@@ -103,7 +103,7 @@ export function decide(input: DecideInput): Decision {
   const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft, course));
   const watch = planReads(input, draft, admission, course.stages.sweepFromMs);
   const counts = draft.counts();
-  const wait = waitOf(refusal, admission, counts, now);
+  const wait = waitOf(refusal, admission, now);
   const health = healthOf({
     spec: policy.spec,
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
@@ -174,12 +174,11 @@ function nextStartMs(refusal: Refusal | undefined, admission: Admission, { stage
 /** What has to happen before more is started; undefined where nothing has to. */
 function waitOf(
   refusal: Refusal | undefined,
-  { post, waits }: Admission,
-  { pending }: Counts,
+  { post, waits, isBrisk }: Admission,
   now: Moment,
 ): RolloutWait | undefined {
   if (refusal) return toWait(refusal, '', now);
-  const moves = pending > 0 || post.length > 0;
+  const moves = isBrisk || post.length > 0;
   const wait = waits.find(({ forAll }) => forAll || !moves);
   if (!wait) return undefined;
   const { collectors } = wait;

@@ -5,7 +5,6 @@
  * Invariant: `counts` and `versions` are what classifying every member anew would give (held by a property test).
  */
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
-import { unreachable } from '../base/assert.ts';
 import { parseBuildVersion } from '../base/build-version.ts';
 import { timeZone } from '../base/time-zone.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
@@ -18,7 +17,14 @@ import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import type { PolicySettings } from './settings.ts';
 import { StageIndex, type StageTraits } from './stage-index.ts';
 import { noStage, StageList } from './stages.ts';
-import { type SkipReason, type Standing, type StandingContext, skipReason, standingOf } from './standing.ts';
+import {
+  isEligible,
+  type SkipReason,
+  type Standing,
+  type StandingContext,
+  skipReason,
+  standingOf,
+} from './standing.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './standing-counts.ts';
 
 /** What a roster needs of the shared listing. */
@@ -176,36 +182,20 @@ export class Roster {
 
   #stageTraits(id: string, row: Row | undefined, entry: Entry | undefined, standing: Standing): StageTraits {
     const matches = row ? this.#stages.list.matches(row.collector) : 0;
-    return { matches, eligible: this.#isEligible(id, entry, standing) };
-  }
-
-  /** Whether it can be upgraded or has been, so that it proves something for those after it. */
-  #isEligible(id: string, entry: Entry | undefined, standing: Standing): boolean {
-    switch (standing) {
-      case 'foreign':
-      case 'newer':
-        return false;
-      case 'offline':
-        return this.#options.spec.offlinePolicy === 'Wait';
-      case 'skipped':
-        return this.skipReason(id, entry) === 'NoStage';
-      case 'updated':
-      case 'inProgress':
-      case 'pending':
-      case 'retrying':
-      case 'drifting':
-      case 'failed':
-        return true;
-      default:
-        return unreachable(standing);
-    }
+    // Whether a stage has it must not decide whether one takes it, or it would be taken and left in turns.
+    const staged = standing === 'skipped' ? { ...this.#input(id, entry), unstaged: false } : undefined;
+    const startedIn = this.#stages.list.indexOf(entry?.stage);
+    return {
+      matches,
+      startedIn,
+      eligible: isEligible(staged ? standingOf(staged, this.#context) : standing, this.#options.spec),
+    };
   }
 
   /** Whom this finds eligible no longer was so before: twice round is enough. */
   #assignStages(): void {
-    const { ledger } = this.#options;
     for (let round = 0; round < 2 && this.#stages.isStale; round++) {
-      const moved = this.#stages.assign((id) => ledger.entry(id)?.stage);
+      const moved = this.#stages.assign();
       if (moved.length > 0) this.#order.outdate();
       for (const id of moved) this.place(id);
     }

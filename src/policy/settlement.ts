@@ -77,7 +77,9 @@ export function settleByRows({ ledger, roster, now }: DecideInput, draft: Draft)
   }
   const fell = (id: string, kind: 'died' | 'left', message: string) => {
     const entry = draft.entry(id);
-    if (entry?.ending?.kind !== 'updated' || entry.open || !isWatched(entry, ledger.header)) return;
+    // Whom somebody else brought there says nothing about this rollout (U10).
+    if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0) return;
+    if (!isWatched(entry, ledger.header)) return;
     const ending = { ...entry.ending, kind, message, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
     draft.set(id, { ...entry, failures: entry.failures + 1, ending });
   };
@@ -98,16 +100,29 @@ export function forgive(ledger: Ledger, draft: Draft): void {
     const entry = draft.entry(collectorId);
     if (!entry) continue;
     const { ending, open, back, failures } = entry;
-    if (back && !open) draft.set(collectorId, undefined);
+    if (back && !open) draft.set(collectorId, broughtThere(entry, ledger.header.target));
     else if (back) draft.set(collectorId, { ...entry, back: false });
     // Who died is not watched any more, or would be found dead again.
     else if (ending?.kind === 'died')
-      draft.set(collectorId, { ...entry, ...forgiven, stage: undefined, ending: { ...ending, kind: 'updated' } });
-    else if (failures > 0 || hasFailed(ending)) draft.set(collectorId, { ...entry, ...forgiven });
+      draft.set(collectorId, { ...forgiven(entry), stage: undefined, ending: { ...ending, kind: 'updated' } });
+    else if (failures > 0 || hasFailed(ending)) draft.set(collectorId, forgiven(entry));
   }
 }
 
-const forgiven = { used: 0, failures: 0 } as const;
+/** Who was taken back is forgotten; who could not be is still where this rollout brought it, and may yet be taken back (U14). */
+function broughtThere(entry: Entry, target: string): Entry | undefined {
+  const { ending } = entry;
+  if (!ending || (ending.kind === 'updated' && ending.toVersion !== target)) return undefined;
+  const there = { ...ending, kind: 'updated', toVersion: target, message: '' } as const;
+  return { ...entry, back: false, used: 1, failures: 0, ending: there };
+}
+
+/** Whom this rollout has brought to the target it takes back all the same, if it comes to that. */
+function forgiven(entry: Entry): Entry {
+  const { ending, used } = entry;
+  const arrived = ending?.kind === 'updated' || ending?.kind === 'died' || ending?.kind === 'left';
+  return { ...entry, failures: 0, used: arrived ? Math.min(1, used) : 0 };
+}
 
 /** A person has left them out by another selection: what they came to counts no more, also for a process that takes over (U12). */
 export function forgetUnselected({ ledger, roster }: DecideInput, draft: Draft): void {

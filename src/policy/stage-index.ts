@@ -7,7 +7,7 @@ import type { Standing } from './standing.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './standing-counts.ts';
 
 /** What decides the stage of a member. */
-export type StageTraits = Pick<StageCandidate, 'eligible' | 'matches'>;
+export type StageTraits = Omit<StageCandidate, 'id'>;
 
 export class StageIndex {
   readonly list: StageList;
@@ -42,10 +42,13 @@ export class StageIndex {
 
   /** Notes what decides the stage of a member, who may be new. */
   note(id: string, traits: StageTraits): void {
+    const { eligible, matches, startedIn } = traits;
     const before = this.#traits.get(id);
-    if (before?.eligible === traits.eligible && before.matches === traits.matches) return;
-    if (!before) this.#line = undefined;
     this.#traits.set(id, traits);
+    if (!before) this.#line = undefined;
+    const isAsBefore = before?.eligible === eligible && before.matches === matches;
+    // Who is started where it is already changes nothing for the others.
+    if (isAsBefore && (before.startedIn === startedIn || startedIn === this.stageOf(id))) return;
     this.#isStale = true;
   }
 
@@ -61,20 +64,11 @@ export class StageIndex {
     if (counts) counts[standing] += change;
   }
 
-  /**
-   * Assigns the stages anew. Returns who is in another one than before.
-   * @param startedIn the name of the stage that a member was started in
-   */
-  assign(startedIn: (id: string) => string | undefined): readonly string[] {
+  /** Assigns the stages anew. Returns who is in another one than before. */
+  assign(): readonly string[] {
     this.#isStale = false;
     this.#line ??= inStageOrder(this.#traits.keys());
-    const candidates = this.#line.map(
-      (id): StageCandidate => ({
-        id,
-        ...(this.#traits.get(id) as StageTraits),
-        startedIn: this.list.indexOf(startedIn(id)),
-      }),
-    );
+    const candidates = this.#line.map((id): StageCandidate => ({ id, ...(this.#traits.get(id) as StageTraits) }));
     const assigned = this.list.assign(candidates);
     const moved: string[] = [];
     for (const [index, { id }] of candidates.entries()) {

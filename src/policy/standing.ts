@@ -2,6 +2,8 @@
  * How one collector stands towards a policy: the one place where a listing's row, the ledger's entry, ownership and the spec
  * come together. Each collector has exactly one standing; the counts in status are counts of these.
  */
+import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
+import { unreachable } from '../base/assert.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
 import type { Row } from '../fleet/fleet-rows.ts';
 import type { Ending, Entry } from './ledger.ts';
@@ -81,6 +83,30 @@ export function standingOf(input: StandingInput, context: StandingContext): Stan
   }
   if (isOffline(row, ending)) return 'offline';
   return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
+}
+
+/** Whether one that stands so can be upgraded or has been, and proves something for those after it in their stages. */
+export function isEligible(
+  standing: Standing,
+  { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
+): boolean {
+  switch (standing) {
+    case 'foreign':
+    case 'newer':
+    case 'skipped':
+      return false;
+    case 'offline':
+      return offlinePolicy === 'Wait';
+    case 'updated':
+    case 'inProgress':
+    case 'pending':
+    case 'retrying':
+    case 'drifting':
+    case 'failed':
+      return true;
+    default:
+      return unreachable(standing);
+  }
 }
 
 /** Whether the last attempt brought it to the target, wherever it is now. */

@@ -61,10 +61,13 @@ describe('intended', () => {
     expect(settle(retry, { posted: { kind: 'notSent' } }, 10)).toEqual(failed);
   });
 
-  test('U2, U8: a withdrawn correction of a drift does not count as a drift', () => {
-    const before = endedEntry('updated', {}, { drifts: 1, open: attempt({ state: 'intended' }) });
-    expect(settle(before, { posted: { kind: 'notSent' } }, 10)?.drifts).toBe(0);
-  });
+  test.each(['updated', 'left'] as const)(
+    'U2, U8: a withdrawn correction of who %s does not count as a drift',
+    (kind) => {
+      const before = endedEntry(kind, {}, { drifts: 1, open: attempt({ state: 'intended' }) });
+      expect(settle(before, { posted: { kind: 'notSent' } }, 10)?.drifts).toBe(0);
+    },
+  );
 
   test('U7: no listing ends it, since it may not have been sent', () => {
     expect(settle(before, { flying: true, row: row(target, 100) }, 200)).toBe(before);

@@ -1,0 +1,143 @@
+/** What people ask by annotations: each value once, in the rollout that it names, with who wrote it and when. */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import type { LedgerHeader } from '../../../src/policy/ledger.ts';
+import { asksToAbort, heedPeople } from '../../../src/policy/people.ts';
+import { epochMs, header, policy, target } from './builders.ts';
+
+const rolloutId = `1-${target}`;
+const laterMs = epochMs + 60_000;
+const stages = [
+  { name: 'canary', soakDuration: '0s' },
+  { name: 'rest', soakDuration: '0s', approval: 'Required' },
+] as const;
+const spec = { strategy: { maxInProgress: 1_000, order: 'Name', stages } } as const;
+
+function heed(values: Readonly<Record<string, string>>, before: Partial<LedgerHeader> = {}, more: object = {}) {
+  return heedPeople(policy({ spec, metadata: { annotations: values, ...more } }), header(before), laterMs);
+}
+
+const stop = { kind: 'failures', message: 'Too many.', atMs: 1 } as const;
+
+test('nothing asked is nothing heard: the header is the same object', () => {
+  const before = header();
+  expect(heedPeople(policy({ spec }), before, laterMs)).toEqual({ header: before, retried: false });
+  expect(heedPeople(policy({ spec }), before, laterMs).header).toBe(before);
+});
+
+describe('approve', () => {
+  test('notes the stage as approved', () => {
+    const { header } = heed({ [annotations.approve]: `${rolloutId}/rest` });
+    expect(header).toMatchObject({
+      approved: ['rest'],
+      actions: [{ action: 'Approve', stage: 'rest', atMs: laterMs }],
+    });
+  });
+
+  test('a stage before its turn, and one after another', () => {
+    const { header } = heed({ [annotations.approve]: `${rolloutId}/canary` }, { approved: ['rest'] });
+    expect(header.approved).toEqual(['rest', 'canary']);
+  });
+
+  test.each([
+    ['of another rollout', `2-${target}/rest`],
+    ['of the rollout before, towards the same version', `0-${target}/rest`],
+    ['of no stage that there is', `${rolloutId}/beta`],
+    ['of no stage at all', rolloutId],
+    ['of nothing', ''],
+    ['approved before', `${rolloutId}/rest`],
+  ])('a value %s does nothing', (what, value) => {
+    const before = what === 'approved before' ? { approved: ['rest'] } : {};
+    expect(heed({ [annotations.approve]: value }, before).header).toEqual(header(before));
+  });
+});
+
+describe.each([
+  ['retry', annotations.retry, 'Retry'],
+  ['abort', annotations.abort, 'Abort'],
+] as const)('%s', (name, annotation, action) => {
+  test.each([rolloutId, `${rolloutId}/2026-11-01T00:00:00Z`])('%s is heard once', (value) => {
+    const first = heed({ [annotation]: value });
+    expect(first.header).toMatchObject({ handled: { [name]: value }, actions: [{ action }] });
+    const again = heed({ [annotation]: value }, first.header);
+    expect(again.header).toEqual(first.header);
+    expect(again.retried).toBe(false);
+  });
+
+  test('another value of the same rollout is heard again', () => {
+    const { header } = heed({ [annotation]: `${rolloutId}/b` }, { handled: { [name]: `${rolloutId}/a` } });
+    expect(header.actions).toMatchObject([{ action }]);
+  });
+
+  test.each([`2-${target}`, `0-${target}/x`, '', 'yes', `${rolloutId}x`])('%s is about nothing here', (value) => {
+    expect(heed({ [annotation]: value }, { stop }).header).toEqual(header({ stop }));
+  });
+});
+
+test('retry lifts a stop of any kind', () => {
+  for (const kind of ['failures', 'rollback', 'abort'] as const) {
+    const { header, retried } = heed({ [annotations.retry]: rolloutId }, { stop: { ...stop, kind } });
+    expect(header.stop).toBeUndefined();
+    expect(retried).toBe(true);
+  }
+});
+
+test('abort takes the place of another stop, and the rollback of one ends', () => {
+  const { header } = heed({ [annotations.abort]: rolloutId }, { stop: { ...stop, kind: 'rollback' } });
+  expect(header.stop).toEqual({ kind: 'abort', message: 'Aborted by a person.', atMs: laterMs });
+});
+
+test('of both at once, both are noted, and it goes on', () => {
+  const { header, retried } = heed({ [annotations.retry]: rolloutId, [annotations.abort]: rolloutId });
+  expect(header.actions?.map(({ action }) => action)).toEqual(['Abort', 'Retry']);
+  expect(header.stop).toBeUndefined();
+  expect(retried).toBe(true);
+});
+
+describe('pause and resume', () => {
+  test('are noted once each', () => {
+    const paused = heed({ [annotations.paused]: 'true' }).header;
+    expect(paused).toMatchObject({ pauseNoted: true, actions: [{ action: 'Pause' }] });
+    expect(heed({ [annotations.paused]: 'true' }, paused).header).toEqual(paused);
+    const resumed = heed({}, paused).header;
+    expect(resumed).toMatchObject({ pauseNoted: false, actions: [{ action: 'Pause' }, { action: 'Resume' }] });
+    expect(heed({}, resumed).header).toEqual(resumed);
+  });
+});
+
+describe('who and when', () => {
+  const writer = { by: 'kubectl-annotate', atMs: epochMs + 30_000 };
+
+  test.each([
+    ['Approve', annotations.approve, `${rolloutId}/rest`],
+    ['Retry', annotations.retry, rolloutId],
+    ['Abort', annotations.abort, rolloutId],
+    ['Pause', annotations.paused, 'true'],
+  ])('%s: as the API server says', (action, annotation, value) => {
+    const { header } = heed({ [annotation]: value }, {}, { annotationWriters: { [annotation]: writer } });
+    expect(header.actions).toMatchObject([{ action, ...writer }]);
+  });
+
+  test('nobody, and when it was heard, where nobody says', () => {
+    const { header } = heed({ [annotations.abort]: rolloutId });
+    expect(header.actions).toEqual([{ action: 'Abort', atMs: laterMs }]);
+  });
+
+  test('the last 20 are kept', () => {
+    const actions = Array.from({ length: 20 }, (_, atMs) => ({ action: 'Pause', atMs }) as const);
+    const { header } = heed({ [annotations.retry]: rolloutId }, { actions });
+    expect(header.actions).toHaveLength(20);
+    expect(header.actions?.at(0)?.atMs).toBe(1);
+    expect(header.actions?.at(-1)?.action).toBe('Retry');
+  });
+});
+
+test.each([
+  [rolloutId, undefined, true],
+  [`${rolloutId}/b`, `${rolloutId}/a`, true],
+  [rolloutId, rolloutId, false],
+  [`2-${target}`, undefined, false],
+])('U2: %s, with %s handled, aborts before a POST: %s', (value, abort, expected) => {
+  const asking = policy({ metadata: { annotations: { [annotations.abort]: value } } });
+  expect(asksToAbort(asking, header(abort === undefined ? {} : { handled: { abort } }))).toBe(expected);
+});
