@@ -162,7 +162,13 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  const total = everyTime.reduce((sum, { share = 1 }) => sum + share, 0);
+  // To each build those are added up that are about it and those about all.
+  const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
+    everyTime
+      .filter(({ toVersion }) => toVersion === undefined || toVersion === version)
+      .reduce((sum, { share = 1 }) => sum + share, 0),
+  );
+  const total = Math.max(...totals);
   if (total > 1 + 1e-9) {
     problems.push({
       path: [...path, 'outcomes'],

@@ -32,6 +32,7 @@ const outcome = object(
     status: whole,
     duration: durationRange,
     attempts: positive,
+    toVersion: version,
   },
   'end',
 );

@@ -159,6 +159,8 @@ export interface OutcomeScenario {
   readonly duration?: DurationRange;
   /** Only a collector's first so many upgrades. */
   readonly attempts?: number;
+  /** Only upgrades to this build. */
+  readonly toVersion?: string;
 }
 
 export interface ListScenario {

@@ -38,6 +38,7 @@ export interface Outcome extends Required<Pick<OutcomeScenario, 'share' | 'end' 
   readonly status: number | undefined;
   readonly duration: Span | undefined;
   readonly attempts: number;
+  readonly toVersion: string | undefined;
 }
 
 export interface UpgradeSettings
@@ -170,6 +171,7 @@ function outcomeOf(outcome: OutcomeScenario): Outcome {
     status: outcome.status,
     duration: spanOf(outcome.duration),
     attempts: outcome.attempts ?? Number.POSITIVE_INFINITY,
+    toVersion: outcome.toVersion,
   };
 }
 

@@ -19,6 +19,7 @@ const success: Outcome = {
   status: undefined,
   duration: undefined,
   attempts: Number.POSITIVE_INFINITY,
+  toVersion: undefined,
 };
 
 export interface NewTask {
@@ -56,7 +57,7 @@ export class Upgrades {
   start({ collector, toVersion, foreign }: NewTask, settings: Settings, atMs: number): UpgradeTask {
     const upgrade = settingsFor(collector, settings.upgrade);
     const attempt = foreign ? 0 : ++collector.acceptedTasks;
-    const outcome = foreign ? success : outcomeFor(collector, attempt, upgrade, settings.seed);
+    const outcome = foreign ? success : outcomeFor({ collector, toVersion }, attempt, upgrade, settings.seed);
     const span = foreign?.durationMs === undefined ? (outcome.duration ?? upgrade.duration) : fixed(foreign.durationMs);
     const draw = drawFor(settings.seed, 'duration', collector.id, attempt);
     const unscaledMs = pickFrom(span, draw) * upgrade.increments;
@@ -129,10 +130,15 @@ export function settingsFor(collector: Collector, common: UpgradeSettings): Upgr
 }
 
 /** Drawn from the collector and its attempt, so that the order of requests does not matter. */
-function outcomeFor(collector: Collector, attempt: number, settings: UpgradeSettings, seed: number): Outcome {
+function outcomeFor(
+  { collector, toVersion }: NewTask,
+  attempt: number,
+  settings: UpgradeSettings,
+  seed: number,
+): Outcome {
   let rest = drawFor(seed, 'outcome', collector.id, attempt);
   for (const outcome of settings.outcomes) {
-    if (attempt > outcome.attempts) continue;
+    if (attempt > outcome.attempts || toVersion !== (outcome.toVersion ?? toVersion)) continue;
     if (rest < outcome.share) return outcome;
     rest -= outcome.share;
   }

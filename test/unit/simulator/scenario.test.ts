@@ -76,6 +76,11 @@ describe('mistakes are told with file, line, column, path and what to write', ()
       'upgrade.outcomes: the shares add up to 1.4; write shares that add up to 1 at most',
     ],
     [
+      'shares above 1 together to one build',
+      'upgrade: {outcomes: [{share: 0.7, end: fail}, {share: 0.7, end: hang, toVersion: 19.5-1}]}',
+      'upgrade.outcomes: the shares add up to 1.4; write shares that add up to 1 at most',
+    ],
+    [
       'a range the wrong way round',
       'latency: [2s, 1s]',
       's.yaml:1:10: latency: 2s is longer than 1s; write the shorter one first',
@@ -116,6 +121,11 @@ describe('what is a scenario', () => {
 
   test('overlapping shares of first attempts', () => {
     expect(problems('upgrade: {outcomes: [{end: fail, attempts: 1}, {share: 0.5, end: hang}]}')).toEqual([]);
+  });
+
+  test('shares above 1 that are of several builds', () => {
+    const outcomes = '[{end: fail, toVersion: 19.5-1}, {share: 0.5, end: hang, toVersion: 19.6-1}]';
+    expect(problems(`upgrade: {outcomes: ${outcomes}}`)).toEqual([]);
   });
 
   const folder = new URL('../../../examples/scenarios/', import.meta.url);

@@ -287,6 +287,11 @@ describe('how upgrades end', () => {
     expect(failed.length - disk).toBeLessThan(65);
   });
 
+  test('only towards the build that an outcome is about', () => {
+    expect(ends({ upgrade: { outcomes: [{ end: 'fail', toVersion: oldVersion }] } })).toEqual([]);
+    expect(ends({ upgrade: { outcomes: [{ end: 'fail', toVersion: target }] } })).toHaveLength(400);
+  });
+
   test('the same collectors, in whichever order they are asked for', () => {
     expect(ends({ upgrade: { outcomes } }, 'down')).toEqual(ends({ upgrade: { outcomes } }));
   });
