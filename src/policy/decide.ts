@@ -8,6 +8,7 @@
  *
  * It reads `ledger`, `roster` and `listing` and changes none of them; the shell writes the changes, then applies them.
  */
+import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
@@ -143,7 +144,8 @@ export function decide(input: DecideInput): Decision {
     figures: () => describeFigures(roster, draft, health, header),
     requeueAfterMs: Math.min(watch.nextMs, nextStartMs(refusal, admission, course, now)) - now.monotonicMs,
     settled:
-      isSettled(input, health, draft.openCount, counts) || isLeftToPeople(course, refusal, draft.openCount, health),
+      isSettled(input, health, draft.openCount, counts) ||
+      (refusal === undefined && draft.openCount === 0 && isLeftToPeople(course, admission, health)),
   };
 }
 
@@ -199,9 +201,9 @@ function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Moment):
 }
 
 /** Whether all that is left waits for somebody to approve it, or to look at what died. */
-function isLeftToPeople({ stages }: Course, refusal: Refusal | undefined, open: number, { reason }: Health): boolean {
-  const { gate } = stages;
-  return gate?.byPerson === true && refusal === undefined && open === 0 && reason === gate.reason;
+function isLeftToPeople({ stages: { gate } }: Course, { nextMs }: Admission, { reason }: Health): boolean {
+  if (gate?.byPerson === true && reason === gate.reason) return true;
+  return reason === reasons.awaitingApproval && nextMs === Number.POSITIVE_INFINITY;
 }
 
 /** Whether nothing will move any more unless somebody does something: a directory run may end. */

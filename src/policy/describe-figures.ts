@@ -13,7 +13,7 @@ import type {
 } from '../api/generated/collector-version-policy.ts';
 import { bounded, isoTime, stateWord } from './describe.ts';
 import type { Draft } from './draft.ts';
-import { counted, type Health } from './health.ts';
+import { counted, type Health, outstanding } from './health.ts';
 import type { Attempt, Ending, Entry, LedgerHeader, StageRecord } from './ledger.ts';
 import type { Roster } from './roster.ts';
 import { soakMsOf } from './stage-progress.ts';
@@ -72,7 +72,7 @@ function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): rea
       members: Object.values(counts).reduce((sum, count) => sum + count, 0),
       updated: counts.updated,
       failed: counts.failed,
-      state: stageState(stage, record, index === current, header),
+      state: stageState(stage, record, index === current, outstanding(counts) > 0, header),
       ...(record && { startTime: isoTime(record.startedAtMs) }),
       ...(soakedMs === undefined ? {} : { soakedUntil: isoTime(soakedMs) }),
     };
@@ -83,12 +83,14 @@ function stageState(
   { approval, name }: Stage,
   record: StageRecord | undefined,
   isCurrent: boolean,
+  hasWork: boolean,
   { approved, stop }: LedgerHeader,
 ): StageStatus['state'] {
   if (record?.endedAtMs !== undefined) return 'Completed';
   if (stop && isCurrent) return 'Stopped';
   if (record) return record.updatedAtMs === undefined ? 'Progressing' : 'Soaking';
-  return isCurrent && approval === 'Required' && !approved?.includes(name) ? 'AwaitingApproval' : 'Pending';
+  const isAwaited = isCurrent && hasWork && approval === 'Required' && !approved?.includes(name);
+  return isAwaited ? 'AwaitingApproval' : 'Pending';
 }
 
 export function describeCounts(counts: Counts, matched: number): CollectorCounts {

@@ -2,7 +2,7 @@
  * The ledger as it will be after this decision: changes laid over the ledger and the roster, which stay as they are until the
  * changes have been written. That keeps `decide` pure, and makes a failed write undo itself.
  */
-import { type Entry, type EntryChange, type Ledger, Tallies, type Tally } from './ledger.ts';
+import { type Entry, type EntryChange, type Ledger, Tallies, type Tally, tallyOf } from './ledger.ts';
 import type { Roster } from './roster.ts';
 import type { Standing } from './standing.ts';
 import type { Counts, MutableCounts } from './standing-counts.ts';
@@ -55,7 +55,23 @@ export class Draft {
     return entry || this.#roster.selects(collectorId) ? this.#roster.standing(collectorId, entry) : undefined;
   }
 
-  /** The attempts of a stage, by its name, or of the whole that have ended. */
+  /** The attempts of a stage that have ended; also of its members who were started in one that is no more, for it was renamed or removed. */
+  stageTally(stage: number): Tally {
+    const { stages } = this.#roster;
+    const sum = { ...this.tally(stages.stages[stage]?.name) };
+    const isGone = (name: string | undefined) => name !== undefined && stages.indexOf(name) === undefined;
+    if (![...this.#ledger.tallied(), ...this.#tallies.names()].some(isGone)) return sum;
+    for (const entry of this.entries()) {
+      if (!isGone(entry.stage) || this.#roster.stageOf(entry.collectorId) !== stage) continue;
+      const { finished, failed, died } = tallyOf(entry, this.#ledger.header.target);
+      sum.finished += finished;
+      sum.failed += failed;
+      sum.died += died;
+    }
+    return sum;
+  }
+
+  /** The attempts of who was started in a stage, by its name, or of the whole that have ended. */
   tally(stage?: string): Tally {
     const [before, change] = [this.#ledger.tally(stage), this.#tallies.of(stage)];
     return {

@@ -230,6 +230,11 @@ export class Ledger {
     return this.#tallies.of(stage);
   }
 
+  /** The stages that somebody was started in. */
+  tallied(): Iterable<string | undefined> {
+    return this.#tallies.names();
+  }
+
   setHeader(header: LedgerHeader): void {
     this.#header = header;
   }
@@ -289,6 +294,10 @@ export class Tallies {
         died: before.died + sign * change.died,
       });
     }
+  }
+
+  names(): Iterable<string | undefined> {
+    return this.#tallies.keys();
   }
 
   clear(): void {

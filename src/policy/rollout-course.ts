@@ -8,7 +8,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { DecideInput } from './decide.ts';
 import type { Draft } from './draft.ts';
 import { type Excess, type FailureScope, failureExcess } from './failure-verdict.ts';
-import type { LedgerHeader, RolloutStop } from './ledger.ts';
+import type { LedgerHeader, RolloutStop, Tally } from './ledger.ts';
 import { isWayBackOver, planWayBack, type WayBack } from './rollback.ts';
 import { heldUpBy, progressStages, type StageProgress } from './stage-progress.ts';
 import type { Counts } from './standing-counts.ts';
@@ -48,7 +48,7 @@ function stagesOf({ policy, observation, now }: DecideInput, draft: Draft, heade
     header,
     countOf: (stage) => ({
       counts: draft.stageCounts(stage),
-      tally: draft.tally(policy.spec.strategy.stages?.[stage]?.name),
+      tally: draft.stageTally(stage),
     }),
     sweptSinceMs: sweptMs === undefined ? undefined : now.wallMs - (now.monotonicMs - sweptMs),
     wallMs: now.wallMs,
@@ -65,17 +65,17 @@ function excessOf(
   header: LedgerHeader,
   progress: StageProgress,
 ): Excess | undefined {
-  const scope = (counts: Counts, name?: string): FailureScope => ({
-    tally: draft.tally(name),
-    outstanding: heldUpBy(counts, spec),
-  });
-  const whole = scope(draft.counts());
+  const scope = (counts: Counts, tally: Tally): FailureScope => ({ tally, outstanding: heldUpBy(counts, spec) });
+  const whole = scope(draft.counts(), draft.tally());
   // The stages that were under way when this decision began: one that would end now is judged first.
   for (const [index, stage] of (spec.strategy.stages ?? []).entries()) {
     if (index > (progress.current ?? Number.POSITIVE_INFINITY)) break;
     const ended = header.stages?.some(({ name, endedAtMs }) => name === stage.name && endedAtMs !== undefined);
     if (ended) continue;
-    const excess = failureExcess(spec, whole, { spec: stage, scope: scope(draft.stageCounts(index), stage.name) });
+    const excess = failureExcess(spec, whole, {
+      spec: stage,
+      scope: scope(draft.stageCounts(index), draft.stageTally(index)),
+    });
     if (excess) return excess;
   }
   return failureExcess(spec, whole, undefined);

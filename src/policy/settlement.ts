@@ -79,7 +79,7 @@ export function settleByRows({ ledger, roster, now }: DecideInput, draft: Draft)
     const entry = draft.entry(id);
     // Whom somebody else brought there says nothing about this rollout (U10).
     if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0) return;
-    if (!isWatched(entry, ledger.header)) return;
+    if (!isWatched(entry, ledger.header, roster)) return;
     const ending = { ...entry.ending, kind, message, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
     draft.set(id, { ...entry, failures: entry.failures + 1, ending });
   };
@@ -89,9 +89,12 @@ export function settleByRows({ ledger, roster, now }: DecideInput, draft: Draft)
   }
 }
 
-/** Whether the stage that it was started in is under way. */
-function isWatched({ stage }: Entry, { stages = [] }: LedgerHeader): boolean {
-  return stages.some(({ name, endedAtMs }) => name === stage && endedAtMs === undefined);
+/** Whether the stage that it was started in is under way; where that is no more, the one that has it now. */
+function isWatched({ collectorId, stage }: Entry, { stages = [] }: LedgerHeader, roster: Roster): boolean {
+  if (stage === undefined) return false;
+  const { stages: list } = roster.stages;
+  const now = roster.stages.indexOf(stage) === undefined ? list[roster.stageOf(collectorId)]?.name : stage;
+  return stages.some(({ name, endedAtMs }) => name === now && endedAtMs === undefined);
 }
 
 /** A person wants to go on: failures are forgiven, and who was taken back, or not, is as any other again. */

@@ -2,7 +2,8 @@
  * How far a rollout has come in its stages, and what the next one waits for: one stage after the other, each with its approval before
  * it, its collectors, and its soak after them (R2, R3, R4).
  *
- * Who belongs to a stage that has ended came late: it is started at once, and holds nobody up.
+ * Who belongs to a stage that has ended came late: it is started at once, and holds nobody up. A stage in which nobody was, or could be,
+ * upgraded is passed over, and ends with the first one after it that somebody is in: what nobody went through shields nobody.
  *
  * Leaves to others: who belongs to a stage (`stages.ts`), and whether it may go on at all (`failure-verdict.ts`).
  */
@@ -67,16 +68,21 @@ export function progressStages(input: StageInput): StageProgress {
     gate: undefined,
     sweepFromMs: undefined,
   };
+  let proven = records;
   for (const [index, stage] of stages.entries()) {
     const before = records.find(({ name }) => name === stage.name);
     if (before?.endedAtMs !== undefined) continue;
-    const step = stepOf(stage, before, input.countOf(index), input);
+    const count = input.countOf(index);
+    const step = stepOf(stage, before, count, input);
     records = withRecord(records, step.record);
-    if (step.record?.endedAtMs !== undefined) continue;
+    if (step.record?.endedAtMs !== undefined) {
+      if (before || count.counts.updated > 0 || count.tally.finished > 0) proven = records;
+      continue;
+    }
     const reached = step.record ? index : index - 1;
     return { records, reached, current: index, gate: step.gate, sweepFromMs: step.sweepFromMs };
   }
-  return { ...open, records };
+  return { ...open, records: proven };
 }
 
 /** Collectors of a stage that hold it up. */

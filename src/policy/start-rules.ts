@@ -79,6 +79,7 @@ const rulesForOne: readonly RuleForOne[] = [
   postUnanswered,
   ownWindowClosed,
   stageNotReached,
+  stageNotApproved,
   backingOff,
   failedUnseen,
   driftUnconfirmed,
@@ -197,6 +198,16 @@ function stageNotReached({ id, because }: Candidate, { course, roster, now }: Li
     ...(gate.reason !== undefined && { reason: gate.reason }),
     ...(untilMs !== undefined && { untilMs }),
   };
+}
+
+/** Approval stands before a stage, also for who comes to one that was passed over without it. */
+function stageNotApproved({ id, because }: Candidate, { course, roster }: Line): Refusal | undefined {
+  const index = roster.stageOf(id);
+  const stage = roster.stages.stages[index];
+  const isUnderWay = index === course.stages.current;
+  if (because === 'rollback' || stage?.approval !== 'Required' || isUnderWay) return undefined;
+  if (course.header.approved?.includes(stage.name)) return undefined;
+  return { waitsFor: `the approval of stage ${stage.name}`, reason: reasons.awaitingApproval };
 }
 
 function postUnanswered({ id }: Candidate, { flying }: Line): Refusal | undefined {
