@@ -9,10 +9,12 @@ export type Part =
   | 'fleet'
   | 'account'
   | 'controller'
+  | 'destination'
   | 'host'
   | 'host/kubernetes'
   | 'host/directory'
   | 'service'
+  | 'output'
   | 'api'
   | 'base'
   | 'simulator';
@@ -26,7 +28,7 @@ interface Leave {
 
 const all: readonly Part[] = [
   ...(['policy', 'fleet', 'account', 'controller', 'host', 'host/kubernetes', 'host/directory'] as const),
-  ...(['service', 'api', 'base', 'simulator'] as const),
+  ...(['destination', 'output', 'service', 'api', 'base', 'simulator'] as const),
 ];
 
 export const leaves: Readonly<Record<Part, Leave>> = {
@@ -35,10 +37,12 @@ export const leaves: Readonly<Record<Part, Leave>> = {
   fleet: { parts: ['account', 'service', 'api', 'base'], libraries: [] },
   account: { parts: ['host', 'service', 'api', 'base'], libraries: [] },
   controller: { parts: ['host', 'api', 'base'], libraries: [] },
+  destination: { parts: ['base'], libraries: ['@aws-sdk/client-s3'] },
   host: { parts: ['api', 'base'], libraries: [] },
   'host/kubernetes': { parts: ['host', 'api', 'base'], libraries: ['@kubernetes/client-node', 'undici'] },
   'host/directory': { parts: ['host', 'api', 'base'], libraries: ['yaml'] },
   service: { parts: ['base'], libraries: ['undici', 'tough-cookie'] },
+  output: { parts: ['base'], libraries: ['hyparquet-writer'] },
   api: { parts: ['base'], libraries: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
   base: { parts: [], libraries: ['croner', 'pino', 'prom-client'] },
   simulator: { parts: ['base'], libraries: ['ajv', 're2js', 'selfsigned', 'yaml'] },

@@ -1,0 +1,20 @@
+/**
+ * What turns rows into the bytes of a file, one implementation a format. An encoder writes into a spool; what becomes of the bytes
+ * there, compression and the file itself, is left to `part-writer.ts`.
+ */
+
+/** One message as it came: the bytes of its JSON object, from `{` to `}`, valid during the call only. They are JSON that was checked. */
+export interface RawRow {
+  readonly bytes: Uint8Array;
+}
+
+/** For one file: rows in any number, then `end` once. */
+export interface RowEncoder {
+  row(row: RawRow): void;
+  /** Writes what was held back, and what the file ends with. */
+  end(): void;
+  /** Bytes of memory for rows that are still held back. */
+  readonly heldBytes: number;
+  /** Values that were not what their column holds, and stand in the column for the rest as they came. */
+  readonly misfits: number;
+}

@@ -1,0 +1,199 @@
+/** One part: what reaches the sink is what the rows were, packed, counted and summed; waiting, failing and giving up. */
+import { createHash } from 'node:crypto';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { Compression } from '../../../src/output/compression.ts';
+import { NdjsonEncoder } from '../../../src/output/ndjson-encoder.ts';
+import { PartSeries } from '../../../src/output/part-series.ts';
+import { type PartOptions, type PartSink, PartWriter } from '../../../src/output/part-writer.ts';
+import { KeepingSink, PassingRow, rowWith } from './rows.ts';
+
+const unpacked: Readonly<Record<Compression['kind'], (bytes: Buffer) => Buffer>> = {
+  none: (bytes) => bytes,
+  gzip: gunzipSync,
+  zstd: zstdDecompressSync,
+};
+const compressions: readonly Compression[] = [
+  { kind: 'none' },
+  { kind: 'gzip', level: 1 },
+  { kind: 'gzip', level: 6 },
+  { kind: 'zstd', level: 3 },
+];
+
+function optionsFor(sink: PartSink, options: Partial<PartOptions> = {}): PartOptions {
+  return {
+    encoder: (spool) => new NdjsonEncoder(spool),
+    compression: { kind: 'none' },
+    open: async () => sink,
+    maxPartBytes: Number.POSITIVE_INFINITY,
+    ...options,
+  };
+}
+
+function text(number: number): string {
+  return JSON.stringify({ _messageid: String(number), _raw: `${number} é\n"`.repeat(1 + (number % 300)) });
+}
+
+describe.each(compressions)('with $kind $level', (compression) => {
+  test('the file is every row in its order, and its SHA-256 and its counts are right', async () => {
+    const sink = new KeepingSink();
+    const part = new PartWriter(optionsFor(sink, { compression }));
+    const passing = new PassingRow();
+    const lines: string[] = [];
+    for (let number = 0; number < 3_000; number++) {
+      lines.push(`${text(number)}\n`);
+      passing.hand(text(number), (row) => part.row(row));
+      await part.room();
+    }
+    const summary = await part.end();
+    expect(unpacked[compression.kind](sink.bytes).equals(Buffer.from(lines.join('')))).toBe(true);
+    expect(summary).toEqual({
+      rows: 3_000,
+      bytes: sink.bytes.length,
+      encodedBytes: Buffer.byteLength(lines.join('')),
+      sha256: createHash('sha256').update(sink.bytes).digest('hex'),
+      misfits: 0,
+    });
+    expect(sink.calls.filter((call) => call !== 'write')).toEqual(['finish']);
+  });
+
+  test('a part without rows is a file all the same', async () => {
+    const sink = new KeepingSink();
+    const { rows } = await new PartWriter(optionsFor(sink, { compression })).end();
+    expect(rows).toBe(0);
+    expect(unpacked[compression.kind](sink.bytes)).toHaveLength(0);
+    expect(sink.calls.at(-1)).toBe('finish');
+  });
+
+  test('a sink that is slow makes the rows wait, and memory stays bounded', async () => {
+    const sink = new SlowSink();
+    const part = new PartWriter(optionsFor(sink, { compression }));
+    let taken = 0;
+    // Random letters, so that no compression makes them go away.
+    const letters = createHash('shake256', { outputLength: 48 * 1024 })
+      .update('letters')
+      .digest('base64');
+    const row = rowWith({ _raw: letters });
+    while (part.room() === undefined) {
+      part.row(row);
+      taken += row.bytes.length;
+      await Promise.resolve();
+      expect(taken).toBeLessThan(8 * 2 ** 20);
+    }
+    const room = part.room();
+    sink.release();
+    await room;
+    await part.end();
+    expect(sink.writtenBytes).toBeGreaterThan(0);
+  });
+
+  test('what the sink throws reaches who brings rows, who waits and who ends, and the sink is aborted', async () => {
+    const sink = new KeepingSink();
+    const full = new Error('disk full');
+    sink.write = () => Promise.reject(full);
+    const part = new PartWriter(optionsFor(sink, { compression }));
+    const bring = async () => {
+      for (;;) {
+        part.row(rowWith({ _raw: createHash('sha512').update(String(part.rows)).digest('hex').repeat(20) }));
+        await part.room();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await expect(bring()).rejects.toBe(full);
+    await expect(part.room()).rejects.toBe(full);
+    await expect(part.end()).rejects.toBe(full);
+    expect(sink.calls).toEqual(['abort']);
+  });
+
+  test('giving up leaves nothing finished', async () => {
+    const sink = new KeepingSink();
+    const part = new PartWriter(optionsFor(sink, { compression }));
+    for (let number = 0; number < 3_000; number++) part.row(rowWith({ _raw: text(number) }));
+    await part.room();
+    await part.abort();
+    expect(sink.calls).not.toContain('finish');
+    expect(sink.calls.at(-1) ?? 'abort').toBe('abort');
+    await expect(part.end()).rejects.toThrow('given up');
+  });
+});
+
+test('a sink that cannot be opened fails the part', async () => {
+  const denied = new Error('access denied');
+  const part = new PartWriter(optionsFor(new KeepingSink(), { open: () => Promise.reject(denied) }));
+  part.row(rowWith({}));
+  await expect(part.end()).rejects.toBe(denied);
+});
+
+describe('a series of parts', () => {
+  test.each(compressions)(
+    'with $kind $level begins another part when one is full, between two rows',
+    async (compression) => {
+      const sinks: KeepingSink[] = [];
+      const series = new PartSeries((index) => {
+        const sink = new KeepingSink();
+        sinks[index] = sink;
+        return optionsFor(sink, { compression, maxPartBytes: 300_000 });
+      });
+      const lines: string[] = [];
+      for (let number = 0; number < 20_000; number++) {
+        const row = rowWith({ _raw: createHash('sha512').update(String(number)).digest('base64') });
+        lines.push(`${Buffer.from(row.bytes)}\n`);
+        series.row(row);
+        await series.room();
+      }
+      const parts = await series.end();
+      const files = sinks.map(({ bytes }) => unpacked[compression.kind](bytes));
+      expect(Buffer.concat(files).equals(Buffer.from(lines.join('')))).toBe(true);
+      expect(parts.map(({ bytes }) => bytes)).toEqual(sinks.map(({ bytes }) => bytes.length));
+      expect(parts.length).toBeGreaterThan(2);
+      for (const [index, file] of files.entries()) {
+        expect(file.subarray(-1).toString()).toBe('\n');
+        expect(parts[index]?.rows).toBe(file.toString().split('\n').length - 1);
+      }
+      for (const { bytes } of parts.slice(0, -1)) {
+        // What is not packed yet can only be guessed, and these parts are hardly larger than that.
+        expect(bytes).toBeGreaterThan(150_000);
+        expect(bytes).toBeLessThan(600_000);
+      }
+    },
+  );
+
+  test('without compression ends a part at the first row that fills it', async () => {
+    const series = new PartSeries(() => optionsFor(new KeepingSink(), { maxPartBytes: 10 }));
+    for (let number = 0; number < 5; number++) series.row(rowWith({ a: number }));
+    expect((await series.end()).map(({ rows, bytes }) => ({ rows, bytes }))).toEqual([
+      { rows: 2, bytes: 16 },
+      { rows: 2, bytes: 16 },
+      { rows: 1, bytes: 8 },
+    ]);
+  });
+
+  test('is no part at all without rows', async () => {
+    expect(await new PartSeries(() => optionsFor(new KeepingSink())).end()).toEqual([]);
+  });
+
+  test('fails with any of its parts, and gives up the others', async () => {
+    const broken = new Error('reset');
+    const sinks = [new KeepingSink(), new KeepingSink()];
+    if (sinks[0]) sinks[0].finish = () => Promise.reject(broken);
+    const series = new PartSeries((index) => optionsFor(sinks[index] as PartSink, { maxPartBytes: 10 }));
+    for (let number = 0; number < 3; number++) series.row(rowWith({ a: number }));
+    await expect(series.end()).rejects.toBe(broken);
+    expect(sinks[0]?.calls).toEqual(['write', 'abort']);
+  });
+});
+
+/** Holds up its first write until it is released. */
+class SlowSink extends KeepingSink {
+  writtenBytes = 0;
+  readonly #released = Promise.withResolvers<void>();
+
+  release(): void {
+    this.#released.resolve();
+  }
+
+  override async write(chunk: Uint8Array): Promise<void> {
+    await this.#released.promise;
+    this.writtenBytes += chunk.length;
+  }
+}
