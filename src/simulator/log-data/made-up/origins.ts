@@ -15,7 +15,7 @@ export interface Origin {
   readonly kind: OriginKind;
 }
 
-export const originKinds = ['access', 'app', 'json', 'system'] as const;
+const originKinds = ['access', 'app', 'json', 'system'] as const;
 export type OriginKind = (typeof originKinds)[number];
 
 const environments = ['prod', 'prod', 'prod', 'staging', 'dev'] as const;

@@ -76,6 +76,8 @@ export class ReceiptSearch implements Search {
       this.#step(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(most, this.found + matches), effort);
     }
     this.#isGivenUp = this.reachedMs > targetMs && this.found >= most && most < mostMatches;
+    // What it keeps of layouts is needed no more.
+    if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
   /** The message time so many blocks before what was reached; at least a millisecond before. */

@@ -64,6 +64,8 @@ export class TimeSearch implements Search {
     const { end } = this.#index;
     this.#isGivenUp = end < target && this.found >= most && most < mostMatches;
     this.#reachedMs = end < target ? timeline.timeOf(end) + 1 : targetMs;
+    // What it keeps of layouts is needed no more.
+    if (this.#reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
   #step(target: number, mostMatches: number, effort: Effort): void {
