@@ -2,23 +2,28 @@
  * Whether all is as it should be: every policy says that it is done or why it cannot be, what it says is true of the service, and
  * nothing is left open. Says what is missing, for people.
  */
+import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { CollectorState, SimulatorState } from '../../src/simulator/snapshot.ts';
 import type { HistoryPlan } from './plan.ts';
-import type { PolicyChange, PostRecord } from './record.ts';
+import type { PolicyChange, PostRecord, SettingsChange } from './record.ts';
 import {
   acts,
   compareRank,
   compareVersions,
+  groupOf,
   isHosted,
   isPaused,
   isSelected,
   matchesVersion,
   targetOf,
+  tolerates,
 } from './wanted.ts';
 
 /** What is true at one moment. */
 export interface Truth {
+  /** Since the start. */
+  readonly nowMs: number;
   readonly plan: HistoryPlan;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
@@ -26,16 +31,22 @@ export interface Truth {
   readonly ledgers: ReadonlyMap<string, string>;
   readonly posts: readonly PostRecord[];
   readonly policyChanges: readonly PolicyChange[];
+  readonly settingsChanges: readonly SettingsChange[];
 }
 
 export function missingForConvergence(truth: Truth): string[] {
   // What a silent collector was at, it goes on with when it talks again, which may be never.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
+  // What a person did may be heard as late as a watch is given up that fell silent.
+  if (truth.plan.apiFaults.watches > 0 && lastChangeMs(truth) > truth.nowMs - unheardMs)
+    return ['somebody changed something just now'];
   return truth.policies.flatMap((policy) =>
     missingOfPolicy(truth, policy).map((what) => `${policy.metadata.name}: ${what}`),
   );
 }
+
+const unheardMs = 60_000;
 
 function missingOfPolicy(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const { status } = policy;
@@ -69,22 +80,29 @@ function verdictOf({ status }: CollectorVersionPolicy): Verdict {
   };
 }
 
-function missingVerdict({ plan }: Truth, policy: CollectorVersionPolicy, verdict: Verdict): string | undefined {
+function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: Verdict): string | undefined {
+  const { plan, settingsChanges } = truth;
   const counts = policy.status?.collectors;
-  if (isPaused(policy))
+  if (isPaused(policy) || settingsChanges.at(-1)?.paused)
     return verdict.ready === 'Unknown' && verdict.reason === 'Paused' ? undefined : 'does not say that it is paused';
   if (targetOf(plan, policy) === undefined) {
     return verdict.stalled && verdict.reason === 'VersionNotOffered'
       ? undefined
       : 'does not say that its target is not offered';
   }
-  if (verdict.reconciling) return 'is not settled';
+  if (verdict.reconciling) return waitsForGood(truth, policy, verdict.reason) ? undefined : 'is not settled';
   if (verdict.ready === 'True') {
-    return counts && counts.failed + counts.newer + counts.pending + counts.inProgress === 0
+    const failed = tolerates(policy) ? 0 : counts?.failed;
+    return counts && failed === 0 && counts.newer + counts.pending + counts.inProgress === 0
       ? undefined
       : 'is ready for no reason';
   }
   switch (verdict.reason) {
+    case 'RolloutStopped':
+    case 'RolledBack':
+      return mayBeBeyondTolerance(truth, policy) ? undefined : 'is stopped for no reason';
+    case 'Aborted':
+      return wasAsked(truth, policy, annotations.abort) ? undefined : 'is aborted, and nobody asked for it';
     case 'CollectorsFailed':
       return counts && counts.failed > 0 ? undefined : 'tells of failures that it does not count';
     case 'CollectorsRefused':
@@ -100,6 +118,52 @@ function missingVerdict({ plan }: Truth, policy: CollectorVersionPolicy, verdict
   }
 }
 
+/** Whether what it waits for comes only by a person, or never within the time of a history. */
+function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
+  const { metadata, spec, status } = policy;
+  const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
+  switch (reason) {
+    case 'AwaitingApproval': {
+      const [, awaited] = /approval of stage (\S+)/.exec(status?.rollout?.waitingFor ?? '') ?? [];
+      const stage = spec.strategy.stages?.find(({ name }) => name === awaited);
+      const comes = plan.actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
+      const isGiven = metadata.annotations[annotations.approve] === `${status?.rollout?.id}/${awaited}`;
+      return stage?.approval === 'Required' && !comes && !isGiven;
+    }
+    // One that died in its soak, and nobody has said how many are too many.
+    case 'Soaking':
+      return !tolerates(policy) && members.some(({ running }) => !running);
+    case 'WaitingForWindow': {
+      const exclusions = spec.maintenance?.exclusions ?? [];
+      return exclusions.some(({ endTime }) => Date.parse(endTime) > state.time + longerThanHistoriesMs);
+    }
+    case 'RollingOut':
+      return spec.offlinePolicy === 'Wait' && members.some(({ running, alive }) => !running || !alive);
+    default:
+      return false;
+  }
+}
+
+const longerThanHistoriesMs = 24 * 3_600_000;
+
+/** Whether there is a failure at all, or something that may have been taken for one. */
+function mayBeBeyondTolerance({ plan, state, posts }: Truth, policy: CollectorVersionPolicy): boolean {
+  return (
+    tolerates(policy) &&
+    (state.tasks.some(({ status }) => status !== 2) ||
+      state.collectors.some(({ running, alive }) => !running || !alive) ||
+      plan.deaths.length > 0 ||
+      plan.fleet.touched.size > 0 ||
+      posts.some(({ answer }) => answer?.status !== 202))
+  );
+}
+
+function wasAsked({ policyChanges }: Truth, { metadata }: CollectorVersionPolicy, annotation: string): boolean {
+  return policyChanges.some(
+    ({ policy }) => policy.metadata.uid === metadata.uid && policy.metadata.annotations[annotation] !== undefined,
+  );
+}
+
 function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const { plan } = truth;
   const target = targetOf(plan, policy) as string;
@@ -107,6 +171,8 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const members = truth.state.collectors.filter((collector) => isMember(truth, policy, collector));
   const own = members.filter((collector) => isOwner(truth, policy, collector));
   const updated = own.filter(({ version }) => version === target);
+  // Who died within the soak of its stage failed, wherever it is.
+  const dead = updated.filter(({ running, alive }) => !running || !alive).length;
   const missing: string[] = [];
   const expect = (what: string, is: number, shouldBe: number) => {
     if (is !== shouldBe) missing.push(`${what} is ${is}, in truth ${shouldBe}`);
@@ -118,8 +184,9 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   if (seen && !sticky) {
     expect('matched', counts.matched, members.length);
     expect('foreign', counts.foreign, members.length - own.length);
-    expect('updated', counts.updated, updated.length);
-  } else if (seen && counts.updated < updated.length) {
+    if (counts.updated < updated.length - dead || counts.updated > updated.length)
+      expect('updated', counts.updated, updated.length);
+  } else if (seen && counts.updated < updated.length - dead) {
     missing.push(`updated is ${counts.updated}, in truth at least ${updated.length}`);
   } else if (seen && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
@@ -209,12 +276,17 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
 
 /** Why a collector that is ours does not run the target, or undefined. */
 function excuseFor(
-  { plan, state, ledgers, posts }: Truth,
+  { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,
   { id, name, version, alive, running }: CollectorState,
   target: string,
 ): string | undefined {
   if (!acts(policy)) return 'nothing is started';
+  if (settingsChanges.at(-1)?.paused) return 'everything is paused';
+  if (stillReasons.has(verdictOf(policy).reason ?? '')) return 'it goes no further, and says why';
+  if (policy.status?.skippedReasons?.some(({ reason }) => reason === 'NoStage') && !takesAll(policy)) return 'no stage';
+  if (plan.deaths.some((death) => death.name === name)) return 'it falls silent now and then';
+  if (groupOf(plan, { name, version })?.timeZone === 'Nowhere/Land' && isByZone(policy)) return 'no zone';
   if (isHosted({ name, version })) return 'hosted';
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
@@ -227,6 +299,27 @@ function excuseFor(
   const tasks = state.tasks.filter(({ collectorId, foreign }) => collectorId === id && !foreign);
   if (tasks.some((task) => task.toVersion === target && task.status !== 2)) return 'its upgrade failed';
   return undefined;
+}
+
+/** Of verdicts that have been looked into before. */
+const stillReasons: ReadonlySet<string> = new Set([
+  'RolloutStopped',
+  'RolledBack',
+  'Aborted',
+  'AwaitingApproval',
+  'Soaking',
+  'WaitingForWindow',
+  'RollingOut',
+]);
+
+/** Whether the last stage takes whom no other has. */
+function takesAll({ spec }: CollectorVersionPolicy): boolean {
+  const last = spec.strategy.stages?.at(-1);
+  return !last || (last.size === undefined && last.selector === undefined);
+}
+
+function isByZone({ spec }: CollectorVersionPolicy): boolean {
+  return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
 /** Whether the ledger has the collector's last attempt as timed out, the third of its kinds of endings. */

@@ -3,7 +3,7 @@ import type { Scenario } from '../../src/simulator/scenario.ts';
 import { Chance } from './chance.ts';
 import { fastSettings, type HistoryPlan, type ProcessAction } from './plan.ts';
 import { newestVersion } from './planned-fleet.ts';
-import type { PolicyAction, PolicySpec } from './planned-policies.ts';
+import type { PolicySpec } from './planned-policies.ts';
 
 const old = '19.300-2';
 const builds = ['19.100-1', '19.200-5', old, '19.404-12', newestVersion];
@@ -13,7 +13,7 @@ interface Direction {
   readonly count?: number;
   readonly scenario?: Scenario;
   readonly policies?: readonly PolicySpec[];
-  readonly actions?: readonly (PolicyAction | ProcessAction)[];
+  readonly actions?: HistoryPlan['actions'];
   readonly offer?: 'plain' | 'everyBuildRun' | 'single';
   readonly events?: Scenario['events'];
   readonly touched?: readonly string[];
@@ -25,6 +25,7 @@ interface Direction {
   readonly selector?: object;
   readonly limit?: number;
   readonly width?: number;
+  readonly deaths?: HistoryPlan['deaths'];
 }
 
 function plan(seed: number, direction: Direction): HistoryPlan {
@@ -55,6 +56,7 @@ function plan(seed: number, direction: Direction): HistoryPlan {
     settings: fastSettings,
     policies,
     actions: direction.actions ?? [],
+    deaths: direction.deaths ?? [],
     apiFaults: { untilMs: calmAtMs, requests: direction.apiRequestFaults ?? 0, watches: 0 },
     mixedUpTasks: direction.mixedUpTasks ?? 0,
     replicas: direction.replicas ?? 1,

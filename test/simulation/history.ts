@@ -3,6 +3,7 @@
  * says, until all is as it should be or time is up. A plan gives the same history each time.
  */
 import { createHash } from 'node:crypto';
+import { annotations } from '../../src/api/annotations.ts';
 import { missingForConvergence } from './convergence.ts';
 import { violationsOf } from './oracles.ts';
 import type { Action, HistoryPlan } from './plan.ts';
@@ -69,6 +70,22 @@ function perform(world: SimulationWorld, action: Action): void {
       break;
     case 'patchPolicy':
       world.patchPolicy(action.name, action.patch);
+      break;
+    case 'approver':
+      world.approve(action.name, action.everyMs);
+      break;
+    case 'retry':
+    case 'abort':
+      world.annotateRollout(action.name, annotations[action.kind], action.mark);
+      break;
+    case 'settings':
+      world.pauseAll(action.paused);
+      break;
+    case 'backup':
+      world.backUp();
+      break;
+    case 'restore':
+      world.restore();
       break;
     case 'compact':
       world.api.compact();

@@ -6,11 +6,16 @@ import { maxShardBytes } from '../../src/host/host.ts';
 import { budgetViolations } from './budget-oracle.ts';
 import { addsUp } from './convergence.ts';
 import { evidenceViolations } from './evidence-oracle.ts';
+import { failureViolations } from './failure-oracle.ts';
 import { postViolations } from './post-oracle.ts';
 import type { HistoryRecord } from './record.ts';
 import { restViolations } from './rest-oracle.ts';
+import { rollbackViolations } from './rollback-oracle.ts';
+import { stageViolations } from './stage-oracle.ts';
 import { statusViolations } from './status-oracle.ts';
+import { stopViolations } from './stop-oracle.ts';
 import { taskViolations } from './task-oracle.ts';
+import { windowViolations } from './window-oracle.ts';
 
 type Oracle = (record: HistoryRecord) => string[];
 
@@ -19,6 +24,11 @@ const oracles: readonly Oracle[] = [
   budgetViolations,
   postViolations,
   evidenceViolations,
+  windowViolations,
+  stopViolations,
+  failureViolations,
+  stageViolations,
+  rollbackViolations,
   statusViolations,
   restViolations,
   boundViolations,

@@ -10,7 +10,9 @@ import type { Scenario } from '../../src/simulator/scenario.ts';
 import { Chance } from './chance.ts';
 import { type ApiFaultPlan, planApiFaults, planServiceFaults } from './planned-faults.ts';
 import { type FleetPlan, planFleet } from './planned-fleet.ts';
+import { type PersonAction, planPeople } from './planned-people.ts';
 import { type PolicyAction, type PolicySpec, planPolicies, planPolicyActions } from './planned-policies.ts';
+import { type DeathPlan, planDeaths, planRolloutChanges, withRollout, withZones } from './planned-rollouts.ts';
 
 export const pace = 10;
 
@@ -39,7 +41,15 @@ export type ProcessAction =
       readonly againAfterMs: number;
     };
 
-export type Action = ProcessAction | PolicyAction | { readonly kind: 'compact'; readonly atMs: number };
+/** The ledgers are put back to what they were at a backup: what has happened since is on no record of theirs. */
+export type BackupAction = { readonly kind: 'backup' | 'restore'; readonly atMs: number };
+
+export type Action =
+  | ProcessAction
+  | PolicyAction
+  | PersonAction
+  | BackupAction
+  | { readonly kind: 'compact'; readonly atMs: number };
 
 export interface HistoryPlan {
   readonly seed: number;
@@ -48,6 +58,8 @@ export interface HistoryPlan {
   readonly settings: Partial<PolicySettings>;
   readonly policies: readonly PolicySpec[];
   readonly actions: readonly Action[];
+  /** Who falls silent after an upgrade. */
+  readonly deaths: readonly DeathPlan[];
   readonly apiFaults: ApiFaultPlan;
   /** How often the service answers about another task than it was asked for. */
   readonly mixedUpTasks: number;
@@ -60,7 +72,33 @@ export interface HistoryPlan {
   readonly calmAtMs: number;
 }
 
+/** Every other history has rollouts with all that there is to them; the others have all collectors at once. */
 export function planHistory(seed: number): HistoryPlan {
+  const plan = planBasics(seed);
+  return seed % 2 === 0 ? withRollouts(plan) : plan;
+}
+
+function withRollouts(plan: HistoryPlan): HistoryPlan {
+  const { seed, calmAtMs } = plan;
+  const chance = new Chance(seed ^ 0x57a6e);
+  const fleet = withZones(chance, plan.fleet);
+  const policies = plan.policies.map((policy) => withRollout(chance, fleet, policy));
+  const changes = [...planPeople(chance, policies, calmAtMs), ...planRolloutChanges(chance, fleet, policies, calmAtMs)];
+  return {
+    ...plan,
+    fleet,
+    scenario: { ...plan.scenario, ...(fleet.scenario.groups && { groups: fleet.scenario.groups }) },
+    policies,
+    actions: inOrder([...plan.actions, ...changes]),
+    deaths: planDeaths(chance, fleet),
+  };
+}
+
+function inOrder(actions: readonly Action[]): readonly Action[] {
+  return [...actions].sort((left, right) => left.atMs - right.atMs);
+}
+
+function planBasics(seed: number): HistoryPlan {
   const chance = new Chance(seed);
   const calmAtMs = chance.whole(60, 300) * 1_000;
   const fleet = planFleet(chance, calmAtMs);
@@ -76,7 +114,8 @@ export function planHistory(seed: number): HistoryPlan {
     scenario: { ...fleet.scenario, faults, events: fleet.events },
     settings: fastSettings,
     policies,
-    actions: [...processActions, ...policyActions].sort((left, right) => left.atMs - right.atMs),
+    actions: inOrder([...processActions, ...policyActions]),
+    deaths: [],
     apiFaults: chance.happens(0.5) ? planApiFaults(chance, calmAtMs) : { untilMs: 0, requests: 0, watches: 0 },
     mixedUpTasks: chance.happens(0.1) ? 0.3 : 0,
     replicas,

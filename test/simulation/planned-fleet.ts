@@ -16,6 +16,8 @@ export interface GroupPlan {
   readonly name: string;
   readonly count: number;
   readonly osName: string;
+  /** Absent where the history has no time zones. */
+  readonly timeZone?: string;
 }
 
 export interface FleetPlan {

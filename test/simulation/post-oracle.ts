@@ -21,6 +21,8 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (plan.leaderElection && !post.leaseHolder?.startsWith(`${post.process}_`)) return 'U2: sent without the lease';
   const subject = { name, version: post.truth?.version ?? '' };
   if (isHosted(subject)) return 'U11: a hosted collector';
+  // What takes a collector back is for another oracle.
+  if (post.intent?.back) return undefined;
   // By the newest that this process knew.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no policy that acts wants this version';

@@ -23,8 +23,44 @@ export interface PostRecord {
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
   /** Whether this collector had been asked to go to the same version before. */
   readonly repeats: boolean;
-  /** What the process heard; undefined where it heard nothing. */
-  answer: { readonly status: number; readonly atMs: number } | undefined;
+  /** What its process took for the time of day, in wall ms. */
+  readonly wallMs: number;
+  /** Whether its process knew that everything is paused. */
+  readonly knownAllPaused: boolean;
+  /** Under what it was written ahead; undefined where no ledger in the API server has it. */
+  readonly intent: Intent | undefined;
+  /** What the process heard, and the task's id where there is one; undefined where it heard nothing. */
+  answer: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
+}
+
+/** What the ledger said of an attempt and of its rollout when its request left. */
+export interface Intent {
+  /** The policy's uid. */
+  readonly policy: string;
+  readonly rolloutId: string;
+  readonly target: string;
+  /** The stage that the collector was started in. */
+  readonly stage: string | undefined;
+  /** Whether it takes the collector back. */
+  readonly back: boolean;
+  /** Why the rollout was stopped. */
+  readonly stop: 'failures' | 'rollback' | 'abort' | undefined;
+  /** Wall ms at which the stages ended that had. */
+  readonly stagesEndedMs: ReadonlyMap<string, number>;
+}
+
+/** What a process heard of a task of its own. */
+export interface TaskNews {
+  readonly atMs: number;
+  readonly process: string;
+  readonly taskId: string;
+  readonly outcome: 'succeeded' | 'failed';
+}
+
+/** A change of what everything is told, by people. */
+export interface SettingsChange {
+  readonly atMs: number;
+  readonly paused: boolean;
 }
 
 /** One collector in one page of a list that a process has heard. */
@@ -64,6 +100,8 @@ export interface HistoryRecord {
   readonly sightings: ReadonlyMap<string, readonly Sighting[]>;
   readonly statuses: readonly StatusRecord[];
   readonly policyChanges: readonly PolicyChange[];
+  readonly settingsChanges: readonly SettingsChange[];
+  readonly taskNews: readonly TaskNews[];
   readonly disturbances: readonly Disturbance[];
   /** By collector id: each version that it has run, and since when. */
   readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;

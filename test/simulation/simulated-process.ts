@@ -62,6 +62,7 @@ export class SimulatedProcess {
   readonly host: KubernetesHost;
   readonly #gate: ProcessGate;
   readonly #client: MemoryApiClient;
+  readonly #clock: Clock;
   readonly #operator: Operator;
 
   constructor(options: SimulatedProcessOptions) {
@@ -70,6 +71,7 @@ export class SimulatedProcess {
     this.#gate = new ProcessGate();
     this.#client = api.client(name);
     const clock = new ProcessClock(options.clock, this.#gate, options.skewMs);
+    this.#clock = clock;
     const random: Random = seededRandom(options.seed);
     const metrics = noMetrics;
     const surroundings = { clock, random, log, metrics };
@@ -99,6 +101,11 @@ export class SimulatedProcess {
 
   get running(): boolean {
     return this.#gate.state === 'running';
+  }
+
+  /** What it takes for the time of day, in wall ms. */
+  get wallMs(): number {
+    return this.#clock.now();
   }
 
   start(): void {

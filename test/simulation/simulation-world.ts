@@ -1,4 +1,5 @@
 /** The world of one history: service, API server and processes, and everything that is written down of them for the oracles. */
+import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -7,12 +8,13 @@ import { InProcessService } from '../../src/simulator/in-process.ts';
 import type { JournalEntry } from '../../src/simulator/journal.ts';
 import { ServiceModel } from '../../src/simulator/model.ts';
 import { MemoryApiServer, type RequestFault, type RequestInfo, type WatchFault } from '../support/memory-api-server.ts';
-import type { StoreEvent } from '../support/memory-api-store.ts';
+import type { StoredObject, StoreEvent } from '../support/memory-api-store.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { policiesPath, policyDefaults, secretsPath, serviceOrigin } from '../support/world.ts';
 import { ApiFaults } from './api-faults.ts';
 import { Chance } from './chance.ts';
 import type { Truth } from './convergence.ts';
+import { intentOf } from './intents.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { PolicySpec } from './planned-policies.ts';
 import {
@@ -20,8 +22,10 @@ import {
   type HistoryRecord,
   type PolicyChange,
   type PostRecord,
+  type SettingsChange,
   type Sighting,
   type StatusRecord,
+  type TaskNews,
   versionLookMs,
 } from './record.ts';
 import { type Sending, SimulatedProcess } from './simulated-process.ts';
@@ -29,7 +33,11 @@ import { type Sending, SimulatedProcess } from './simulated-process.ts';
 export const coordinationPath = '/apis/coordination.k8s.io/v1/namespaces/logfleet-system/leases/logfleet-operator';
 const policiesCollection = 'logfleet.dev/v1alpha1/collectorversionpolicies';
 const configMaps = 'v1/configmaps';
+const ledgersPath = '/api/v1/namespaces/logging/configmaps';
+const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
+/** An answer that comes later than this may come to nobody. */
+const heardWithinMs = 2_000;
 
 interface DueKill {
   requestsLeft: number;
@@ -48,6 +56,7 @@ export class SimulationWorld {
   readonly #trace: ((line: string) => void) | undefined;
   readonly #processes: SimulatedProcess[] = [];
   readonly #dueKills = new Map<SimulatedProcess, DueKill>();
+  readonly #died = new Set<string>();
   #names = 0;
   #calm = false;
   readonly #journal: JournalEntry[] = [];
@@ -58,6 +67,9 @@ export class SimulationWorld {
   readonly #policyChanges: PolicyChange[] = [];
   readonly #disturbances: Disturbance[] = [];
   readonly #versions = new Map<string, { version: string; sinceMs: number }[]>();
+  readonly #settingsChanges: SettingsChange[] = [];
+  readonly #taskNews: TaskNews[] = [];
+  #backup: readonly StoredObject[] = [];
   #largestShardBytes = 0;
 
   constructor(plan: HistoryPlan, trace?: (line: string) => void) {
@@ -110,6 +122,53 @@ export class SimulationWorld {
 
   patchPolicy(name: string, patch: object): void {
     if (this.api.get(`${policiesPath}/${name}`)) this.api.patch(`${policiesPath}/${name}`, patch);
+  }
+
+  /** Asks something of the policy's rollout, as status names it; nothing where it names none. */
+  annotateRollout(name: string, annotation: string, what: string): void {
+    const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
+    const id = policy?.status?.rollout?.id;
+    if (id !== undefined) this.patchPolicy(name, { metadata: { annotations: { [annotation]: `${id}/${what}` } } });
+  }
+
+  /** A person who looks now and then, and approves whatever waits for it. */
+  approve(name: string, everyMs: number): void {
+    const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
+    const [, stage] = /approval of stage (\S+)/.exec(policy?.status?.rollout?.waitingFor ?? '') ?? [];
+    if (stage !== undefined) this.annotateRollout(name, annotations.approve, stage);
+    this.clock.after(everyMs, () => this.approve(name, everyMs));
+  }
+
+  /** The kill switch of all policies. */
+  pauseAll(paused: boolean): void {
+    const data = { paused: String(paused) };
+    this.#settingsChanges.push({ atMs: this.clock.monotonic(), paused });
+    if (this.api.get(`${settingsPath}/logfleet-settings`)) {
+      this.api.patch(`${settingsPath}/logfleet-settings`, { data });
+      return;
+    }
+    const metadata = { name: 'logfleet-settings', namespace: 'logfleet-system' };
+    this.api.create(settingsPath, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
+  }
+
+  backUp(): void {
+    this.#backup = this.#ledgerObjects();
+  }
+
+  /** All processes end, the ledgers are those of the backup, and others begin. */
+  restore(): void {
+    const ended = [...this.#processes];
+    for (const process of ended) {
+      this.#remove(process);
+      process.kill();
+    }
+    this.#disturb('restore');
+    for (const { metadata } of this.#ledgerObjects()) this.api.remove(`${ledgersPath}/${metadata.name}`);
+    for (const { metadata, ...rest } of this.#backup) {
+      const { name, namespace, labels, ownerReferences } = metadata;
+      this.api.create(ledgersPath, { ...rest, metadata: { name, namespace, labels, ownerReferences } });
+    }
+    for (const _ of ended) this.startProcess();
   }
 
   startProcess(): SimulatedProcess {
@@ -177,12 +236,14 @@ export class SimulationWorld {
   /** What is true now, for whoever asks whether all is as it should be. */
   truth(): Truth {
     return {
+      nowMs: this.clock.monotonic(),
       plan: this.#plan,
       state: this.model.snapshot(this.service.nowMs()),
       policies: this.#policies(),
       ledgers: this.#ledgers(),
       posts: this.#posts,
       policyChanges: this.#policyChanges,
+      settingsChanges: this.#settingsChanges,
     };
   }
 
@@ -198,6 +259,7 @@ export class SimulationWorld {
       api: this.api.requests,
       sightings: this.#sightings,
       statuses: this.#statuses,
+      taskNews: this.#taskNews,
       disturbances: this.#disturbances,
       versions: this.#versions,
       largestShardBytes: this.#largestShardBytes,
@@ -222,9 +284,13 @@ export class SimulationWorld {
     return this.api.store.objects(policiesCollection) as unknown as CollectorVersionPolicy[];
   }
 
+  #ledgerObjects(): readonly StoredObject[] {
+    return this.api.store.objects(configMaps).filter(({ metadata }) => metadata.ownerReferences !== undefined);
+  }
+
   #ledgers(): ReadonlyMap<string, string> {
     const heads = new Map<string, string>();
-    for (const object of this.api.store.objects(configMaps)) {
+    for (const object of this.#ledgerObjects()) {
       const owner = object.metadata.ownerReferences?.[0]?.uid;
       const content = (object.data as Record<string, string> | undefined)?.content;
       if (owner !== undefined && content !== undefined && object.metadata.name.endsWith('-ledger-head')) {
@@ -305,11 +371,28 @@ export class SimulationWorld {
 
   #lookAtVersions(): void {
     const { collectors } = this.model.snapshot(this.service.nowMs());
-    for (const { id, version } of collectors) {
+    for (const { id, name, version } of collectors) {
       const known = this.#versions.get(id);
       if (!known) this.#versions.set(id, [{ version, sinceMs: this.clock.monotonic() }]);
-      else if (known.at(-1)?.version !== version) known.push({ version, sinceMs: this.clock.monotonic() });
+      else if (known.at(-1)?.version !== version) {
+        known.push({ version, sinceMs: this.clock.monotonic() });
+        this.#befall(name);
+      }
     }
+  }
+
+  /** Some fall silent after an upgrade, once. */
+  #befall(name: string): void {
+    const death = this.#plan.deaths.find((one) => one.name === name);
+    if (!death || this.#died.has(name)) return;
+    this.#died.add(name);
+    const { afterMs, againAfterMs } = death;
+    const run = (running: boolean) => {
+      this.note(`${name} ${running ? 'talks again' : 'falls silent'}`);
+      this.model.patch({ collectors: { [name]: { running } } }, this.service.nowMs());
+    };
+    this.clock.after(afterMs, () => run(false));
+    if (againAfterMs !== undefined) this.clock.after(afterMs + againAfterMs, () => run(true));
   }
 
   #sending(process: SimulatedProcess, sending: Sending): void {
@@ -344,6 +427,9 @@ export class SimulationWorld {
       leaseHolder: this.#leaseHolder(),
       truth: this.#versions.get(collectorId)?.at(-1),
       repeats: this.#posts.some((other) => other.collectorId === collectorId && other.toVersion === toVersion),
+      wallMs: process.wallMs,
+      knownAllPaused: process.host.settings().paused,
+      intent: intentOf(this.#ledgers(), collectorId, toVersion),
       answer: undefined,
     };
     this.#posts.push(post);
@@ -363,11 +449,24 @@ export class SimulationWorld {
     if (post) {
       // A 202 without an id says nothing.
       const understood = answer.status !== 202 || Buffer.from(answer.body).includes('"id"');
-      post.answer = { status: understood ? answer.status : 0, atMs: this.clock.monotonic() };
+      const taskId =
+        answer.status === 202 ? /"id":"(\d+)"/.exec(Buffer.from(answer.body).toString('utf8'))?.[1] : undefined;
+      post.answer = { status: understood ? answer.status : 0, atMs: this.clock.monotonic(), taskId };
       this.#pendingPosts.delete(request as TransportRequest);
     } else if (request.path.includes(`${upgradesPath}/collectors`) && answer.status === 200) {
       this.#noteSightings(process, atMs, answer.body);
+    } else if (request.method === 'GET' && answer.status === 200) {
+      this.#noteTask(process, atMs, request.path, answer.body);
     }
+  }
+
+  #noteTask(process: SimulatedProcess, sentAtMs: number, path: string, body: Uint8Array): void {
+    const atMs = this.clock.monotonic();
+    const asked = /\/v1\/collectors\/upgrades\/(\d+)$/.exec(path)?.[1];
+    if (asked === undefined || atMs - sentAtMs > heardWithinMs) return;
+    const [, taskId, code] = /"id":(\d+),.*?"status":(\d)/.exec(Buffer.from(body).toString('utf8')) ?? [];
+    if (taskId !== asked || (code !== '2' && code !== '3')) return;
+    this.#taskNews.push({ atMs, process: process.name, taskId, outcome: code === '2' ? 'succeeded' : 'failed' });
   }
 
   #noteSightings(process: SimulatedProcess, sentAtMs: number, body: Uint8Array): void {

@@ -1,6 +1,7 @@
 /** U4, U7, U10: a status never claims what was never so. */
 import type { TaskState } from '../../src/simulator/snapshot.ts';
 import { type HistoryRecord, type StatusRecord, versionLookMs } from './record.ts';
+import { isUnsteady } from './rollouts.ts';
 import { isPaused } from './wanted.ts';
 
 export function statusViolations(record: HistoryRecord): string[] {
@@ -66,15 +67,16 @@ function versionsApart({ atMs, policy, status }: StatusRecord, target: string | 
 
 /** Who failed had a task of ours that did not succeed, or an outcome that nobody learnt. */
 function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
-  const { state, posts, plan, disturbances, policyChanges } = record;
+  const { state, posts, disturbances, policyChanges } = record;
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
   // What a process wrote ahead and never sent is asked about by a probe (U3); where none may be sent, time alone judges it (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  const touched = new Set(state.collectors.filter(({ name }) => plan.fleet.touched.has(name)).map(({ id }) => id));
+  const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
   // Where somebody else took a collector elsewhere before it was looked at, nobody can tell that ours went well.
   const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));
+  // Who falls silent, or is taken elsewhere, within the soak of its stage has failed, too.
   const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));
   for (const post of posts)
     if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);

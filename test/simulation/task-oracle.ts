@@ -1,4 +1,5 @@
 /** U15: what became of the requests to create tasks, by the service's own record of tasks. */
+import { annotations } from '../../src/api/annotations.ts';
 import type { Scenario } from '../../src/simulator/scenario.ts';
 import type { TaskState } from '../../src/simulator/snapshot.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -17,7 +18,8 @@ function overlaps({ startMs, plan, state }: HistoryRecord, id: string, tasks: re
   const found: string[] = [];
   const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
   const patches = Object.values(plan.fleet.events).map(({ patch }) => patch as Scenario | undefined);
-  const fallsSilent = patches.some((patch) => patch?.collectors?.[name]?.running === false);
+  const dies = plan.deaths.some((death) => death.name === name);
+  const fallsSilent = dies || patches.some((patch) => patch?.collectors?.[name]?.running === false);
   for (const [index, task] of tasks.entries()) {
     const before = tasks[index - 1];
     if (!before) continue;
@@ -45,7 +47,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
     // Whom another policy took elsewhere is brought back when it comes back.
     const elsewhere = tasks.length - accepted.length;
-    const most = rollouts * (1 + retries) + unknown + interventions(record, id) + elsewhere;
+    const most = (rollouts + renewals(record)) * (1 + retries) + unknown + interventions(record, id) + elsewhere;
     if (accepted.length > most) {
       found.push(
         `U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, ${most} are the most (${unknown} unknown)`,
@@ -71,6 +73,14 @@ function rolloutsTowards(
     latest.set(uid, target);
   }
   return { rollouts, limit };
+}
+
+/** How often rollouts have begun again: a person tried them again, what they had upgraded was taken back, or a backup knew less. */
+function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): number {
+  const retries = new Set(policyChanges.map(({ policy }) => policy.metadata.annotations[annotations.retry])).size - 1;
+  const back = new Set(posts.filter(({ intent }) => intent?.back).map(({ intent }) => intent?.rolloutId)).size;
+  const restores = disturbances.filter(({ what }) => what === 'restore').length;
+  return plan.fleet.cannotFail ? restores : (1 + retries) * (1 + back) - 1 + restores;
 }
 
 /** How often somebody else may have changed a collector. */

@@ -62,6 +62,25 @@ export function isPaused(policy: CollectorVersionPolicy): boolean {
   return policy.spec.paused || policy.metadata.annotations?.['logfleet.dev/paused'] === 'true';
 }
 
+/** Whether somebody has said how many failures are too many. */
+export function tolerates({ spec }: CollectorVersionPolicy): boolean {
+  const stages = spec.strategy.stages ?? [];
+  return spec.failurePolicy?.maxFailures !== undefined || stages.some(({ maxFailures }) => maxFailures !== undefined);
+}
+
+/** A number of collectors, or a percentage of so many: rounded up, at least 1. */
+export function shareOf(share: number | string, of: number): number {
+  return typeof share === 'number' ? share : Math.max(1, Math.ceil((Number(share.slice(0, -1)) * of) / 100));
+}
+
+/** Whether a stage's selector has it; false of one that has none. */
+export function isInSelector(plan: HistoryPlan, selector: SelectorSpec | undefined, subject: Subject): boolean {
+  if (!selector) return false;
+  const { matchNames, matchFields } = selector;
+  if (matchNames && !matchNames.some((glob) => subject.name.startsWith(glob.slice(0, -1)))) return false;
+  return !matchFields || groupOf(plan, subject)?.osName === matchFields['osName'];
+}
+
 /** Whether it may start anything. */
 export function acts(policy: CollectorVersionPolicy): boolean {
   return policy.spec.mode === 'Enforce' && !isPaused(policy) && policy.metadata.deletionTimestamp === undefined;

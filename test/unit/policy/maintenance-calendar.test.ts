@@ -137,7 +137,6 @@ describe('several windows', () => {
     expect(always.nextWindow(at('2026-11-20T12:00Z'), [])).toBeUndefined();
   });
 
-  /** Found by a simulation, in which looking for when it opened took a minute. */
   test('that follow each other every few minutes for months open again after an exclusion', () => {
     const often = calendar({
       windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],

@@ -1,0 +1,140 @@
+/**
+ * How the policies of a history roll out: in stages, with tolerances, within windows; and what becomes of collectors once they have
+ * been upgraded. It is laid over policies and a fleet that were drawn before.
+ */
+import type { CollectorGroup } from '../../src/simulator/scenario.ts';
+import type { Chance } from './chance.ts';
+import type { FleetPlan } from './planned-fleet.ts';
+import type { PolicyAction, PolicySpec } from './planned-policies.ts';
+
+/** A collector that falls silent so long after an upgrade, and may talk again. */
+export interface DeathPlan {
+  readonly name: string;
+  readonly afterMs: number;
+  readonly againAfterMs: number | undefined;
+}
+
+/** The virtual clock begins here. */
+export const epochMs = Date.UTC(2026, 10, 1);
+
+/** Their offsets differ by parts of an hour, so that windows which come every few minutes differ, too. */
+const zones = ['Europe/Berlin', 'Asia/Kathmandu', 'Asia/Kolkata', 'America/New_York'] as const;
+
+/** The same fleet, spread over time zones; in some the zones of a group cannot be read. */
+export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
+  const zoneOf = new Map(
+    fleet.groups.map(({ name }) => [name, chance.happens(0.1) ? 'Nowhere/Land' : chance.one(zones)] as const),
+  );
+  const groups = Object.entries(fleet.scenario.groups ?? {}).map(([name, group]): [string, CollectorGroup] => [
+    name,
+    { ...group, timeZone: zoneOf.get(name) ?? zones[0] },
+  ]);
+  return {
+    ...fleet,
+    groups: fleet.groups.map((group) => ({ ...group, timeZone: zoneOf.get(group.name) ?? zones[0] })),
+    scenario: { ...fleet.scenario, groups: Object.fromEntries(groups) },
+  };
+}
+
+export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): DeathPlan[] {
+  if (cannotFail || !chance.happens(0.3)) return [];
+  const names = groups.flatMap(({ name, count }) =>
+    Array.from({ length: count }, (_, index) => `${name}-${String(index + 1).padStart(2, '0')}`),
+  );
+  return chance.some(names, chance.one([0.05, 0.3])).map((name) => ({
+    name,
+    afterMs: chance.whole(0, 20_000),
+    againAfterMs: chance.happens(0.5) ? chance.whole(5_000, 200_000) : undefined,
+  }));
+}
+
+export function withRollout(chance: Chance, fleet: FleetPlan, { name, spec }: PolicySpec): PolicySpec {
+  const { strategy, ...rest } = spec as PolicySpec['spec'] & { readonly strategy: object };
+  return {
+    name,
+    spec: {
+      ...rest,
+      strategy: { ...strategy, ...(chance.happens(0.75) ? { stages: planStages(chance, fleet) } : {}) },
+      ...(chance.happens(0.6) ? { failurePolicy: planFailurePolicy(chance) } : {}),
+      offlinePolicy: chance.one(['Skip', 'Skip', 'Skip', 'Wait']),
+      ...(chance.happens(0.3) ? { maintenance: planMaintenance(chance) } : {}),
+    },
+  };
+}
+
+function planStages(chance: Chance, fleet: FleetPlan): object[] {
+  const traits = () => ({
+    soakDuration: chance.one(['0s', '0s', '20s', '45s', '90s']),
+    ...(chance.happens(0.5) ? { maxFailures: chance.one([0, 0, 1, 3, '10%', '30%']) } : {}),
+    ...(chance.happens(0.3) ? { maxInProgress: chance.one(fleet.cannotFail ? [1, 3, '50%'] : [5, '50%']) } : {}),
+    ...(chance.happens(0.2) ? { approval: 'Required' } : {}),
+  });
+  const select = () =>
+    chance.happens(0.5)
+      ? { selector: { matchNames: [`${chance.one(fleet.groups).name}-*`] } }
+      : { selector: { matchFields: { osName: chance.one(['Linux', 'Windows']) } } };
+  const size = (sizes: readonly (number | string)[]) => ({ size: chance.one(sizes) });
+  const stages: object[] = [];
+  if (chance.happens(0.8)) stages.push({ name: 'canary', ...size([1, 2, '10%', '20%']), ...traits() });
+  if (chance.happens(0.5))
+    stages.push({ name: 'second', ...(chance.happens(0.6) ? select() : size([3, '50%'])), ...traits() });
+  if (chance.happens(0.9) || stages.length === 0) stages.push({ name: 'rest', ...traits() });
+  return stages;
+}
+
+function planFailurePolicy(chance: Chance): object {
+  return {
+    ...(chance.happens(0.85) ? { maxFailures: chance.one([0, 1, 2, '10%', '30%', '60%']) } : {}),
+    minSamples: chance.one([1, 3, 10]),
+    action: chance.one(['Pause', 'Rollback', 'Rollback', 'Continue']),
+  };
+}
+
+function planMaintenance(chance: Chance): object {
+  const window = () => ({
+    schedule: chance.one(['*/4 * * * *', '1-59/6 * * * *', '0,10,20,30,40,50 * * * *', '*/3 * * * *']),
+    duration: chance.one(['75s', '2m', '150s', '5m']),
+    ...(chance.happens(0.4)
+      ? { timeZoneSource: 'Collector' }
+      : chance.happens(0.5)
+        ? { timeZone: chance.one(zones) }
+        : {}),
+  });
+  const windows = chance.happens(0.15) ? [] : Array.from({ length: chance.whole(1, 2) }, window);
+  const exclusions = chance.happens(0.4) ? [planExclusion(chance)] : [];
+  return { windows, exclusions, cutoff: chance.one(['0s', '10s', '30s', '60s']) };
+}
+
+function planExclusion(chance: Chance): object {
+  const startMs = epochMs + chance.whole(-600, 300) * 1_000;
+  // One that does not end within the history is a reason to wait for ever.
+  const lengthMs = chance.happens(0.1) ? 30 * 24 * 3_600_000 : chance.whole(20, 600) * 1_000;
+  return {
+    name: 'frozen',
+    startTime: new Date(startMs).toISOString(),
+    endTime: new Date(startMs + lengthMs).toISOString(),
+  };
+}
+
+/** Another text in the middle of the rollout, and often the former one again later. */
+export function planRolloutChanges(
+  chance: Chance,
+  fleet: FleetPlan,
+  policies: readonly PolicySpec[],
+  calmAtMs: number,
+): PolicyAction[] {
+  const actions: PolicyAction[] = [];
+  for (const policy of policies) {
+    if (!chance.happens(0.3)) continue;
+    const { spec } = withRollout(chance, fleet, policy);
+    const member = chance.one(['strategy', 'failurePolicy', 'maintenance', 'offlinePolicy', 'target'] as const);
+    const before = policy.spec[member];
+    const after = member === 'target' ? { version: chance.one(fleet.builds), channel: null } : (spec[member] ?? null);
+    const atMs = chance.whole(1_000, calmAtMs);
+    actions.push({ kind: 'patchPolicy', atMs, name: policy.name, patch: { spec: { [member]: after } } });
+    if (!chance.happens(0.6)) continue;
+    const patch = { spec: { [member]: before ?? null } };
+    actions.push({ kind: 'patchPolicy', atMs: chance.whole(atMs, calmAtMs), name: policy.name, patch });
+  }
+  return actions;
+}

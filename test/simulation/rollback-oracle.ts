@@ -1,0 +1,38 @@
+/** U14: only those that a rollout brought to its target are taken back, to the version that they had, and only when it is rolled back. */
+import type { HistoryRecord } from './record.ts';
+import { isUnsteady, type RolloutPost, rolloutsOf } from './rollouts.ts';
+
+export function rollbackViolations(record: HistoryRecord): string[] {
+  return rolloutsOf(record).flatMap((posts) =>
+    posts.flatMap((post, index) => {
+      const what = post.intent.back ? unfounded(record, post, posts.slice(0, index)) : undefined;
+      return what === undefined
+        ? []
+        : [`U14: ${what}: ${post.process} posted ${post.name} to ${post.toVersion} at ${post.atMs}`];
+    }),
+  );
+}
+
+function unfounded(record: HistoryRecord, post: RolloutPost, before: readonly RolloutPost[]): string | undefined {
+  const { intent, collectorId, name, toVersion } = post;
+  if (intent.stop !== 'rollback') return 'taken back, and the rollout is not rolled back';
+  if (!wantsRollback(record, intent.policy)) return 'taken back, and nobody has ever wanted that';
+  const forth = before.filter((one) => one.collectorId === collectorId && !one.intent.back);
+  const [first] = forth;
+  if (!first) return 'taken back, and it was never started';
+  if (isUnsteady(record, name)) return undefined;
+  // A list may have shown what was a moment ago.
+  const had = record.versions.get(collectorId)?.filter(({ sinceMs }) => sinceMs <= first.atMs) ?? [];
+  if (!had.some(({ version }) => version === toVersion))
+    return `taken back to another version than ${had.at(-1)?.version}`;
+  const hasReached = record.versions
+    .get(collectorId)
+    ?.some(({ version, sinceMs }) => version === intent.target && sinceMs <= post.atMs);
+  return hasReached ? undefined : 'taken back, and it was never at the target';
+}
+
+function wantsRollback({ policyChanges }: HistoryRecord, uid: string): boolean {
+  return policyChanges.some(
+    ({ policy }) => policy.metadata.uid === uid && policy.spec.failurePolicy?.action === 'Rollback',
+  );
+}

@@ -1,0 +1,56 @@
+/** The rollouts of a history, put together from the requests that were made for them and from what became of these. */
+import { annotations } from '../../src/api/annotations.ts';
+import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import type { TaskState } from '../../src/simulator/snapshot.ts';
+import type { HistoryRecord, Intent, PostRecord, TaskNews } from './record.ts';
+
+/** A request of a rollout, with its task where it was answered by one. */
+export interface RolloutPost extends PostRecord {
+  readonly intent: Intent;
+  readonly name: string;
+  readonly task: TaskState | undefined;
+  /** What its process heard of the task. */
+  readonly news: readonly TaskNews[];
+  /** The policy as its process knew it. */
+  readonly policy: CollectorVersionPolicy;
+}
+
+/** Requests by rollout, in order; those that nobody can say the rollout of are left out. */
+export function rolloutsOf({ posts, state, taskNews }: HistoryRecord): readonly (readonly RolloutPost[])[] {
+  const names = new Map(state.collectors.map(({ id, name }) => [id, name]));
+  const tasks = new Map(state.tasks.map((task) => [task.id, task]));
+  const news = Map.groupBy(taskNews, ({ taskId }) => taskId);
+  const whole = posts.flatMap((post): RolloutPost[] => {
+    const { intent, known, collectorId, answer } = post;
+    const policy = known.find(({ metadata }) => metadata.uid === intent?.policy);
+    const name = names.get(collectorId);
+    if (!intent || !policy || name === undefined) return [];
+    const taskId = answer?.taskId ?? '';
+    return [{ ...post, intent, policy, name, task: tasks.get(taskId), news: news.get(taskId) ?? [] }];
+  });
+  return [...Map.groupBy(whole, ({ intent }) => `${intent.policy}/${intent.rolloutId}`).values()];
+}
+
+/** When people asked for this rollout to go on. */
+export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId }: Intent): readonly number[] {
+  const own = policyChanges.filter((change) => change.policy.metadata.uid === policy);
+  return own.flatMap((change, index) => {
+    const value = change.policy.metadata.annotations[annotations.retry];
+    const isNew = value !== own[index - 1]?.policy.metadata.annotations[annotations.retry];
+    return isNew && value?.startsWith(`${rolloutId}/`) ? [change.atMs] : [];
+  });
+}
+
+/** Whether the text of the policy's rollouts was ever changed by a person. */
+export function wasRewritten({ policyChanges }: HistoryRecord, { policy }: Intent): boolean {
+  const own = policyChanges.filter((change) => change.policy.metadata.uid === policy);
+  const texts = own.map(({ policy: { spec } }) => JSON.stringify([spec.strategy, spec.selector, spec.exclude]));
+  return new Set(texts).size > 1;
+}
+
+/** Collectors that others upgrade, that fall silent, come or go: they may come late to a stage, or leave what they were at. */
+export function isUnsteady({ plan }: HistoryRecord, name: string): boolean {
+  const { fleet, deaths } = plan;
+  if (fleet.touched.has(name) || deaths.some((death) => death.name === name) || name.startsWith('edge-')) return true;
+  return Object.values(fleet.events).some((event) => JSON.stringify(event).includes(`"${name}"`));
+}

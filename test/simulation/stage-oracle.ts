@@ -1,0 +1,133 @@
+/**
+ * Stages: nobody of a stage is posted before all who count of those before it were at the target, and their soak was over; a stage that
+ * needs it was approved; and no stage takes more than its size.
+ */
+import { annotations } from '../../src/api/annotations.ts';
+import type { Stage } from '../../src/api/generated/collector-version-policy.ts';
+import { parseDuration } from '../../src/base/duration.ts';
+import type { SelectorSpec } from './planned-policies.ts';
+import type { HistoryRecord } from './record.ts';
+import { isUnsteady, type RolloutPost, retriesOf, rolloutsOf, wasRewritten } from './rollouts.ts';
+import { isHosted, isInSelector, isSelected, shareOf } from './wanted.ts';
+
+export function stageViolations(record: HistoryRecord): string[] {
+  return rolloutsOf(record).flatMap((posts) => {
+    const forth = posts.filter(({ intent }) => !intent.back);
+    const found = forth.flatMap((post, index) => {
+      const what = tooSoon(record, post, forth.slice(0, index));
+      return what === undefined ? [] : [`${what}: ${post.process} posted ${post.name} at ${post.atMs}`];
+    });
+    return [...found, ...oversized(record, forth)];
+  });
+}
+
+function tooSoon(record: HistoryRecord, post: RolloutPost, before: readonly RolloutPost[]): string | undefined {
+  const stages = post.policy.spec.strategy.stages ?? [];
+  const index = stages.findIndex(({ name }) => name === post.intent.stage);
+  const stage = stages[index];
+  if (!stage) return undefined;
+  if (stage.approval === 'Required' && !wasApproved(record, post, stage)) return `stage: nobody approved ${stage.name}`;
+  // Who was tried again by a person belongs to a stage that may have ended long ago.
+  if (retriesOf(record, post.intent).length > 0 || wasRewritten(record, post.intent)) return undefined;
+  for (const earlier of stages.slice(0, index)) {
+    const members = before.filter(({ intent }) => intent.stage === earlier.name);
+    const what = unfinished(record, post, members) ?? unsoaked(record, post, members, earlier);
+    if (what !== undefined) return `stage: ${stage.name} before ${earlier.name}, of which ${what}`;
+  }
+  const missed = neverStarted(record, post, before, stages.slice(0, index));
+  return missed && `stage: ${stage.name} before ${missed}, which a stage before it selects`;
+}
+
+function wasApproved({ policyChanges }: HistoryRecord, { intent, atMs }: RolloutPost, { name }: Stage): boolean {
+  return policyChanges.some(
+    ({ policy, ...change }) =>
+      policy.metadata.uid === intent.policy &&
+      change.atMs <= atMs &&
+      policy.metadata.annotations[annotations.approve] === `${intent.rolloutId}/${name}`,
+  );
+}
+
+/** Of those that a stage has begun with: who was neither brought to the target nor has used up its attempts. */
+function unfinished(record: HistoryRecord, post: RolloutPost, members: readonly RolloutPost[]): string | undefined {
+  for (const [id, posts] of Map.groupBy(members, ({ collectorId }) => collectorId)) {
+    const { name, policy } = posts.at(-1) as RolloutPost;
+    // Refused ones, and those whose answers were lost, are judged by what only the operator knows.
+    if (isUnsteady(record, name) || posts.some(({ task }) => !task)) continue;
+    if (versionAt(record, id, post.atMs) === post.toVersion) continue;
+    if (posts.length > policy.spec.retryPolicy.limit && hasEnded(record, posts, post.atMs)) continue;
+    return `${name} is not at the target`;
+  }
+  return undefined;
+}
+
+function hasEnded({ startMs }: HistoryRecord, posts: readonly RolloutPost[], atMs: number): boolean {
+  return posts.every(({ task }) => task?.endTime !== null && (task?.endTime ?? 0) - startMs <= atMs);
+}
+
+function unsoaked(
+  record: HistoryRecord,
+  post: RolloutPost,
+  members: readonly RolloutPost[],
+  { soakDuration }: Stage,
+): string | undefined {
+  // Who takes over goes by a clock of its own.
+  const soakMs = (parseDuration(soakDuration) ?? 0) - 2 * Math.abs(record.plan.skewMs);
+  // What a probe made of who was there already is no second arrival.
+  const ends = [...Map.groupBy(members, ({ collectorId }) => collectorId)].flatMap(([id, [first]]) => {
+    if (!first || isUnsteady(record, first.name)) return [];
+    const reached = record.state.tasks.filter(
+      ({ collectorId, status, foreign }) => collectorId === id && status === 2 && !foreign,
+    );
+    const times = reached.flatMap(({ toVersion, endTime }) =>
+      toVersion === post.toVersion && endTime !== null ? [endTime - record.startMs] : [],
+    );
+    const [time] = times.filter((atMs) => atMs > first.atMs);
+    return time === undefined ? [] : [time];
+  });
+  const latestMs = Math.max(...ends);
+  return post.atMs < latestMs + soakMs
+    ? `the last was there at ${latestMs}, and the soak is ${soakDuration}`
+    : undefined;
+}
+
+/** One that runs, is not at the target, and was never posted, although a stage that has ended selects it. */
+function neverStarted(
+  record: HistoryRecord,
+  post: RolloutPost,
+  before: readonly RolloutPost[],
+  earlier: readonly Stage[],
+): string | undefined {
+  const { plan, state } = record;
+  const started = new Set(before.map(({ collectorId }) => collectorId));
+  // Whose it is and who came late only the operator knows.
+  if (post.known.length > 1 || Object.keys(plan.fleet.events).length > 0 || plan.fleet.offer === 'single')
+    return undefined;
+  const { allowDowngrade, maintenance } = post.policy.spec;
+  if (allowDowngrade !== true && post.toVersion !== plan.fleet.builds.at(-1)) return undefined;
+  const isByZone = maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource !== undefined) ?? false;
+  return state.collectors.find(({ id, name }) => {
+    const version = versionAt(record, id, post.atMs);
+    if (version === undefined || version === post.toVersion || started.has(id) || isByZone) return false;
+    const subject = { name, version };
+    if (isHosted(subject) || isUnsteady(record, name) || isSelected(plan, post.policy, subject) !== true) return false;
+    return earlier.some(({ selector }) => isInSelector(plan, selector as SelectorSpec | undefined, subject));
+  })?.name;
+}
+
+function versionAt({ versions }: HistoryRecord, id: string, atMs: number): string | undefined {
+  return versions.get(id)?.findLast(({ sinceMs }) => sinceMs <= atMs)?.version;
+}
+
+/** By the ids alone, and so the same ones after a restart: no more than the size are ever started. */
+function oversized(record: HistoryRecord, posts: readonly RolloutPost[]): string[] {
+  const first = posts[0];
+  if (!first || wasRewritten(record, first.intent)) return [];
+  const { plan, state } = record;
+  return (first.policy.spec.strategy.stages ?? []).flatMap(({ name, size }) => {
+    if (size === undefined) return [];
+    const selected = state.collectors.filter((one) => isSelected(plan, first.policy, one) !== false);
+    const most = shareOf(size, selected.length);
+    const started = new Set(posts.filter(({ intent }) => intent.stage === name).map(({ collectorId }) => collectorId));
+    return started.size > most ? [`stage: ${started.size} were started in ${name}, ${most} are the most`] : [];
+  });
+}
