@@ -7,7 +7,7 @@ import type { SimulatorProcess } from '../simulator-process.ts';
 
 const jobsPath = '/v1/search/jobs';
 /** Messages a second. */
-export const perSecond = 100;
+export const perSecond = 1_000;
 export const year = { from: Date.UTC(2026, 0), to: Date.UTC(2027, 0) };
 
 /** With the limits of the service lifted. */
