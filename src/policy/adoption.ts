@@ -3,10 +3,14 @@
  * an older attempt of alone, is taken for running and counts, so that a ledger restored from a backup starts nothing a second time.
  */
 import { annotations } from '../api/annotations.ts';
-import { findCondition, reasons } from '../api/conditions.ts';
-import type { CollectorVersionPolicyStatus, TaskSample } from '../api/generated/collector-version-policy.ts';
+import type {
+  CollectorVersionPolicyStatus,
+  StoppedRollout,
+  TaskSample,
+} from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Entry, EntryChange, Ledger, LedgerHeader, RolloutStop } from './ledger.ts';
+import { rolloutNumber } from './rollout.ts';
 
 export function adoptFromStatus(
   status: CollectorVersionPolicyStatus | undefined,
@@ -54,24 +58,63 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * The header with the stop that status shows and the ledger does not know: what had been stopped does not go on because a ledger was
- * restored (U1, R6). What annotations ask for by then has been heard before, and is not heard again.
+ * The header with what status shows of its rollout and the ledger does not know. What had been stopped does not go on because a ledger
+ * was restored (U1): what annotations ask for by then has been heard before, and is not heard again. A stage that was under way soaks,
+ * although its attempts are on no record.
  */
-export function adoptStop({ status, metadata }: CollectorVersionPolicy, header: LedgerHeader): LedgerHeader {
-  const ready = findCondition(status?.conditions, 'Ready');
-  const kind = stopKinds[ready?.reason ?? ''];
-  if (!ready || kind === undefined || header.stop || status?.rollout?.id !== header.rolloutId) return header;
-  const stoppedAtMs = Date.parse(ready.lastTransitionTime);
-  // A person went on after that, and status has not been written since.
-  if (header.actions?.some(({ action, atMs }) => action === 'Retry' && atMs >= stoppedAtMs)) return header;
+export function adoptCourse({ status, metadata }: CollectorVersionPolicy, header: LedgerHeader): LedgerHeader {
+  if (status?.rollout?.id !== header.rolloutId) return header;
+  const stages = adoptStages(status, header);
+  const stop = adoptStop(status, header);
+  if (!stop) return stages;
   const { [annotations.retry]: retry, [annotations.abort]: abort } = metadata.annotations;
-  const handled = { ...(retry !== undefined && { retry }), ...(abort !== undefined && { abort }) };
-  return { ...header, handled, stop: { kind, message: ready.message, atMs: stoppedAtMs } };
+  const handled = { ...header.handled, ...(retry !== undefined && { retry }), ...(abort !== undefined && { abort }) };
+  return { ...stages, handled, stop };
 }
 
-const stopKinds: Readonly<Record<string, RolloutStop['kind']>> = {
-  [reasons.rolloutStopped]: 'failures',
-  [reasons.aborted]: 'abort',
-  [reasons.rollingBack]: 'rollback',
-  [reasons.rolledBack]: 'rollback',
-};
+/**
+ * The header of a rollout that begins although status shows a later one towards the same target than the ledger knew: the ledger was
+ * lost, or is of before. It is another rollout, so that no id is used twice, but it is stopped where that was, and soaks where that did.
+ */
+export function adoptLostCourse(
+  { status }: CollectorVersionPolicy,
+  before: LedgerHeader | undefined,
+  header: LedgerHeader,
+): LedgerHeader {
+  const isLost = rolloutNumber(status?.rollout?.id) > (before?.rolloutNumber ?? 0);
+  if (!status || !isLost || status.targetVersion !== header.target) return header;
+  const stages = adoptStages(status, header);
+  const stop = adoptStop(status, header);
+  return stop ? { ...stages, stop } : stages;
+}
+
+function adoptStop(
+  { rollout }: CollectorVersionPolicyStatus,
+  { stop, handled }: LedgerHeader,
+): RolloutStop | undefined {
+  const { stopped } = rollout ?? {};
+  if (!stopped || stop) return undefined;
+  const { reason, message, time, stage } = stopped;
+  const atMs = Date.parse(time);
+  // A person has lifted it, and status has not been written since. It tells full seconds.
+  if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
+  return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
+}
+
+function adoptStages({ stages = [] }: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
+  const { stages: known = [] } = header;
+  const unknown = stages.filter(
+    ({ name, state, startTime }) =>
+      startTime !== undefined && state !== 'Completed' && known.every((stage) => stage.name !== name),
+  );
+  if (unknown.length === 0) return header;
+  const adopted = unknown.map(
+    ({ name, startTime = '' }) => ({ name, startedAtMs: Date.parse(startTime), adopted: true }) as const,
+  );
+  return { ...header, stages: [...known, ...adopted] };
+}
+
+const stopKinds = { RolloutStopped: 'failures', RollingBack: 'rollback', Aborted: 'abort' } as const satisfies Record<
+  StoppedRollout['reason'],
+  RolloutStop['kind']
+>;

@@ -141,7 +141,7 @@ export function decide(input: DecideInput): Decision {
       window: calendar.nextWindow(wallMs, roster.timeZones()),
       wallMs,
     }),
-    figures: () => describeFigures(roster, draft, health, header),
+    figures: () => describeFigures(roster, draft, health, header, course.wayBack),
     requeueAfterMs: Math.min(watch.nextMs, nextStartMs(refusal, admission, course, now)) - now.monotonicMs,
     settled:
       isSettled(input, health, draft.openCount, counts) ||

@@ -15,6 +15,7 @@ import { bounded, isoTime, stateWord } from './describe.ts';
 import type { Draft } from './draft.ts';
 import { counted, type Health, outstanding } from './health.ts';
 import type { Attempt, Ending, Entry, LedgerHeader, StageRecord } from './ledger.ts';
+import type { WayBack } from './rollback.ts';
 import type { Roster } from './roster.ts';
 import { soakMsOf } from './stage-progress.ts';
 import type { Counts } from './standing-counts.ts';
@@ -44,7 +45,14 @@ export interface Figures {
   readonly stages: readonly StageStatus[];
 }
 
-export function describeFigures(roster: Roster, draft: Draft, health: Health, header: LedgerHeader): Figures {
+/** @param wayBack while the rollout is rolled back, or has been */
+export function describeFigures(
+  roster: Roster,
+  draft: Draft,
+  health: Health,
+  header: LedgerHeader,
+  wayBack?: WayBack,
+): Figures {
   const counts = draft.counts();
   const fleet = { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) };
   return {
@@ -52,7 +60,7 @@ export function describeFigures(roster: Roster, draft: Draft, health: Health, he
     collectors: describeCounts(counts, draft.matched),
     versions: describeVersions(versionsNow(roster, draft)),
     tasks: describeTasks(roster, draft),
-    failureReasons: describeFailures(roster, draft),
+    failureReasons: describeFailures(roster, draft, wayBack),
     skippedReasons: describeSkipped(roster, draft),
     stages: describeStages(roster, draft, header),
   };
@@ -198,9 +206,13 @@ function describeCollector(entry: Entry, roster: Roster) {
   };
 }
 
-/** The service's own words, grouped. */
-function describeFailures(roster: Roster, draft: Draft): readonly ReasonCount[] {
+/** The service's own words, grouped; of who could not be taken back first of all (U14). */
+function describeFailures(roster: Roster, draft: Draft, wayBack: WayBack | undefined): readonly ReasonCount[] {
   const groups = new Groups();
+  for (const { collectorId, back, ending } of wayBack?.left ?? []) {
+    const reason = back ? ending?.message || 'no reason given' : 'no former version on record';
+    groups.add(`not taken back: ${reason}`, nameOf(collectorId, roster));
+  }
   for (const standing of ['failed', 'retrying'] as const) {
     for (const id of roster.members(standing)) {
       const ending = draft.entry(id)?.ending;

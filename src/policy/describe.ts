@@ -8,12 +8,13 @@ import type {
   CollectorVersionPolicyStatus,
   Condition,
   PersonAction,
+  StoppedRollout,
 } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { Figures } from './describe-figures.ts';
 import { type Health, outstanding } from './health.ts';
-import type { ActionRecord, LedgerHeader } from './ledger.ts';
+import type { ActionRecord, LedgerHeader, RolloutStop } from './ledger.ts';
 import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import type { Counts } from './standing-counts.ts';
@@ -53,7 +54,7 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  const isOver = header.completedAtMs !== undefined && outstanding(counts) === 0;
+  const isOver = header.completedAtMs !== undefined && outstanding(counts) === 0 && !header.stop;
   return {
     observedGeneration: generation,
     ...echoOfRequest(policy),
@@ -86,6 +87,7 @@ function describeRollout(input: EssentialsInput) {
     id: header.rolloutId,
     startTime: isoTime(header.startedAtMs),
     ...(stage === undefined ? {} : { stage }),
+    ...(header.stop && { stopped: describeStop(header.stop) }),
     ...describeActions(header.actions),
   };
   // Who is paused or stalled waits for a person: an estimate would move with the clock, and each look would be a write.
@@ -97,6 +99,15 @@ function describeRollout(input: EssentialsInput) {
     ...(waitingFor === undefined ? {} : { waitingFor }),
   };
 }
+
+/** Beside the conditions, which may tell of something else, and from which it could not be known again (U1). */
+function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
+  const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
+  return { ...told, ...(stage === undefined ? {} : { stage }) };
+}
+
+const maxStopLength = 1024;
+const stopReasons = { failures: 'RolloutStopped', rollback: 'RollingBack', abort: 'Aborted' } as const;
 
 /** Remaining attempts at the pace so far, and one more upgrade; undefined while there is no pace to go by. */
 export function estimateCompletionMs(

@@ -156,18 +156,22 @@ function rollingBack({ course, wait }: HealthInput): Health | undefined {
   const { takenBack, candidates, underWay, left, offline } = wayBack;
   const why = header.stop.message;
   const rest = [
-    left > 0 ? `${left} could not be taken back or have no former version on record` : '',
-    offline > 0 ? `${offline} do not run and follow when they do` : '',
+    left.length > 0 ? `${left.length} could not be taken back, which status.failureReasons names` : '',
+    offline > 0 ? `${offline} will follow when they run` : '',
   ].filter((text) => text !== '');
   const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
   if (isWayBackOver(wayBack)) {
-    const message = `${why}: ${count(takenBack, 'collector')} were taken back to the versions that they had${said}. ${wayOn}`;
+    const message = `${why}: ${takenBackWords(takenBack)} to what ran before${said}. ${wayOn}`;
     return { ...stalled, reason: reasons.rolledBack, message };
   }
   const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
-  const message = `${why}: ${takenBack} collectors were taken back, ${underWay} are on their way, ${candidates.length} are left${said}${waits}.`;
+  const message = `${why}: ${takenBackWords(takenBack)}, ${underWay} on the way, ${candidates.length} left to do${said}${waits}.`;
   const isStill = underWay === 0 && wait?.reason !== undefined;
   return { ...atWork, reason: isStill ? (wait.reason as string) : reasons.rollingBack, message };
+}
+
+function takenBackWords(collectors: number): string {
+  return `${count(collectors, 'collector')} ${collectors === 1 ? 'was' : 'were'} taken back`;
 }
 
 function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefined {

@@ -10,7 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Flight, Ownership } from '../fleet/ownership.ts';
 import type { LedgerStore, OwnerRef } from '../host/host.ts';
-import { adoptFromStatus, adoptStop } from './adoption.ts';
+import { adoptCourse, adoptFromStatus, adoptLostCourse } from './adoption.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
 import { type Beginning, nextRollout } from './rollout.ts';
@@ -68,7 +68,7 @@ export class KeptLedger {
     this.#stored = ledger ? 'read' : 'missing';
     ownership.forgetFlights(owner.uid);
     if (!ledger || ledger.header.service !== account.serviceId) return undefined;
-    ledger.setHeader(adoptStop(policy, ledger.header));
+    ledger.setHeader(adoptCourse(policy, ledger.header));
     ledger.apply(adoptFromStatus(policy.status, ledger, nowMs));
     this.#ledger = ledger;
     for (const entry of ledger.open().values()) this.#track(ownership, entry);
@@ -87,7 +87,10 @@ export class KeptLedger {
   ): Ledger {
     const { clock } = this.#options;
     const beginning = { service: account.serviceId, target, counts, wallMs: clock.now() };
-    const header = nextRollout(this.#ledger?.header, policy.status, beginning);
+    const before = this.#ledger?.header;
+    const next = nextRollout(before, policy.status, beginning);
+    // A ledger of another service tells nothing, and what status shows may be about that.
+    const header = before || this.#stored === 'missing' ? adoptLostCourse(policy, before, next) : next;
     const ledger = this.#ledger ?? new Ledger(header);
     ledger.begin(header);
     if (this.#stored === 'missing') ledger.apply(adoptFromStatus(policy.status, ledger, clock.monotonic()));

@@ -113,6 +113,8 @@ export interface StageRecord {
   /** Since when all of it that count are at the target: its soak counts from then on. */
   readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
+  /** Taken over from status: it soaks although no attempt in it is on record. */
+  readonly adopted?: true;
 }
 
 /** Why a rollout starts nothing more, although there is more to do. */
@@ -157,8 +159,8 @@ export interface LedgerHeader {
   readonly stop?: RolloutStop;
   /** What people did in this rollout, the oldest first; the last 20. */
   readonly actions?: readonly ActionRecord[];
-  /** What was asked for last by annotation, and has been done. */
-  readonly handled?: { readonly retry?: string; readonly abort?: string };
+  /** What was asked for last by annotation, and has been done; and when the last stop began that was lifted so. */
+  readonly handled?: { readonly retry?: string; readonly abort?: string; readonly liftedAtMs?: number };
   /** Whether it is noted among the actions that a person paused it. */
   readonly pauseNoted?: boolean;
   /** The last ten rollouts that ended, newest first. */
@@ -257,8 +259,14 @@ export class Ledger {
     const before = [...this.#entries.values()];
     this.#entries.clear();
     this.#tallies.clear();
-    const blank = { before: undefined, used: 0, drifts: 0, failures: 0, stage: undefined, back: false };
-    for (const entry of before) if (entry.open) this.#put({ ...entry, ...blank, ending: undefined });
+    const blank = { drifts: 0, failures: 0, stage: undefined, back: false, ending: undefined };
+    for (const entry of before) {
+      if (!entry.open) continue;
+      // What goes to this target already is an attempt of this rollout, to be taken back with it.
+      const isOfThis = !entry.back && entry.open.ours && entry.open.toVersion === header.target;
+      const past = isOfThis ? { before: entry.before, used: 1 } : { before: undefined, used: 0 };
+      this.#put({ ...entry, ...blank, ...past });
+    }
   }
 
   #put(entry: Entry): void {

@@ -45,7 +45,8 @@ export function heedPeople(policy: CollectorVersionPolicy, before: LedgerHeader,
 
   const retry = requestOf(metadata, annotations.retry, header);
   if (retry === undefined || retry === header.handled?.retry) return { header, retried: false };
-  header = { ...note(header, 'Retry', annotations.retry), handled: { ...header.handled, retry } };
+  const lifted = header.stop === undefined ? {} : { liftedAtMs: header.stop.atMs };
+  header = { ...note(header, 'Retry', annotations.retry), handled: { ...header.handled, retry, ...lifted } };
   return { header: withoutStop(header), retried: true };
 }
 

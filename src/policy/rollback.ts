@@ -16,7 +16,7 @@ export interface WayBack {
   readonly underWay: number;
   readonly takenBack: number;
   /** Who stays as it is: its former version is on no record, or it has no attempts left, or the service refuses. */
-  readonly left: number;
+  readonly left: readonly Entry[];
   /** Who does not run, and is taken back when it does. */
   readonly offline: number;
 }
@@ -24,7 +24,8 @@ export interface WayBack {
 export function planWayBack(roster: Roster, draft: Draft, target: string, graceMs: number): WayBack {
   const candidates: Entry[] = [];
   const there: Entry[] = [];
-  const counts = { underWay: 0, takenBack: 0, left: 0, offline: 0 };
+  const left: Entry[] = [];
+  const counts = { underWay: 0, takenBack: 0, offline: 0 };
   for (const entry of draft.entries()) {
     switch (placeOf(entry, roster, target, graceMs)) {
       case 'elsewhere':
@@ -40,7 +41,7 @@ export function planWayBack(roster: Roster, draft: Draft, target: string, graceM
         there.push(entry);
         break;
       case 'left':
-        counts.left++;
+        left.push(entry);
         break;
       case 'offline':
         counts.offline++;
@@ -50,7 +51,7 @@ export function planWayBack(roster: Roster, draft: Draft, target: string, graceM
         break;
     }
   }
-  return { candidates, there, ...counts };
+  return { candidates, there, left, ...counts };
 }
 
 /** Whether it is over but for those who do not run. */

@@ -9,7 +9,7 @@ import type { DecideInput } from './decide.ts';
 import type { Draft } from './draft.ts';
 import { type Excess, type FailureScope, failureExcess } from './failure-verdict.ts';
 import type { LedgerHeader, RolloutStop, Tally } from './ledger.ts';
-import { isWayBackOver, planWayBack, type WayBack } from './rollback.ts';
+import { planWayBack, type WayBack } from './rollback.ts';
 import { heldUpBy, progressStages, type StageProgress } from './stage-progress.ts';
 import type { Counts } from './standing-counts.ts';
 
@@ -32,11 +32,6 @@ export function steer(input: DecideInput, draft: Draft, heeded: LedgerHeader): C
   const header = withCourse(heeded, stages, stop);
   const wayBack = stop?.kind === 'rollback' ? planWayBack(roster, draft, header.target, settings.graceMs) : undefined;
   return { header, stages, excess: stop ? undefined : excess, wayBack };
-}
-
-/** Whether everything that the rollout brought to the target is back; undefined where it is not rolled back at all. */
-export function isRolledBack({ wayBack }: Course): boolean | undefined {
-  return wayBack && isWayBackOver(wayBack);
 }
 
 function stagesOf({ policy, observation, now }: DecideInput, draft: Draft, header: LedgerHeader): StageProgress {

@@ -23,14 +23,15 @@ export interface Beginning {
 /**
  * The header of the rollout that begins now.
  * @param before the ledger's header, if it has one for this service
- * @param status what people saw last: where the ledger was lost, rollouts are counted on from it, so that no id is used twice
+ * @param status what people saw last: where the ledger was lost, or is of before, rollouts are counted on from it, so that no id is
+ *   used twice
  */
 export function nextRollout(
   before: LedgerHeader | undefined,
   status: CollectorVersionPolicyStatus | undefined,
   { service, target, wallMs, counts }: Beginning,
 ): LedgerHeader {
-  const number = (before?.rolloutNumber ?? newestNumber(status)) + 1;
+  const number = Math.max(before?.rolloutNumber ?? 0, newestNumber(status)) + 1;
   return {
     service,
     rolloutId: `${number}-${target}`,
@@ -89,8 +90,13 @@ export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { 
 }
 
 function newestNumber(status: CollectorVersionPolicyStatus | undefined): number {
-  const ids = [status?.rollout, ...(status?.history ?? [])].map((one) => Number.parseInt(one?.id ?? '', 10));
-  return Math.max(0, ...ids.filter(Number.isSafeInteger));
+  return Math.max(...[status?.rollout, ...(status?.history ?? [])].map((one) => rolloutNumber(one?.id)));
+}
+
+/** The number that a rollout's id begins with; 0 where it has none. */
+export function rolloutNumber(id: string | undefined): number {
+  const number = Number.parseInt(id ?? '', 10);
+  return Number.isSafeInteger(number) ? Math.max(0, number) : 0;
 }
 
 function endOf(

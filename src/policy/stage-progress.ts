@@ -115,7 +115,7 @@ function stepOf(
     return { record: begun.updatedAtMs === undefined ? begun : record, gate: gate(`the end of stage ${name}`) };
   }
   const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs } : begun;
-  const soakMs = tally.finished > 0 ? soakMsOf(stage) : 0;
+  const soakMs = tally.finished > 0 || begun.adopted ? soakMsOf(stage) : 0;
   const soakedMs = (updated.updatedAtMs ?? wallMs) + soakMs;
   const { died } = tally;
   if (died > 0 && soakMs > 0 && !tolerates(stage, spec)) {

@@ -83,6 +83,7 @@ const rulesForOne: readonly RuleForOne[] = [
   backingOff,
   failedUnseen,
   driftUnconfirmed,
+  perhapsBack,
   noPlaceInStage,
   noPlace,
   tooManyOpen,
@@ -234,6 +235,15 @@ function driftUnconfirmed(candidate: Candidate, line: Line): Refusal | undefined
   if (candidate.because !== 'drifted') return undefined;
   const sentAfterMs = candidate.sinceMs + line.settings.driftConfirmMs;
   return unseen(candidate, sentAfterMs, 'a second look at who left the target', line);
+}
+
+/** A list that shows the former version may be of before the upgrade, or of after the way back that a restored ledger does not know. */
+function perhapsBack(candidate: Candidate, line: Line): Refusal | undefined {
+  if (candidate.because !== 'rollback') return undefined;
+  const { before, ending } = line.draft.entry(candidate.id) ?? {};
+  if (line.roster.row(candidate.id)?.collector.collectorVersion !== before) return undefined;
+  const sentAfterMs = (ending?.sinceMs ?? 0) + line.settings.graceMs;
+  return unseen(candidate, sentAfterMs, 'a look at who may be back already', line);
 }
 
 function unseen({ id }: Candidate, sentAfterMs: number, waitsFor: string, { roster, now }: Line): Refusal | undefined {

@@ -325,8 +325,25 @@ export interface Rollout {
   readonly estimatedCompletionTime?: string;
   /** What has to happen before more collectors are upgraded, in one sentence; absent when nothing has to. */
   readonly waitingFor?: string;
+  /** Why nothing more of it is started, whatever the conditions tell of; absent while it goes on. */
+  readonly stopped?: StoppedRollout;
   /** What people did in it, the oldest first; up to the last 20. */
   readonly actions?: readonly PersonAction[];
+}
+
+/** Why nothing more of it is started, whatever the conditions tell of; absent while it goes on. */
+export interface StoppedRollout {
+  /**
+   * `RolloutStopped`: by the failure policy. `RollingBack`: and what it had upgraded is brought back, or has been.
+   * `Aborted`: by a person.
+   */
+  readonly reason: 'RolloutStopped' | 'RollingBack' | 'Aborted';
+  /** When it was stopped. */
+  readonly time: string;
+  /** Why, in one sentence. */
+  readonly message: string;
+  /** The stage whose tolerance was exceeded; absent where it was that of the whole. */
+  readonly stage?: string;
 }
 
 /** Something that a person did. */

@@ -1,9 +1,14 @@
 /** U1: where ledger and status disagree, the stricter wins. */
-import { expect, test } from 'vitest';
-import type { TaskSample } from '../../../src/api/generated/collector-version-policy.ts';
-import { adoptFromStatus } from '../../../src/policy/adoption.ts';
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import type {
+  CollectorVersionPolicyStatus,
+  StoppedRollout,
+  TaskSample,
+} from '../../../src/api/generated/collector-version-policy.ts';
+import { adoptCourse, adoptFromStatus, adoptLostCourse } from '../../../src/policy/adoption.ts';
 import { Ledger } from '../../../src/policy/ledger.ts';
-import { endedEntry, header, oldVersion, openEntry, target } from './builders.ts';
+import { endedEntry, epochMs, header, newerVersion, oldVersion, openEntry, policy, target } from './builders.ts';
 
 const sample = (more: Partial<TaskSample> = {}): TaskSample => ({
   id: '9',
@@ -81,4 +86,86 @@ test.each([
   ['ended', endedEntry('failed', { endedAtMs: Date.UTC(2026, 10, 1, 0, 5) })],
 ])('U1: where the ledger knows the attempt as %s, it is right', (_, known) => {
   expect(adoptFromStatus({ tasks: [sample()] }, new Ledger(header(), [known]), 5)).toEqual([]);
+});
+
+describe('U1: a stop that status shows and the ledger does not know', () => {
+  const time = '2026-11-01T00:00:00Z';
+  const stoppedBy = (reason: StoppedRollout['reason']): StoppedRollout => ({ reason, time, message: 'Too many.' });
+  const statusOf = (number: number, stopped?: StoppedRollout): CollectorVersionPolicyStatus => ({
+    targetVersion: target,
+    rollout: { id: `${number}-${target}`, startTime: time, ...(stopped && { stopped }) },
+  });
+  const failed = stoppedBy('RolloutStopped');
+
+  test.each([
+    ['RolloutStopped', 'failures'],
+    ['RollingBack', 'rollback'],
+    ['Aborted', 'abort'],
+  ] as const)('%s: the rollout stays stopped', (reason, kind) => {
+    const { stop } = adoptCourse(policy({ status: statusOf(1, stoppedBy(reason)) }), header());
+    expect(stop).toEqual({ kind, message: 'Too many.', atMs: epochMs });
+  });
+
+  test('with the stage that it was stopped in', () => {
+    const { stop } = adoptCourse(policy({ status: statusOf(1, { ...failed, stage: 'canary' }) }), header());
+    expect(stop?.stage).toBe('canary');
+  });
+
+  test.each<[string, CollectorVersionPolicyStatus | undefined, Parameters<typeof header>[0]]>([
+    ['without a status', undefined, {}],
+    ['that goes on', statusOf(1), {}],
+    ['of another rollout', statusOf(2, failed), {}],
+    ['that the ledger knows', statusOf(1, failed), { stop: { kind: 'abort', message: 'x', atMs: 5 } }],
+    ['that a person has lifted since', statusOf(1, failed), { handled: { liftedAtMs: epochMs + 900 } }],
+  ])('nothing is taken over %s', (_, status, known) => {
+    const before = header(known);
+    expect(adoptCourse(policy(status ? { status } : {}), before)).toBe(before);
+  });
+
+  test('a stop after one that was lifted is another', () => {
+    const before = header({ handled: { liftedAtMs: epochMs - 1 } });
+    expect(adoptCourse(policy({ status: statusOf(1, failed) }), before).stop).toBeDefined();
+  });
+
+  test('what annotations ask for by then is not heard again', () => {
+    const values = { [annotations.retry]: `1-${target}/a`, [annotations.abort]: `1-${target}/b` };
+    const { handled } = adoptCourse(
+      policy({ status: statusOf(1, failed), metadata: { annotations: values } }),
+      header(),
+    );
+    expect(handled).toEqual({ retry: `1-${target}/a`, abort: `1-${target}/b` });
+  });
+
+  describe('where the ledger was lost, or is of before', () => {
+    const begun = header({ rolloutId: `4-${target}`, rolloutNumber: 4 });
+
+    test.each([
+      ['lost', undefined],
+      ['of before', header({ rolloutNumber: 2 })],
+    ])('%s: the rollout that begins in its place is stopped, too', (_, before) => {
+      expect(adoptLostCourse(policy({ status: statusOf(3, failed) }), before, begun).stop?.kind).toBe('failures');
+    });
+
+    test.each<[string, CollectorVersionPolicyStatus, ReturnType<typeof header> | undefined]>([
+      ['the ledger knew that rollout: this is the next one', statusOf(3, failed), header({ rolloutNumber: 3 })],
+      ['it went to another target', { ...statusOf(3, failed), targetVersion: newerVersion }, undefined],
+      ['it went on', statusOf(3), undefined],
+    ])('nothing is taken over where %s', (_, status, before) => {
+      expect(adoptLostCourse(policy({ status }), before, begun)).toBe(begun);
+    });
+  });
+
+  test.each(['Progressing', 'Soaking', 'Stopped'] as const)(
+    'a stage that was %s soaks, since its attempts are on no record',
+    (state) => {
+      const stages = [
+        { name: 'done', members: 1, updated: 1, failed: 0, state: 'Completed', startTime: time },
+        { name: 'canary', members: 1, updated: 1, failed: 0, state, startTime: time },
+        { name: 'rest', members: 1, updated: 0, failed: 0, state: 'Pending' },
+      ] as const;
+      const adopted = adoptCourse(policy({ status: { ...statusOf(1), stages } }), header());
+      expect(adopted.stages).toEqual([{ name: 'canary', startedAtMs: epochMs, adopted: true }]);
+      expect(adoptCourse(policy({ status: { ...statusOf(1), stages } }), adopted)).toBe(adopted);
+    },
+  );
 });

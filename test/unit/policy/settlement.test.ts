@@ -83,7 +83,7 @@ describe('a person tries again', () => {
     const stop = { kind: 'failures', message: 'Too many.', atMs: 1 } as const;
     const { header } = settled(endedEntry('updated', {}, canary), { header: { ...underWay, stop } }, retry);
     expect(header.stop).toBeUndefined();
-    expect(header.handled).toEqual({ retry: rolloutId });
+    expect(header.handled).toEqual({ retry: rolloutId, liftedAtMs: 1 });
   });
 
   test.each<[EndingKind, Partial<Entry>, Partial<Entry> | undefined]>([

@@ -119,6 +119,11 @@ describe('a stage', () => {
     expect(progress({ of: [{ updated: 1 }, left] })).toMatchObject({ reached: 1, current: 1 });
   });
 
+  test('soaks although nothing is on record, where status said that it was under way', () => {
+    const header = { stages: [{ ...begun, adopted: true }] } as const;
+    expect(progress({ of: [{ updated: 1 }, left], header }).gate?.reason).toBe('Soaking');
+  });
+
   test('says that a soak is too short to see a death', () => {
     const short = { ...canary, soakDuration: '34m' };
     expect(progress({ stages: [short, rest], of: [done, left] }).gate?.waitsFor).toBe(

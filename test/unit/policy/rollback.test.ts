@@ -1,0 +1,218 @@
+/** The way back: who is taken, to which version, who is left, and what each waits for. */
+import { describe, expect, test } from 'vitest';
+import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
+import { isWayBackOver, planWayBack } from '../../../src/policy/rollback.ts';
+import type { Collector } from '../../../src/service/upgrade-service.ts';
+import { endedEntry, entry, minuteMs, newerVersion, oldVersion, openEntry, settings, target } from './builders.ts';
+import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
+
+const { graceMs } = settings;
+const nowMs = 90 * minuteMs;
+const stop: Partial<LedgerHeader> = { stop: { kind: 'rollback', message: '2 of 3 attempts failed', atMs: 1 } };
+
+function rolledBack(known: Entry, row: Partial<Collector> | null = {}, seenAtMs = nowMs) {
+  const collectors = row === null ? [] : fleetOf(1, () => ({ collectorVersion: target, ...row }));
+  return new PolicyBench({ header: stop, entries: [known], collectors, seenAtMs });
+}
+
+const plan = (bench: PolicyBench) => planWayBack(bench.roster, bench.draft(), target, graceMs);
+
+type Place = 'candidates' | 'there' | 'underWay' | 'takenBack' | 'left' | 'offline' | 'nowhere';
+
+function placeOf(bench: PolicyBench): Place {
+  const { candidates, there, underWay, takenBack, left, offline } = plan(bench);
+  if (candidates.length > 0) return 'candidates';
+  if (there.length > 0) return 'there';
+  if (underWay > 0) return 'underWay';
+  if (takenBack > 0) return 'takenBack';
+  if (left.length > 0) return 'left';
+  return offline > 0 ? 'offline' : 'nowhere';
+}
+
+const updated = (more: Partial<Ending> = {}, rest: Partial<Entry> = {}) => endedEntry('updated', more, rest);
+const backAfter = (kind: EndingKind, rest: Partial<Entry> = {}) =>
+  endedEntry(kind, { toVersion: oldVersion }, { back: true, ...rest });
+
+describe('where each stands', () => {
+  test.each<[string, Entry, Partial<Collector> | undefined, Place]>([
+    ['was brought to the target', updated(), {}, 'candidates'],
+    ['died there, and runs again', endedEntry('died'), {}, 'candidates'],
+    ['left it again for another version', endedEntry('left'), { collectorVersion: newerVersion }, 'candidates'],
+    ['left it again for the former one', endedEntry('left'), { collectorVersion: oldVersion }, 'there'],
+    ['is at the former version by itself', updated(), { collectorVersion: oldVersion }, 'there'],
+    ['does not run', updated(), { alive: false }, 'offline'],
+    ['died there', endedEntry('died'), { alive: false }, 'offline'],
+    ['is on its way', openEntry({ toVersion: oldVersion }, { back: true }), {}, 'underWay'],
+    ['is on its way to the target still', openEntry(), { collectorVersion: oldVersion }, 'underWay'],
+    ['was taken back', backAfter('updated'), { collectorVersion: oldVersion }, 'takenBack'],
+    ['was taken back, and lists lag', backAfter('updated'), {}, 'takenBack'],
+    ['was taken back, and upgraded by somebody', backAfter('updated'), { collectorVersion: newerVersion }, 'takenBack'],
+    ['failed on its way, with attempts left', backAfter('failed', { used: 2 }), {}, 'candidates'],
+    ['timed out on its way, with attempts left', backAfter('timedOut', { used: 1 }), {}, 'candidates'],
+    ['timed out on its way, and arrived', backAfter('timedOut'), { collectorVersion: oldVersion }, 'there'],
+    ['failed on its way for good', backAfter('failed', { used: 3 }), {}, 'left'],
+    ['was refused on its way: the former build is offered no longer', backAfter('refused', { used: 0 }), {}, 'left'],
+    ['was refused as not running, and is silent', backAfter('offline', { used: 0 }), {}, 'offline'],
+    ['was refused as not running, and runs', backAfter('offline', { used: 0 }), { lastSeenAliveMs: 1 }, 'candidates'],
+    ['U14: has no former version on record', updated({}, { before: undefined }), {}, 'left'],
+    ['was at the target before', updated({}, { before: target }), {}, 'left'],
+    ['U10: was brought there by somebody else', updated({}, { used: 0 }), {}, 'nowhere'],
+    ['failed, and never arrived', endedEntry('failed'), { collectorVersion: oldVersion }, 'nowhere'],
+    ['was refused', endedEntry('refused', {}, { used: 0 }), { collectorVersion: oldVersion }, 'nowhere'],
+    ['went to another target before', updated({ toVersion: newerVersion }), {}, 'nowhere'],
+    ['had only an adoption', entry({ used: 0 }), {}, 'nowhere'],
+  ])('who %s', (_, known, row, place) => {
+    expect(placeOf(rolledBack(known, row))).toBe(place);
+  });
+
+  test('U13: who belongs to another policy by now is that one’s', () => {
+    const bench = rolledBack(updated());
+    bench.ownership.unclaim('policy-a', '1');
+    expect(placeOf(bench)).toBe('nowhere');
+  });
+
+  test('who is gone from the service is nobody to take back', () => {
+    expect(placeOf(rolledBack(updated(), null))).toBe('nowhere');
+  });
+
+  test.each<[Entry, Partial<Collector>, boolean]>([
+    [updated(), {}, false],
+    [openEntry(), {}, false],
+    [backAfter('updated'), {}, true],
+    [updated(), { alive: false }, true],
+    [backAfter('failed', { used: 3 }), {}, true],
+  ])('case %#: over: %s', (known, row, isOver) => {
+    expect(isWayBackOver(plan(rolledBack(known, row)))).toBe(isOver);
+  });
+});
+
+describe('what is started', () => {
+  const posts = (bench: PolicyBench, seen: Seen = {}) =>
+    decided(bench, { nowMs, ...seen }).post.map(({ collectorId, open, used, back }) => [
+      collectorId,
+      open?.toVersion,
+      used,
+      back,
+    ]);
+
+  test('U14: an attempt to the version that it had, counted from 1', () => {
+    expect(posts(rolledBack(updated({}, { used: 3 })))).toEqual([['1', oldVersion, 1, true]]);
+    expect(posts(rolledBack(backAfter('failed', { used: 1 })))).toEqual([['1', oldVersion, 2, true]]);
+  });
+
+  test('without leave for downgrades, and although the target is offered no longer', () => {
+    expect(posts(rolledBack(updated()), { notOffered: 'It offers 1.' })).toHaveLength(1);
+    expect(rolledBack(updated()).spec.allowDowngrade).toBe(false);
+  });
+
+  test('U8: who seems to be back is looked at first: the list may lag', () => {
+    const bench = rolledBack(updated({ sinceMs: nowMs - 1_000 }), { collectorVersion: oldVersion }, nowMs - 500);
+    const { post, requeueAfterMs, health } = decided(bench, { nowMs });
+    expect(post).toEqual([]);
+    expect(requeueAfterMs).toBe(graceMs - 1_000);
+    expect(health.message).toContain('waiting for a look at who may be back already');
+    expect(posts(rolledBack(updated({ sinceMs: nowMs - 1_000 }), {}, nowMs - 2_000))).toHaveLength(1);
+  });
+
+  test('nobody towards the target, not even on trial', () => {
+    const unknown = openEntry({ state: 'unknown' });
+    expect(posts(rolledBack(unknown, { collectorVersion: oldVersion }))).toEqual([]);
+    expect(posts(rolledBack(endedEntry('failed'), { collectorVersion: oldVersion }))).toEqual([]);
+  });
+
+  test('U3: on trial, who is on the way back with an unknown outcome', () => {
+    const unknown = openEntry({ state: 'unknown', toVersion: oldVersion }, { back: true });
+    const bench = rolledBack(unknown);
+    const { post } = decided(bench, { nowMs: graceMs });
+    expect(post).toMatchObject([{ open: { probe: true, toVersion: oldVersion } }]);
+  });
+
+  test.each<[string, Seen]>([
+    ['paused', { policy: { spec: { paused: true } } }],
+    ['everything is paused', { pausedForAll: 'the ConfigMap' }],
+    [
+      'no window is open',
+      {
+        policy: {
+          spec: {
+            maintenance: {
+              windows: [{ schedule: '0 12 * * *', duration: '2h', timeZone: 'UTC' }],
+              cutoff: '30m',
+              exclusions: [],
+            },
+          },
+        },
+      },
+    ],
+    ['only observing', { policy: { spec: { mode: 'Observe' } } }],
+  ])('nobody while %s', (_, seen) => {
+    expect(posts(rolledBack(updated()), seen)).toEqual([]);
+  });
+
+  test('no more at once than the policy allows', () => {
+    const strategy = { maxInProgress: 2, order: 'Name' } as const;
+    const entries = ['1', '2', '3', '4'].map((collectorId) => ({ ...updated(), collectorId }));
+    const collectors = fleetOf(4, () => ({ collectorVersion: target }));
+    const bench = new PolicyBench({ spec: { strategy }, header: stop, entries, collectors, seenAtMs: nowMs });
+    expect(posts(bench).map(([id]) => id)).toEqual(['1', '2']);
+  });
+
+  test('no failure counts on the way back: it is stopped already', () => {
+    const failing = openEntry({ toVersion: oldVersion }, { back: true, failures: 1 });
+    const reading = {
+      kind: 'task',
+      task: {
+        id: '77',
+        collectorId: '1',
+        toVersion: oldVersion,
+        status: 'failed',
+        statusCode: 3,
+        requestedMs: undefined,
+        message: 'no',
+      },
+    } as const;
+    const [change] = decided(rolledBack(failing), { nowMs, tasks: new Map([['1', reading]]) }).changes;
+    expect(change?.entry).toMatchObject({ failures: 1, ending: { kind: 'failed' } });
+  });
+});
+
+describe('what people read', () => {
+  const health = (...entries: readonly Entry[]) => {
+    const numbered = entries.map((one, index) => ({ ...one, collectorId: String(index + 1) }));
+    const collectors = fleetOf(entries.length, () => ({ collectorVersion: target }));
+    return decided(new PolicyBench({ header: stop, entries: numbered, collectors, seenAtMs: nowMs }), { nowMs }).health;
+  };
+
+  test('while it goes on', () => {
+    expect(health(backAfter('updated'), updated(), updated({}, { before: undefined }))).toMatchObject({
+      reason: 'RollingBack',
+      reconciling: true,
+      stalled: false,
+      message:
+        '2 of 3 attempts failed: 1 collector was taken back, 0 on the way, 1 left to do; 1 could not be taken back, which status.failureReasons names.',
+    });
+  });
+
+  test('U14: who could not be taken back is named, with the words of the service', () => {
+    const failed = endedEntry('failed', { toVersion: oldVersion, message: 'disk full' }, { back: true, used: 3 });
+    const entries = [failed, updated({}, { before: undefined })].map((one, at) => ({
+      ...one,
+      collectorId: `${at + 1}`,
+    }));
+    const collectors = fleetOf(2, () => ({ collectorVersion: target }));
+    const bench = new PolicyBench({ header: stop, entries, collectors, seenAtMs: nowMs });
+    expect(decided(bench, { nowMs }).figures().failureReasons).toEqual([
+      { reason: 'not taken back: disk full', count: 1, examples: ['web-1'] },
+      { reason: 'not taken back: no former version on record', count: 1, examples: ['web-2'] },
+    ]);
+  });
+
+  test('when it is over', () => {
+    expect(health(backAfter('updated'), backAfter('updated'), updated({}, { before: undefined }))).toMatchObject({
+      reason: 'RolledBack',
+      stalled: true,
+      message:
+        '2 of 3 attempts failed: 2 collectors were taken back to what ran before; 1 could not be taken back, which status.failureReasons names. Set another target, or go on with `logfleet retry`.',
+    });
+  });
+});
