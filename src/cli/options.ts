@@ -66,6 +66,15 @@ export interface ValidateOptions {
   readonly output: 'text' | 'json';
 }
 
+export interface PlanOptions extends TargetOptions {
+  /** In ms: how long one upgrade takes. */
+  readonly assumeUpgrade?: number;
+  readonly exitCode?: boolean;
+  readonly output: 'table' | 'wide' | 'json' | 'yaml';
+  /** In ms: after so long the service is waited for no longer. */
+  readonly timeout?: number;
+}
+
 export interface GetOptions extends TargetOptions {
   readonly allNamespaces?: boolean;
   readonly watch?: boolean;

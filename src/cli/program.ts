@@ -19,7 +19,7 @@ import {
   variableOf,
   wholeNumber,
 } from './flag-values.ts';
-import type { GetOptions, RunOptions, SimulateOptions, ValidateOptions } from './options.ts';
+import type { GetOptions, PlanOptions, RunOptions, SimulateOptions, ValidateOptions } from './options.ts';
 import { addPersonCommands } from './person-commands.ts';
 import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
@@ -58,6 +58,7 @@ function createProgram(context: CommandContext, run: Run): Command {
   addRun(program, context, ends);
   addSimulate(program, context, ends);
   addValidate(program, context, ends);
+  addPlan(program, context, ends);
   addGet(program, context, ends);
   addPersonCommands(program, context, ends);
   program
@@ -185,6 +186,36 @@ function addValidate(program: Command, context: CommandContext, ends: Ends): voi
     );
 }
 
+function addPlan(program: Command, context: CommandContext, ends: Ends): void {
+  const command = program
+    .command('plan')
+    .description(
+      'say what policies would do now: who is upgraded in which stage, and how long it takes; writes nothing',
+    )
+    .argument('<FILE...>', 'files, directories, or - for standard input');
+  addTargetOptions(command)
+    .addOption(
+      new Option(
+        '--assume-upgrade <duration>',
+        'how long one upgrade takes (default: as it was measured, else 3m)',
+      ).argParser(duration),
+    )
+    .option('--exit-code', 'end with 1 where collectors are to be upgraded')
+    .addOption(
+      new Option('-o, --output <format>', 'how to show it').choices(['table', 'wide', 'json', 'yaml']).default('table'),
+    )
+    .addOption(
+      new Option('--timeout <duration>', 'wait for the service no longer than this (default: 10m)').argParser(duration),
+    )
+    .addHelpText(
+      'after',
+      planHelp + example('logfleet plan ./policies', 'logfleet plan new.yaml --dir ./policies --exit-code -o wide'),
+    )
+    .action((files: string[], options: PlanOptions) =>
+      ends(import('./plan.ts').then(({ planCommand }) => planCommand(files, options, context))),
+    );
+}
+
 function addGet(program: Command, context: CommandContext, ends: Ends): void {
   const command = program
     .command('get')
@@ -208,6 +239,13 @@ Every flag may stand in the environment: LOGFLEET_LOG_LEVEL for --log-level.
 Exit status: 0 all is well; 1 something ended failed or incomplete;
 2 wrong usage or invalid input; 130 interrupted.
 ${example('logfleet simulate --collectors 120', 'logfleet run ./policies', 'logfleet get cvp --dir ./policies')}`;
+
+const planHelp = `
+With a cluster (-n, --context, --kubeconfig) or --dir, the rollouts and the other policies
+there count, too. The credentials stand in a Secret among the files, or there, or without
+a cluster in the variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and
+LOGFLEET_CA_FILE.
+`;
 
 const credentialsHelp = `
 With DIR, the credentials stand in a Secret manifest there, or in the variables

@@ -16,7 +16,7 @@ interface PageLine {
 }
 
 export class ForecastLooks {
-  /** What the engine will have learnt: it first looks at such times, and sees that one has ended. */
+  /** What the engine will have learnt: it first looks at certain times, and sees that one has ended. */
   readonly #typicalMs: number;
   readonly #pages = new Map<number, PageLine>();
   /** Pages of the upgrades in the order in which they are due, which is that of their starts; from `#nextDue` on not due yet. */
@@ -28,9 +28,11 @@ export class ForecastLooks {
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  constructor(upgradeMs: number) {
+  /** @param isSeen whether that is how long it takes until the end is seen */
+  constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
-    this.#typicalMs = Math.min(openLimitMs, Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs);
+    const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
+    this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
   /** How many have been started and not been seen to end. */

@@ -39,6 +39,8 @@ export interface ForecastInput {
   readonly requestsPerSecond: number;
   /** How long one upgrade takes. */
   readonly upgradeMs: number;
+  /** Whether that is until its end was seen, as the engine has measured it, and not until it came. */
+  readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
   /** When the rollout begins, in wall ms. */
   readonly startMs: number;
@@ -59,6 +61,8 @@ export interface ForecastOfStage {
 }
 
 export interface Forecast {
+  /** Wall ms. */
+  readonly startMs: number;
   /** Those that begin. */
   readonly stages: readonly ForecastOfStage[];
   /** From the start until all are upgraded, whatever soaks then still; undefined where that never comes. */
@@ -104,7 +108,7 @@ class Course {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
     this.#sweepRequests = requestsOfSweep(input.listed, input.pageRows);
-    this.#looks = new ForecastLooks(input.upgradeMs);
+    this.#looks = new ForecastLooks(input.upgradeMs, input.isMeasured ?? false);
     this.#nowMs = input.startMs;
     this.#freeMs = input.startMs;
     this.#sweptMs = input.startMs;
@@ -132,6 +136,7 @@ class Course {
       stages.push({ startMs: begunMs, endMs: this.#nowMs, afterApproval });
     }
     return {
+      startMs,
       stages,
       totalMs: waitsForEver === undefined ? doneMs - startMs : undefined,
       waitsForEver,

@@ -64,7 +64,7 @@ export interface PlannedStage {
   readonly soakMs: number;
   /** `needed`: it waits for a person once its turn has come. */
   readonly approval: 'none' | 'needed' | 'given';
-  /** `ended`: whoever is left in it is upgraded at once. */
+  /** `ended`: whoever is left in it is upgraded at once. A rollout that begins has none under way. */
   readonly state: 'ahead' | 'underWay' | 'ended';
   /** Wall ms, as if approvals were given at once; undefined where it never comes, or has been. */
   readonly startMs: number | undefined;
@@ -95,7 +95,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   const upgrade = upgradeLength(ledger, policy.status, upgradeMs);
   const maxInProgress = maxInProgressOf(policy.spec, members.matched);
   const { requestsPerSecond } = bound.account;
-  const stages = stagesOf(free.spec, decision, members, progress);
+  const stages = stagesOf(free.spec, decision, members, progress, seen.began);
   const course = forecastStages(free.spec, stages, members, progress, wallMs);
   const said = stop
     ? undefined
@@ -104,6 +104,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
         maxInProgress,
         requestsPerSecond,
         upgradeMs: upgrade.ms,
+        isMeasured: upgrade.source === 'measured',
         calendar: input.calendar,
         startMs: wallMs,
         listed: bound.listing.rows.size,
@@ -184,12 +185,13 @@ function stagesOf(
   { header }: Decision,
   members: PlannedMembers,
   { records }: StageProgress,
+  begins: boolean,
 ): readonly UntimedStage[] {
   const { stages = [] } = strategy;
   if (stages.length === 0) {
     const all = membersWithoutStages(members);
     const shown = { ...shownOf(all), name: undefined, maxInProgress: undefined, soakMs: 0 };
-    return [{ ...shown, approval: 'none', state: header.attempts > 0 ? 'underWay' : 'ahead' }];
+    return [{ ...shown, approval: 'none', state: begins ? 'ahead' : 'underWay' }];
   }
   return stages.map((stage, index) => {
     const { name, maxInProgress, approval } = stage;
@@ -202,7 +204,7 @@ function stagesOf(
       maxInProgress: maxInProgress === undefined ? undefined : shareOf(maxInProgress, shown.members),
       soakMs: soakMsOf(stage),
       approval: approval !== 'Required' ? 'none' : isGiven ? 'given' : 'needed',
-      state: record === undefined ? 'ahead' : record.endedAtMs === undefined ? 'underWay' : 'ended',
+      state: record?.endedAtMs !== undefined ? 'ended' : record && !begins ? 'underWay' : 'ahead',
     };
   });
 }

@@ -121,17 +121,40 @@ async function planOf(world: World, upgradeMs?: number): Promise<RolloutPlan> {
 
 interface RollOut {
   readonly totalMs: number;
-  /** Ids in the order in which their tasks were requested. */
-  readonly started: readonly string[];
+  /** In the order in which they were requested. */
+  readonly tasks: readonly { readonly collectorId: string; readonly requestTime: number }[];
 }
 
 async function rollOut(world: World): Promise<RollOut> {
   const begunMs = world.clock.monotonic();
+  const known = world.model.snapshot(world.service.nowMs()).tasks.length;
   world.start();
   const isDone = () => world.ready('fleet')?.status === 'True';
   expect(await world.until(isDone, 30 * 24 * hourMs)).toBe(true);
   const { tasks } = world.model.snapshot(world.service.nowMs());
-  return { totalMs: world.clock.monotonic() - begunMs, started: tasks.map(({ collectorId }) => collectorId) };
+  return { totalMs: world.clock.monotonic() - begunMs, tasks: tasks.slice(known) };
+}
+
+function isWithinATenth(said: number | undefined, found: number): boolean {
+  return Math.abs((said ?? Number.NaN) / found - 1) < 0.1;
+}
+
+/** Compares each stage with those who were started when its turn had come. */
+function expectSameStages({ stages, forecast }: RolloutPlan, { tasks, totalMs }: RollOut, byWindow: boolean): void {
+  const startMs = forecast?.startMs ?? Number.NaN;
+  let from = 0;
+  for (const stage of stages) {
+    const own = tasks.slice(from, from + stage.upgrades.length);
+    expect(new Set(own.map(({ collectorId }) => collectorId))).toEqual(new Set(stage.upgrades.map(({ id }) => id)));
+    const begunMs = own[0]?.requestTime;
+    if (from > 0 && begunMs !== undefined && !byWindow) {
+      expect(isWithinATenth((stage.startMs ?? Number.NaN) - startMs, begunMs - startMs)).toBe(true);
+    }
+    from += own.length;
+  }
+  expect(tasks).toHaveLength(from);
+  expect(forecast?.requests.posts).toBe(from);
+  expect(isWithinATenth(forecast?.totalMs, totalMs)).toBe(true);
 }
 
 describe('a plan, and the rollout after it', () => {
@@ -140,18 +163,42 @@ describe('a plan, and the rollout after it', () => {
     async (_, one) => {
       const world = worldOf(one);
       const plan = await planOf(world, one.upgradeSeconds * 1_000);
-      const before = world.model.snapshot(world.service.nowMs());
-      expect(before.tasks).toEqual([]);
-      const { totalMs, started } = await rollOut(world);
-      let from = 0;
-      for (const { upgrades } of plan.stages) {
-        const ids = started.slice(from, from + upgrades.length);
-        expect(new Set(ids)).toEqual(new Set(upgrades.map(({ id }) => id)));
-        from += upgrades.length;
-      }
-      expect(started).toHaveLength(from);
-      const said = plan.forecast?.totalMs ?? Number.NaN;
-      expect(Math.abs(said / totalMs - 1)).toBeLessThan(0.1);
+      expect(world.model.snapshot(world.service.nowMs()).tasks).toEqual([]);
+      const found = await rollOut(world);
+      expectSameStages(plan, found, plan.forecast?.windows.length !== 0);
     },
   );
+
+  test('need as many windows as it says', async () => {
+    const one = cases.windows as Case;
+    const world = worldOf(one);
+    const plan = await planOf(world, one.upgradeSeconds * 1_000);
+    const { tasks } = await rollOut(world);
+    const days = new Set(tasks.map(({ requestTime }) => new Date(requestTime).toISOString().slice(0, 10)));
+    expect(plan.forecast?.windows.map(({ startMs }) => new Date(startMs).toISOString().slice(0, 10))).toEqual([
+      ...days,
+    ]);
+  });
+
+  test.each([
+    ['before any has ended', 'a canary that soaks, and the rest', 3 * minuteMs, 'given'],
+    ['in the soak of its canary', 'a canary that soaks, and the rest', 30 * minuteMs, 'measured'],
+    ['in the midst of the rest', 'a canary that soaks, and the rest', 75 * minuteMs, 'measured'],
+    ['without stages', 'no stages', 7 * minuteMs, 'measured'],
+    ['in small pages', 'no stages, by name, in small pages', 9 * minuteMs, 'measured'],
+  ] as const)('goes on from where it stands: %s', async (_, name, atMs, source) => {
+    const one = cases[name] as Case;
+    const world = worldOf(one);
+    const first = world.start();
+    await world.clock.advance(atMs);
+    first.kill();
+    const begun = world.model.snapshot(world.service.nowMs()).tasks.length;
+    const plan = await planOf(world, source === 'given' ? one.upgradeSeconds * 1_000 : undefined);
+    expect(plan).toMatchObject({ begins: false, upgrade: { source } });
+    const { tasks, totalMs } = await rollOut(world);
+    const planned = plan.stages.flatMap(({ upgrades }) => upgrades.map(({ id }) => id));
+    expect(tasks.map(({ collectorId }) => collectorId).sort()).toEqual(planned.sort());
+    expect(begun + planned.length).toBe(200);
+    expect(isWithinATenth(plan.forecast?.totalMs, totalMs)).toBe(true);
+  });
 });

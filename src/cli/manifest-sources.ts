@@ -1,0 +1,54 @@
+/** The files of manifests that a command line names: a file as it is, all manifests of a directory, and `-` for standard input. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import type { SourceFile } from '../api/manifest-set.ts';
+import type { CommandContext } from './context.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Their texts, in the order in which they were named. Wrong usage where one cannot be read. */
+export async function readSources(
+  files: readonly string[],
+  context: Pick<CommandContext, 'cwd' | 'readStdin'>,
+): Promise<readonly SourceFile[]> {
+  const sources: SourceFile[] = [];
+  for (const file of files) {
+    if (file === '-') sources.push({ name: '<stdin>', text: await context.readStdin() });
+    else for (const name of manifestFiles(file, context.cwd)) sources.push(readSource(name, context.cwd));
+  }
+  return sources;
+}
+
+const manifestName = /\.(?:ya?ml|json)$/;
+
+/** A file as it is; of a directory all manifests in it, sorted. What is hidden is left out, as logfleet's own state is. */
+function manifestFiles(file: string, cwd: string): readonly string[] {
+  const path = resolve(cwd, file);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw new UsageError(`there is no file or directory ${file}`);
+  if (!stats.isDirectory()) return [path];
+  const found = walk(path);
+  if (found.length === 0) throw new UsageError(`there is no *.yaml, *.yml or *.json in ${file}`);
+  return found;
+}
+
+function walk(directory: string): string[] {
+  const found: string[] = [];
+  const entries = readdirSync(directory, { withFileTypes: true });
+  for (const entry of entries.sort((left, right) => (left.name < right.name ? -1 : 1))) {
+    if (entry.name.startsWith('.')) continue;
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) found.push(...walk(path));
+    else if (manifestName.test(entry.name)) found.push(path);
+  }
+  return found;
+}
+
+function readSource(path: string, cwd: string): SourceFile {
+  const fromHere = relative(cwd, path);
+  const name = fromHere.startsWith('..') || isAbsolute(fromHere) ? path : fromHere;
+  try {
+    return { name, text: readFileSync(path, 'utf8') };
+  } catch (error) {
+    throw new UsageError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+  }
+}

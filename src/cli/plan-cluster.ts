@@ -1,0 +1,69 @@
+/**
+ * `PlanPlace` on an API server, with the rights of whoever types the command. Where these do not reach as far as an operator's, it says
+ * on stderr what is left out of account. The pause of a whole operator is none of it: which operator that is, nobody says here.
+ */
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { systemClock } from '../base/clock.ts';
+import { noMetrics } from '../base/metrics.ts';
+import { systemRandom } from '../base/random.ts';
+import { ApiClient } from '../host/kubernetes/api-client.ts';
+import { hasCode } from '../host/kubernetes/api-error.ts';
+import { ConfigMapLedgerStore } from '../host/kubernetes/ledger-store.ts';
+import { KubernetesSecretReader } from '../host/kubernetes/secret-reader.ts';
+import { ClusterReader } from './cluster-access.ts';
+import { chooseCluster } from './cluster-choice.ts';
+import type { CommandContext } from './context.ts';
+import type { TargetOptions } from './options.ts';
+import { notPaused, type PlanPlace } from './plan-place.ts';
+
+export async function openPlanCluster(options: TargetOptions, context: CommandContext): Promise<PlanPlace> {
+  const { api, namespace: contextNamespace } = await chooseCluster(
+    options,
+    context.cwd,
+    '--dir DIR names a directory of manifests, and with neither the manifests are all there is',
+  );
+  const namespace = options.namespace ?? contextNamespace;
+  const common = { clock: systemClock, random: systemRandom };
+  const place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
+  const reader = new ClusterReader({ ...common, api, place, defaultNamespace: namespace });
+  const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
+  const warn = (message: string) => context.stderr.write(`warning: ${message}\n`);
+  const ledgers = new ConfigMapLedgerStore(client);
+  return {
+    namespace,
+    policies: () => listPolicies(reader, namespace, warn),
+    ledgers: {
+      read: async (owner) => {
+        try {
+          return await ledgers.read(owner);
+        } catch (error) {
+          if (!hasCode(error, 'host.forbidden')) throw error;
+          warn(`you may not read the ledger of ${owner.namespace}/${owner.name}; it is planned as if it had none`);
+          return new Map();
+        }
+      },
+    },
+    secrets: new KubernetesSecretReader(client),
+    takesVariables: false,
+    settings: () => notPaused,
+    close: async () => {
+      await reader.close();
+      await client.close();
+    },
+  };
+}
+
+/** Policies of all namespaces count for overlap. */
+async function listPolicies(
+  reader: ClusterReader,
+  namespace: string,
+  warn: (message: string) => void,
+): Promise<readonly CollectorVersionPolicy[]> {
+  try {
+    return await reader.list('CollectorVersionPolicy', undefined);
+  } catch (error) {
+    if (!hasCode(error, 'host.forbidden')) throw error;
+    warn(`you may not list the policies of all namespaces; only those of ${namespace} count for overlap`);
+    return reader.list('CollectorVersionPolicy', namespace);
+  }
+}

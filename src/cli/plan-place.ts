@@ -1,0 +1,47 @@
+/**
+ * Where the policies of a plan stand already: in a directory, in a cluster, or nowhere, when the manifests are all there is. Two
+ * adapters stand behind this page, `plan-directory.ts` and `plan-cluster.ts`; the flags say which. All of them only read.
+ */
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
+import type { LedgerStore, OperatorSettings, SecretReader } from '../host/host.ts';
+import type { CommandContext } from './context.ts';
+import type { TargetOptions } from './options.ts';
+
+export interface PlanPlace {
+  /** What a manifest without a namespace means. */
+  readonly namespace: string;
+  /** As they stand there now, with their status. */
+  policies(): Promise<readonly CollectorVersionPolicy[]>;
+  readonly ledgers: Pick<LedgerStore, 'read'>;
+  readonly secrets: Pick<SecretReader, 'get'>;
+  /** Whether the variables of the environment stand in for Secrets that are not there. */
+  readonly takesVariables: boolean;
+  settings(): OperatorSettings;
+  close(): Promise<void>;
+}
+
+export type OpenPlace = (options: TargetOptions, context: CommandContext) => Promise<PlanPlace>;
+
+export const openPlace: OpenPlace = async (options, context) => {
+  const { dir, namespace, kubeconfig, context: contextName } = options;
+  if (dir !== undefined) {
+    const { openPlanDirectory } = await import('./plan-directory.ts');
+    return openPlanDirectory(dir, namespace, context);
+  }
+  if (namespace === undefined && kubeconfig === undefined && contextName === undefined) return nowhere;
+  const { openPlanCluster } = await import('./plan-cluster.ts');
+  return openPlanCluster(options, context);
+};
+
+export const notPaused: OperatorSettings = { paused: false, pausedBy: undefined };
+
+export const nowhere: PlanPlace = {
+  namespace: defaultNamespace,
+  policies: async () => [],
+  ledgers: { read: async () => new Map() },
+  secrets: { get: async () => undefined },
+  takesVariables: true,
+  settings: () => notPaused,
+  close: async () => {},
+};

@@ -1,0 +1,107 @@
+/** Plans for programs: the shape that docs/cli.md names. Times are RFC 3339, durations as Kubernetes writes them. */
+import { renderDuration } from '../../base/duration.ts';
+import type { Forecast } from '../../policy/forecast.ts';
+import type { LeftOut, PlannedCollector } from '../../policy/planned-members.ts';
+import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/rollout-plan.ts';
+import type { Outlook } from '../planner.ts';
+import { renderMoment } from './moment.ts';
+
+/** Plain data, in the order in which a person would read it. */
+export function planDocument(outlooks: readonly Outlook[]): object {
+  const changes = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
+  return { changes, policies: outlooks.map(describeOutlook) };
+}
+
+function describeOutlook(outlook: Outlook): object {
+  const { namespace, name } = outlook.policy.metadata;
+  switch (outlook.kind) {
+    case 'plan':
+      return { namespace, name, ...describePlan(outlook.plan) };
+    case 'waiting': {
+      const { heir, message } = outlook;
+      return { namespace, name, nextTarget: describeHeir(heir), upgrades: 0, notes: [message] };
+    }
+    case 'problem': {
+      const { reason, message } = outlook;
+      return { namespace, name, problem: { reason, message } };
+    }
+  }
+}
+
+function describePlan(plan: RolloutPlan): object {
+  const { ms, source } = plan.upgrade;
+  return {
+    targetVersion: plan.target,
+    ...(plan.heir && { nextTarget: describeHeir(plan.heir) }),
+    rollout: { id: plan.rolloutId, begins: plan.begins },
+    matched: plan.matched,
+    upgrades: countUpgrades(plan),
+    maxInProgress: plan.maxInProgress,
+    stages: plan.stages.map(describeStage),
+    leftOut: plan.leftOut.map(describeLeftOut),
+    upgradeDuration: { value: renderDuration(ms), source: capitalised(source) },
+    ...(plan.forecast && describeForecast(plan.forecast, plan.requestsPerSecond)),
+    notes: plan.hindrances,
+  };
+}
+
+function describeHeir({ version, atMs }: { readonly version: string; readonly atMs: number }): object {
+  return { version, time: renderMoment(atMs) };
+}
+
+function describeStage(stage: PlannedStage): object {
+  const { name, state, counts, members, upgrades, maxInProgress, soakMs, approval, startMs, endMs } = stage;
+  return {
+    ...(name === undefined ? {} : { name }),
+    state: capitalised(state),
+    members,
+    updated: counts.updated,
+    inProgress: counts.inProgress,
+    upgrades: upgrades.length,
+    ...(maxInProgress === undefined ? {} : { maxInProgress }),
+    soakDuration: renderDuration(soakMs),
+    approval: capitalised(approval),
+    ...(startMs === undefined ? {} : { startTime: renderMoment(startMs) }),
+    ...(endMs === undefined ? {} : { endTime: renderMoment(endMs) }),
+    afterApproval: stage.afterApproval,
+    collectors: upgrades.map(describeCollector),
+  };
+}
+
+function describeLeftOut({ reason, policy, collectors }: LeftOut): object {
+  return {
+    reason,
+    ...(policy === undefined ? {} : { policy }),
+    count: collectors.length,
+    collectors: collectors.map(describeCollector),
+  };
+}
+
+function describeCollector({ id, name, version, zone }: PlannedCollector): object {
+  return {
+    id,
+    name,
+    ...(version === undefined ? {} : { version }),
+    ...(zone === undefined ? {} : { timeZone: zone }),
+  };
+}
+
+function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }: Forecast, perSecond: number): object {
+  const { posts, looks, sweeps } = requests;
+  return {
+    requests: { total: posts + looks + sweeps, posts, looks, sweeps, perSecond },
+    startTime: renderMoment(startMs),
+    ...(totalMs === undefined
+      ? { waitsFor: waitsForEver }
+      : { duration: renderDuration(Math.round(totalMs / 1_000) * 1_000), endTime: renderMoment(startMs + totalMs) }),
+    windows: windows.map((window) => ({
+      startTime: renderMoment(window.startMs),
+      endTime: renderMoment(window.endMs),
+    })),
+  };
+}
+
+/** As the API writes the values of its enumerations. */
+function capitalised(word: string): string {
+  return word.replace(/^./, (first) => first.toUpperCase());
+}
