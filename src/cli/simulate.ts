@@ -13,6 +13,7 @@ import { startServer } from '../simulator/server.ts';
 import { defaultCredentials } from '../simulator/settings.ts';
 import { mixedFleet } from '../simulator/upgrades/mixed-fleet.ts';
 import { type CommandContext, exitStatus } from './context.ts';
+import { keepHeapSmall } from './heap.ts';
 import type { ListenAddress, SimulateOptions } from './options.ts';
 import { logDataFor, logsFor } from './simulated-logs.ts';
 import { UsageError } from './usage-error.ts';
@@ -26,6 +27,7 @@ interface Credentials {
 }
 
 export async function simulateCommand(options: SimulateOptions, context: CommandContext): Promise<number> {
+  keepHeapSmall();
   const startMs = systemClock.now();
   const startedAtMs = systemClock.monotonic();
   const scenario = await scenarioFor(options, context, startMs);
