@@ -1,24 +1,27 @@
 /**
- * The tests by folder, as projects of one run. Only `cluster` and `e2e` need the control plane, and it starts only when a
- * file of theirs is run. These two wait for real time most of the while: they come last, more of them at once, when nothing
- * else needs the processors.
+ * The tests by folder, as projects of one run. Only `cluster` and `e2e` need the control plane, only `store` an S3 gateway, and
+ * each starts only when a file of theirs is run. The first two wait for real time most of the while: they come last, more of
+ * them at once, when nothing else needs the processors.
  */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const controlPlane = './test/support/control-plane-setup.ts';
+const s3Gateway = './test/support/s3-gateway-setup.ts';
 
 const processors = Math.max(2, availableParallelism() - 1);
 
 function project(name: string, globalSetup?: string) {
-  const real = globalSetup ? { globalSetup: [globalSetup], maxWorkers: 2 * processors } : { maxWorkers: processors };
+  const setup = globalSetup ? { globalSetup: [globalSetup] } : {};
+  const waits = globalSetup === controlPlane;
   return {
     extends: true as const,
     test: {
       name,
       include: [`test/${name}/**/*.test.ts`],
-      sequence: { groupOrder: globalSetup ? 1 : 0 },
-      ...real,
+      sequence: { groupOrder: waits ? 1 : 0 },
+      maxWorkers: waits ? 2 * processors : processors,
+      ...setup,
     },
   };
 }
@@ -29,6 +32,7 @@ export default defineConfig({
       project('unit'),
       project('contract'),
       project('simulation'),
+      project('store', s3Gateway),
       project('cluster', controlPlane),
       project('e2e', controlPlane),
     ],

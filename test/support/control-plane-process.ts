@@ -2,19 +2,17 @@
  * A real etcd and kube-apiserver, for the tests of one run: RBAC on, tokens for administrators, service-account tokens by
  * TokenRequest, ports and folders of its own so that runs stand side by side.
  *
- * Invariant: the programs end with this process, however it ends, since each has a keeper that reads a pipe from us and
- * kills at its end. No controllers run: namespaces are never emptied, service accounts are made by whoever wants one.
+ * Invariant: the programs end with this process, however it ends (`kept-program.ts`). No controllers run: namespaces are never emptied, service accounts are made by whoever wants one.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
+import { freePorts, type Kept, keep } from './kept-program.ts';
 
 /** What a test needs to reach the control plane; plain data, as it crosses from one process to another. */
 export interface ControlPlaneAccess {
@@ -183,56 +181,4 @@ async function applyCrds(access: ControlPlaneAccess): Promise<void> {
     if (performance.now() > deadline) throw new RefusedCrds(problem);
     await delay(readyPollMs);
   }
-}
-
-/** A program under a keeper. */
-interface Kept {
-  readonly name: string;
-  runs(): boolean;
-  /** The end of what it wrote. */
-  log(): string;
-  stop(): Promise<void>;
-}
-
-/**
- * The keeper: a shell that starts the program, ends when it ends, and kills it once standard input ends, which is when we
- * close it or are no more. Ctrl-C reaches the keeper too and is left to us.
- */
-const keeper = `
-  trap "" INT TERM HUP
-  exec 3<&0
-  "$@" 3<&- & program=$!
-  (read -r _ <&3; kill -9 $program) &
-  exec 3<&-
-  wait $program
-  rm -rf -- "$KEPT_DIRECTORY"`;
-
-function keep(directory: string, program: string, args: readonly string[]): Kept {
-  mkdirSync(directory, { recursive: true });
-  const logFile = `${directory}.log`;
-  const log = openSync(logFile, 'w');
-  const child = spawn('sh', ['-c', keeper, 'keeper', program, ...args], {
-    stdio: ['pipe', log, log],
-    env: { ...process.env, KEPT_DIRECTORY: directory },
-  });
-  closeSync(log);
-  const exited = once(child, 'exit');
-  return {
-    name: program,
-    runs: () => child.exitCode === null,
-    log: () => readFileSync(logFile, 'utf8').slice(-4_000),
-    async stop() {
-      child.stdin?.end();
-      await exited;
-    },
-  };
-}
-
-/** Ports that were free a moment ago, all different. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
 }

@@ -1,0 +1,301 @@
+/**
+ * An object store as a destination: Amazon's S3, or any store that speaks it and heeds `If-None-Match`.
+ *
+ * That a store heeds it is not taken on trust: many took the header without a word before they knew it. The first object that
+ * is created is created a second time, and unless that is refused, nothing more is.
+ *
+ * Repeating a request that failed in passing is left to the SDK, within bounds (`s3-client.ts`); what still fails is classified.
+ * This module brings the SDK with it: import it where an export needs it, and not before.
+ */
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListPartsCommand,
+  type MultipartUpload,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import type { Clock } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
+import {
+  type Destination,
+  type FileUpload,
+  type LeftoverChoice,
+  type ListedObject,
+  largestObjectBytes,
+} from '../destination.ts';
+import { destinationError } from '../destination-error.ts';
+import { folderSegments, nameSegments } from '../object-name.ts';
+import { Writer } from '../writer.ts';
+import { PartBuffers } from './part-buffers.ts';
+import { createClient, type Environment } from './s3-client.ts';
+import { errorCode, httpStatus, isAbsent, isTaken, s3Error } from './s3-error.ts';
+import { checkSettings, type S3Settings } from './s3-settings.ts';
+import { S3Upload } from './s3-upload.ts';
+
+/** How often a put is sent again that met another one at the same instant (409), and a body that broke off is gone on with. */
+const maxTries = 4;
+/**
+ * An upload of a process that cannot be looked up is left over when nothing of it arrived for so long, by our clock: stores
+ * answer nobody whose clock is off by more. Parts come as rows do; one that waited longer is written again.
+ */
+const silenceMs = 15 * 60_000;
+
+export interface S3Options {
+  readonly settings: S3Settings;
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export class S3Destination implements Destination {
+  readonly url: string;
+  readonly #settings: S3Settings;
+  readonly #client: S3Client;
+  readonly #clock: Clock;
+  readonly #writer: Writer;
+  readonly #buffers = new PartBuffers();
+  #headerIsHeeded = false;
+
+  /** Sends nothing yet. `destination.invalid` or `destination.name` for settings that cannot be right. */
+  static async open(options: S3Options): Promise<S3Destination> {
+    checkSettings(options.settings);
+    return new S3Destination(options, await Writer.ours(options.random));
+  }
+
+  private constructor({ settings, environment, clock }: S3Options, writer: Writer) {
+    this.#settings = settings;
+    this.#client = createClient(settings, environment);
+    this.#clock = clock;
+    this.#writer = writer;
+    this.url = `s3://${[settings.bucket, ...folderSegments(settings.root)].join('/')}`;
+  }
+
+  async read(name: string): Promise<Uint8Array | undefined> {
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    try {
+      for await (const piece of this.stream(name)) {
+        pieces.push(piece);
+        bytes += piece.length;
+        if (bytes > largestObjectBytes) throw tooLarge(name, `more than ${largestObjectBytes}`);
+      }
+    } catch (error) {
+      if (error instanceof LogfleetError && error.code === 'destination.absent') return undefined;
+      throw error;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
+    if (content.length > largestObjectBytes) throw tooLarge(name, String(content.length));
+    const outcome = await this.#putOnce(name, content);
+    if (outcome === 'created' && !this.#headerIsHeeded && (await this.#putOnce(name, content)) === 'created') {
+      const what = `the store of ${this.url} overwrites objects although it was asked not to (If-None-Match)`;
+      throw destinationError(
+        'unsupported',
+        `${what}: rows could be exported twice or lost; use another store, or a volume`,
+      );
+    }
+    this.#headerIsHeeded = true;
+    return outcome;
+  }
+
+  async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
+    const input = { ...this.#at(name), ...this.#encryption(), Body: content, ContentLength: content.length };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#client.send(new PutObjectCommand({ ...input, ChecksumAlgorithm: 'CRC32', IfNoneMatch: '*' }));
+        return 'created';
+      } catch (cause) {
+        if (isTaken(cause)) return 'exists';
+        if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.#error('write', name, cause);
+      }
+    }
+  }
+
+  async open(name: string): Promise<FileUpload> {
+    const { Bucket, Key } = this.#at(name);
+    const { storageClass } = this.#settings;
+    const objectOptions = {
+      ...this.#encryption(),
+      ...(storageClass === undefined ? {} : { StorageClass: storageClass }),
+    } as Partial<PutObjectCommandInput>;
+    const mark = this.#writer.newToken();
+    return new S3Upload({
+      client: this.#client,
+      bucket: Bucket,
+      key: Key,
+      objectOptions,
+      buffers: this.#buffers,
+      mark,
+    });
+  }
+
+  /** Goes on where a body broke off, if the object is still the same. */
+  async *stream(name: string): AsyncIterable<Uint8Array> {
+    let offset = 0;
+    let etag: string | undefined;
+    for (let attempt = 1; ; attempt++) {
+      const before = offset;
+      try {
+        const range = offset === 0 ? {} : { Range: `bytes=${offset}-`, IfMatch: etag };
+        const {
+          Body,
+          ETag,
+          ContentLength = 0,
+        } = await this.#client.send(new GetObjectCommand({ ...this.#at(name), ...range }));
+        etag ??= ETag;
+        const total = offset + ContentLength;
+        for await (const piece of (Body ?? []) as AsyncIterable<Uint8Array>) {
+          offset += piece.length;
+          yield piece;
+        }
+        if (offset === total) return;
+        throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
+      } catch (cause) {
+        if (offset > before) attempt = 1;
+        const mayPass =
+          httpStatus(cause) === undefined && offset > 0 && errorCode(cause) !== 'CredentialsProviderError';
+        if (!mayPass || attempt >= maxTries) throw this.#error('read', name, cause);
+      }
+    }
+  }
+
+  async *list(folder: string): AsyncIterable<ListedObject> {
+    const prefix = this.#prefix(folder);
+    const rootLength = this.#prefix('').length;
+    let token: string | undefined;
+    do {
+      const page = await this.#client
+        .send(
+          new ListObjectsV2Command({
+            Bucket: this.#settings.bucket,
+            Prefix: prefix,
+            ...(token === undefined ? {} : { ContinuationToken: token }),
+          }),
+        )
+        .catch((cause: unknown) => {
+          throw this.#error('list', folder, cause);
+        });
+      for (const { Key = '', Size = 0 } of page.Contents ?? []) {
+        // A key that ends in a slash is a folder that somebody made by hand.
+        if (!Key.endsWith('/')) yield { name: Key.slice(rootLength), bytes: Size };
+      }
+      token = page.IsTruncated ? page.NextContinuationToken : undefined;
+    } while (token !== undefined);
+  }
+
+  async remove(name: string): Promise<void> {
+    try {
+      await this.#client.send(new DeleteObjectCommand(this.#at(name)));
+    } catch (cause) {
+      if (!isAbsent(cause)) throw this.#error('remove', name, cause);
+    }
+  }
+
+  async abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number> {
+    let aborted = 0;
+    try {
+      for await (const upload of this.#uploads(this.#prefix(folder))) {
+        if (choice === 'all' || (await this.#isLeftOver(upload))) aborted += await this.#abort(upload);
+      }
+      return aborted;
+    } catch (cause) {
+      throw this.#error('tidy up', folder, cause);
+    }
+  }
+
+  async *#uploads(prefix: string): AsyncIterable<MultipartUpload> {
+    let marker: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
+    while (marker) {
+      const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({
+        Bucket: this.#settings.bucket,
+        Prefix: prefix,
+        ...marker,
+      });
+      const page = await this.#client.send(command);
+      yield* page.Uploads ?? [];
+      const { IsTruncated, NextKeyMarker, NextUploadIdMarker } = page;
+      marker =
+        IsTruncated && NextKeyMarker !== undefined
+          ? { KeyMarker: NextKeyMarker, ...(NextUploadIdMarker ? { UploadIdMarker: NextUploadIdMarker } : {}) }
+          : undefined;
+    }
+  }
+
+  async #isLeftOver({ Key, UploadId, Initiated }: MultipartUpload): Promise<boolean> {
+    const state = await this.#writer.stateOf(Key ?? '');
+    if (state !== 'unknown') return state === 'ended';
+    const isOld = (moment: Date | undefined) => this.#clock.now() - (moment?.getTime() ?? 0) >= silenceMs;
+    if (!isOld(Initiated)) return false;
+    const { Bucket } = this.#at('any');
+    let marker: string | undefined;
+    do {
+      const command: ListPartsCommand = new ListPartsCommand({
+        Bucket,
+        Key,
+        UploadId,
+        ...(marker === undefined ? {} : { PartNumberMarker: marker }),
+      });
+      const page = await this.#client.send(command);
+      if ((page.Parts ?? []).some(({ LastModified }) => !isOld(LastModified))) return false;
+      marker = page.IsTruncated ? page.NextPartNumberMarker : undefined;
+    } while (marker !== undefined);
+    return true;
+  }
+
+  async #abort({ Key, UploadId }: MultipartUpload): Promise<0 | 1> {
+    try {
+      await this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#settings.bucket, Key, UploadId }));
+      return 1;
+    } catch (cause) {
+      // Somebody was faster.
+      if (isAbsent(cause)) return 0;
+      throw cause;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#client.destroy();
+    this.#buffers.clear();
+  }
+
+  #at(name: string): { readonly Bucket: string; readonly Key: string } {
+    const { bucket, root } = this.#settings;
+    return {
+      Bucket: bucket,
+      Key: nameSegments([root, ...nameSegments(name)].filter((part) => part !== '').join('/')).join('/'),
+    };
+  }
+
+  #prefix(folder: string): string {
+    const segments = [...folderSegments(this.#settings.root), ...folderSegments(folder)];
+    return segments.map((segment) => `${segment}/`).join('');
+  }
+
+  #encryption(): Partial<PutObjectCommandInput> {
+    const { serverSideEncryption } = this.#settings;
+    if (!serverSideEncryption) return {};
+    const { type, kmsKeyID } = serverSideEncryption;
+    return { ServerSideEncryption: type, ...(kmsKeyID === undefined ? {} : { SSEKMSKeyId: kmsKeyID }) };
+  }
+
+  #error(act: string, name: string, cause: unknown): LogfleetError {
+    return cause instanceof LogfleetError
+      ? cause
+      : s3Error(`${act} ${name === '' ? '' : `${name} in `}${this.url}`, cause);
+  }
+}
+
+function tooLarge(name: string, bytes: string): LogfleetError {
+  return destinationError(
+    'damaged',
+    `${name} has ${bytes} bytes, and ${largestObjectBytes} are the most for such a file`,
+  );
+}

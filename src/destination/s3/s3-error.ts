@@ -1,0 +1,100 @@
+/**
+ * Errors of object stores and of the way to them, by their code: what a person is told, and how to go on. The only place that
+ * knows those codes.
+ */
+import type { LogfleetError } from '../../base/errors.ts';
+import { type DestinationFailure, destinationError } from '../destination-error.ts';
+
+const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, DestinationFailure>([
+  ['NoSuchBucket', 'missing'],
+  ['NoSuchKey', 'absent'],
+  ['NoSuchUpload', 'lost'],
+  ['AccessDenied', 'denied'],
+  ['AllAccessDisabled', 'denied'],
+  ['AccountProblem', 'denied'],
+  ['InvalidAccessKeyId', 'credentials'],
+  ['SignatureDoesNotMatch', 'credentials'],
+  ['ExpiredToken', 'credentials'],
+  ['InvalidToken', 'credentials'],
+  ['TokenRefreshRequired', 'credentials'],
+  ['CredentialsProviderError', 'credentials'],
+  ['AuthorizationHeaderMalformed', 'invalid'],
+  ['PermanentRedirect', 'invalid'],
+  ['TemporaryRedirect', 'invalid'],
+  ['IllegalLocationConstraintException', 'invalid'],
+  ['InvalidStorageClass', 'invalid'],
+  ['InvalidBucketName', 'invalid'],
+  ['InvalidEncryptionAlgorithmError', 'invalid'],
+  ['NotImplemented', 'unsupported'],
+  ['QuotaExceeded', 'full'],
+  ['InsufficientStorage', 'full'],
+  ['XMinioStorageFull', 'full'],
+  ['XMinioAdminBucketQuotaExceeded', 'full'],
+]);
+
+/** Of sockets and TLS, where waiting does not help. */
+const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/;
+
+const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
+  full: 'make room or raise the quota, and the export goes on',
+  away: 'logfleet tries again',
+  missing: 'make the bucket, or correct s3.bucket, s3.region and s3.endpoint',
+  denied:
+    'let these credentials do s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload and ' +
+    's3:ListMultipartUploadParts below the prefix, and s3:ListBucket and s3:ListBucketMultipartUploads on the bucket',
+  credentials: 'correct the Secret that s3.credentialsSecretRef names, or what the environment gives',
+  lost: 'it was removed as left over while it was written, and is written again',
+  invalid: 'correct spec.destination.s3',
+  unsupported: 'this store lacks what logfleet needs; use another store, or a volume',
+};
+
+/** `act` says what failed and where, as `write a/b to s3://bucket/prefix`. */
+export function s3Error(act: string, cause: unknown): LogfleetError {
+  const failure = failureOf(cause);
+  const hint = advice[failure];
+  return destinationError(failure, `cannot ${act}: ${reasonOf(cause)}${hint === undefined ? '' : `; ${hint}`}`, cause);
+}
+
+/** What a store or socket calls the error: `NoSuchKey`, `ECONNREFUSED`. */
+export function errorCode(cause: unknown): string {
+  const { name, code, Code } = (cause ?? {}) as { name?: unknown; code?: unknown; Code?: unknown };
+  const known = [Code, code, name].find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
+  return typeof known === 'string' ? known : 'UnknownError';
+}
+
+/** Undefined when no answer came. */
+export function httpStatus(cause: unknown): number | undefined {
+  const { $metadata } = (cause ?? {}) as { $metadata?: { httpStatusCode?: unknown } };
+  return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
+}
+
+/** Somebody else's object stands there (412). */
+export function isTaken(cause: unknown): boolean {
+  return httpStatus(cause) === 412 || errorCode(cause) === 'PreconditionFailed';
+}
+
+/** The object or upload is not there, and its bucket is. */
+export function isAbsent(cause: unknown): boolean {
+  return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(errorCode(cause));
+}
+
+function failureOf(cause: unknown): DestinationFailure {
+  const code = errorCode(cause);
+  const status = httpStatus(cause);
+  const known = failureByCode.get(code);
+  if (known) return known;
+  if (code.startsWith('KMS') || untrustedForm.test(code)) return 'invalid';
+  if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
+  if (status === 401 || status === 403) return 'denied';
+  if (status === 501) return 'unsupported';
+  if (status === 507) return 'full';
+  if (status === 301 || status === 307) return 'invalid';
+  return status >= 400 && status < 500 ? 'invalid' : 'away';
+}
+
+function reasonOf(cause: unknown): string {
+  const code = errorCode(cause);
+  const message = cause instanceof Error ? cause.message.trim() : '';
+  if (untrustedForm.test(code)) return `${code}: its certificate is not trusted here (see NODE_EXTRA_CA_CERTS)`;
+  return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
+}

@@ -1,0 +1,238 @@
+/**
+ * One data file on its way into a store: small ones with a single put, larger ones in parts, of which two are sent while a third
+ * is filled.
+ *
+ * Nothing that stands under the name is overwritten, by `If-None-Match`. An answer that was lost makes a second try meet our own
+ * object: a mark in its metadata tells it from others.
+ *
+ * Invariant: a buffer is given back once the SDK is done with it, whatever came of its part.
+ */
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+  type S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import type { LogfleetError } from '../../base/errors.ts';
+import type { FileUpload } from '../destination.ts';
+import { destinationError } from '../destination-error.ts';
+import { type PartBuffers, partBytes } from './part-buffers.ts';
+import { isAbsent, isTaken, s3Error } from './s3-error.ts';
+
+const maxPartsInFlight = 2;
+const maxParts = 10_000;
+const markName = 'logfleet-upload';
+
+export interface S3UploadOptions {
+  readonly client: S3Client;
+  readonly bucket: string;
+  readonly key: string;
+  /** Encryption and storage class. */
+  readonly objectOptions: Partial<PutObjectCommandInput>;
+  readonly buffers: PartBuffers;
+  /** Tells this upload from all others. */
+  readonly mark: string;
+}
+
+export class S3Upload implements FileUpload {
+  readonly #options: S3UploadOptions;
+  readonly #place: { readonly Bucket: string; readonly Key: string };
+  readonly #parts: CompletedPart[] = [];
+  readonly #sending = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #buffer: Buffer | undefined;
+  #filledBytes = 0;
+  #uploadId: string | undefined;
+  #partCount = 0;
+  #failure: LogfleetError | undefined;
+  #finishTried = false;
+  #ended = false;
+
+  constructor(options: S3UploadOptions) {
+    this.#options = options;
+    this.#place = { Bucket: options.bucket, Key: options.key };
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    for (let offset = 0; offset < chunk.length; ) {
+      // Sent only when more comes: the last part may be smaller, and a small file needs no parts at all.
+      if (this.#filledBytes === partBytes) await this.#sendPart();
+      this.#buffer ??= this.#options.buffers.take();
+      const taken = chunk.subarray(offset, offset + partBytes - this.#filledBytes);
+      this.#buffer.set(taken, this.#filledBytes);
+      this.#filledBytes += taken.length;
+      offset += taken.length;
+    }
+    this.#throwFailure();
+  }
+
+  async finish(): Promise<void> {
+    this.#throwFailure();
+    if (this.#uploadId === undefined) await this.#putWhole();
+    else {
+      if (this.#filledBytes > 0) await this.#sendPart();
+      await Promise.all(this.#sending);
+      this.#throwFailure();
+      await this.#complete(this.#uploadId);
+    }
+    this.#ended = true;
+    this.#releaseBuffer();
+  }
+
+  async abort(): Promise<void> {
+    if (this.#ended) return;
+    this.#stop.abort();
+    // A part that arrives after the upload was aborted would stay, and be billed.
+    await Promise.all(this.#sending);
+    this.#releaseBuffer();
+    try {
+      if (this.#uploadId !== undefined) await this.#abortParts(this.#uploadId);
+      if (this.#finishTried && (await this.#isOurs()))
+        await this.#options.client.send(new DeleteObjectCommand(this.#place));
+    } catch (cause) {
+      throw s3Error(`take back ${this.#shown}`, cause);
+    }
+    this.#ended = true;
+  }
+
+  async #putWhole(): Promise<void> {
+    const { objectOptions, mark } = this.#options;
+    this.#finishTried = true;
+    await this.#makeVisible(
+      new PutObjectCommand({
+        ...objectOptions,
+        ...this.#place,
+        Body: this.#buffer?.subarray(0, this.#filledBytes) ?? new Uint8Array(),
+        ContentLength: this.#filledBytes,
+        ChecksumAlgorithm: 'CRC32',
+        IfNoneMatch: '*',
+        Metadata: { [markName]: mark },
+      }),
+    );
+  }
+
+  async #complete(UploadId: string): Promise<void> {
+    const Parts = this.#parts.toSorted((left, right) => (left.PartNumber ?? 0) - (right.PartNumber ?? 0));
+    this.#finishTried = true;
+    await this.#makeVisible(
+      new CompleteMultipartUploadCommand({ ...this.#place, UploadId, MultipartUpload: { Parts }, IfNoneMatch: '*' }),
+    );
+  }
+
+  /** Sends what puts the object under its name, and takes an object of ours that stands there for success. */
+  async #makeVisible(command: PutObjectCommand | CompleteMultipartUploadCommand): Promise<void> {
+    try {
+      if (command instanceof PutObjectCommand) await this.#options.client.send(command);
+      else await this.#options.client.send(command);
+    } catch (cause) {
+      const isAnswered = isTaken(cause) || isAbsent(cause);
+      if (isAnswered && (await this.#isOurs().catch(() => false))) return;
+      if (isTaken(cause)) {
+        throw destinationError(
+          'damaged',
+          `${this.#shown} exists already, which no upload of logfleet made: move it away`,
+        );
+      }
+      throw s3Error(`write ${this.#shown}`, cause);
+    }
+  }
+
+  async #sendPart(): Promise<void> {
+    this.#throwFailure();
+    const buffer = this.#buffer;
+    if (!buffer) return;
+    const uploadId = this.#uploadId ?? (await this.#begin());
+    while (this.#sending.size >= maxPartsInFlight) await Promise.race(this.#sending);
+    this.#throwFailure();
+    if (this.#partCount === maxParts) throw tooManyParts(this.#shown);
+    const content = buffer.subarray(0, this.#filledBytes);
+    this.#buffer = undefined;
+    this.#filledBytes = 0;
+    const sending = this.#uploadPart(uploadId, ++this.#partCount, content).finally(() => {
+      this.#options.buffers.giveBack(buffer);
+      this.#sending.delete(sending);
+    });
+    this.#sending.add(sending);
+  }
+
+  async #begin(): Promise<string> {
+    const { client, objectOptions, mark } = this.#options;
+    try {
+      const { UploadId } = await client.send(
+        new CreateMultipartUploadCommand({
+          ...objectOptions,
+          ...this.#place,
+          ChecksumAlgorithm: 'CRC32',
+          Metadata: { [markName]: mark },
+        }),
+      );
+      if (UploadId === undefined) throw new Error('the store gave no id for the upload');
+      this.#uploadId = UploadId;
+      return UploadId;
+    } catch (cause) {
+      throw s3Error(`write ${this.#shown}`, cause);
+    }
+  }
+
+  /** Never rejects: a failure is met by the next call. */
+  async #uploadPart(UploadId: string, PartNumber: number, Body: Uint8Array): Promise<void> {
+    try {
+      const content = { UploadId, PartNumber, Body, ContentLength: Body.length };
+      const { ETag, ChecksumCRC32 } = await this.#options.client.send(
+        new UploadPartCommand({ ...this.#place, ...content, ChecksumAlgorithm: 'CRC32' }),
+        { abortSignal: this.#stop.signal },
+      );
+      this.#parts.push({
+        PartNumber,
+        ...(ETag === undefined ? {} : { ETag }),
+        ...(ChecksumCRC32 === undefined ? {} : { ChecksumCRC32 }),
+      });
+    } catch (cause) {
+      this.#failure ??= s3Error(`write ${this.#shown}`, cause);
+    }
+  }
+
+  async #abortParts(UploadId: string): Promise<void> {
+    const { client } = this.#options;
+    await client.send(new AbortMultipartUploadCommand({ ...this.#place, UploadId })).catch((cause: unknown) => {
+      if (!isAbsent(cause)) throw cause;
+    });
+  }
+
+  async #isOurs(): Promise<boolean> {
+    try {
+      const { Metadata } = await this.#options.client.send(new HeadObjectCommand(this.#place));
+      return Metadata?.[markName] === this.#options.mark;
+    } catch (cause) {
+      if (isAbsent(cause)) return false;
+      throw cause;
+    }
+  }
+
+  get #shown(): string {
+    return `${this.#options.key} in the bucket ${this.#options.bucket}`;
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure;
+  }
+
+  #releaseBuffer(): void {
+    if (this.#buffer) this.#options.buffers.giveBack(this.#buffer);
+    this.#buffer = undefined;
+    this.#filledBytes = 0;
+  }
+}
+
+function tooManyParts(shown: string): LogfleetError {
+  return destinationError(
+    'invalid',
+    `${shown} would have more than ${maxParts} parts: make output.maxPartSize smaller`,
+  );
+}

@@ -1,0 +1,132 @@
+/**
+ * A file that is written under a name of its own and then linked to where it belongs: whoever looks there sees the whole of it or
+ * nothing. A rename would overwrite what somebody else put there; a link does not.
+ *
+ * Invariant: the content is on the disk before the link is made, and the link before `place` resolves.
+ */
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import { destinationError } from '../destination-error.ts';
+import type { Writer } from '../writer.ts';
+import { codeOf, diskError } from './disk-error.ts';
+import type { Folder } from './folder.ts';
+import { heartbeatMs, temporaryName } from './leftovers.ts';
+
+/** What file systems say that have no hard links. */
+const noLinkCodes = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+export class NewFile {
+  readonly #folder: Folder;
+  readonly #temporary: string;
+  readonly #target: string;
+  readonly #file: FileHandle;
+  readonly #clock: Clock;
+  #timer: Timer | undefined;
+  #ended = false;
+
+  /** Takes the folder over, which ends with the file. */
+  static async begin(folder: Folder, target: string, writer: Writer, clock: Clock): Promise<NewFile> {
+    const temporary = temporaryName(writer);
+    try {
+      return new NewFile(folder, temporary, target, await folder.newFile(temporary), clock);
+    } catch (cause) {
+      await folder.close();
+      throw diskError('write', join(folder.path, target), cause);
+    }
+  }
+
+  private constructor(folder: Folder, temporary: string, target: string, file: FileHandle, clock: Clock) {
+    this.#folder = folder;
+    this.#temporary = temporary;
+    this.#target = target;
+    this.#file = file;
+    this.#clock = clock;
+    this.#scheduleHeartbeat();
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    try {
+      let offset = 0;
+      while (offset < chunk.length) {
+        offset += (await this.#file.write(chunk, offset, chunk.length - offset)).bytesWritten;
+      }
+    } catch (cause) {
+      throw this.#error(cause);
+    }
+  }
+
+  /** Makes it seen under its name. 'exists': something of that name stands there, and it is durable, too. */
+  async place(): Promise<'placed' | 'exists'> {
+    try {
+      await this.#file.sync();
+      const placed = await this.#link();
+      await this.#folder.sync();
+      return placed;
+    } catch (cause) {
+      throw this.#error(cause);
+    }
+  }
+
+  async #link(): Promise<'placed' | 'exists'> {
+    try {
+      await this.#folder.link(this.#temporary, this.#target);
+      return 'placed';
+    } catch (cause) {
+      const path = join(this.#folder.path, this.#target);
+      const code = codeOf(cause) ?? '';
+      if (code === 'EEXIST') return (await this.#isPlaced()) ? 'placed' : 'exists';
+      if (code === 'ENOENT')
+        throw destinationError('lost', `${path} was removed as left over while it was written`, cause);
+      if (!noLinkCodes.has(code)) throw cause;
+      const reason = `cannot put ${path} in place (${code}): its file system has no hard links`;
+      throw destinationError('unsupported', `${reason}, which logfleet needs; use another volume, or s3`, cause);
+    }
+  }
+
+  /** Takes away the name under which it was written. The file stays where `place` put it, if it did. */
+  async end(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#timer?.cancel();
+    try {
+      await this.#folder.unlink(this.#temporary);
+    } catch (cause) {
+      throw this.#error(cause);
+    } finally {
+      await this.#file.close().catch(() => {});
+      await this.#folder.close().catch(() => {});
+    }
+  }
+
+  /** Takes away all of it, also what a `place` that failed put in place. */
+  async discard(): Promise<void> {
+    if (this.#ended) return;
+    try {
+      if (await this.#isPlaced()) await this.#folder.unlink(this.#target);
+    } catch (cause) {
+      throw this.#error(cause);
+    } finally {
+      await this.end();
+    }
+  }
+
+  async #isPlaced(): Promise<boolean> {
+    const [ours, standing] = await Promise.all([this.#file.stat(), this.#folder.stat(this.#target)]);
+    return standing?.ino === ours.ino && standing.dev === ours.dev;
+  }
+
+  #error(cause: unknown): Error {
+    return cause instanceof LogfleetError ? cause : diskError('write', join(this.#folder.path, this.#target), cause);
+  }
+
+  /** A disk that does not answer is met by the next write. */
+  #scheduleHeartbeat(): void {
+    this.#timer = this.#clock.after(heartbeatMs, () => {
+      const nowSeconds = this.#clock.now() / 1000;
+      void this.#file.utimes(nowSeconds, nowSeconds).catch(() => {});
+      this.#scheduleHeartbeat();
+    });
+  }
+}

@@ -1,0 +1,36 @@
+/** Starts `other-process.ts`, reads its lines, and kills it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Act } from './other-process.ts';
+import type { PlaceData } from './place.ts';
+
+export class Child {
+  readonly #process: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(place: PlaceData, act: Act) {
+    const program = join(import.meta.dirname, 'other-process.ts');
+    this.#process = spawn(process.execPath, [program, JSON.stringify({ place, act })], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#lines = createInterface({ input: this.#process.stdout! })[Symbol.asyncIterator]();
+  }
+
+  /** The next line that it writes. */
+  async line(): Promise<Record<string, unknown>> {
+    const { value, done } = await this.#lines.next();
+    if (done) throw new Error('the other process ended');
+    return JSON.parse(value);
+  }
+
+  go(): void {
+    this.#process.stdin?.write('go\n');
+  }
+
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL');
+    if (this.#process.exitCode === null && this.#process.signalCode === null) await once(this.#process, 'exit');
+  }
+}

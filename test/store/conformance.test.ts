@@ -1,0 +1,282 @@
+/** What every destination promises (`src/destination/destination.ts`), on a directory and on a real S3 gateway. */
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { type Destination, largestObjectBytes } from '../../src/destination/destination.ts';
+import { Child } from './child.ts';
+import { makePlace, openPlace, type Place, placeKinds } from './place.ts';
+
+const mebibyte = 1024 * 1024;
+
+describe.each(placeKinds)('a destination of the kind %s', (kind) => {
+  let place: Place;
+  let destination: Destination;
+  beforeEach(async () => {
+    place = makePlace(kind, inject('s3Gateway'));
+    destination = await openPlace(place.data);
+  });
+  afterEach(async () => {
+    await destination.close();
+    place.remove();
+  });
+
+  const upload = async (name: string, ...chunks: readonly Uint8Array[]) => {
+    const file = await destination.open(name);
+    for (const chunk of chunks) await file.write(chunk);
+    await file.finish();
+  };
+  const text = async (name: string) => (await destination.read(name))?.toString();
+  const listed = async (folder: string) => {
+    const found: [string, number][] = [];
+    for await (const { name, bytes } of destination.list(folder)) found.push([name, bytes]);
+    return found.sort(([left], [right]) => (left < right ? -1 : 1));
+  };
+
+  describe('create', () => {
+    test('writes what was not there, once (E2)', async () => {
+      expect(await destination.create('a/b/plan.json', Buffer.from('first'))).toBe('created');
+      expect(await destination.create('a/b/plan.json', Buffer.from('second'))).toBe('exists');
+      expect(await text('a/b/plan.json')).toBe('first');
+    });
+
+    test('writes an empty object', async () => {
+      expect(await destination.create('empty', new Uint8Array())).toBe('created');
+      expect(await destination.read('empty')).toHaveLength(0);
+    });
+
+    test('tells exactly one of many in this process that it created', async () => {
+      const outcomes = await Promise.all(
+        Array.from({ length: 16 }, (_, index) => destination.create('plan', Buffer.from(`by ${index}`))),
+      );
+      const winner = outcomes.indexOf('created');
+      expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(1);
+      expect(await text('plan')).toBe(`by ${winner}`);
+    });
+
+    test('tells exactly one of two processes that it created, name by name (E3)', async () => {
+      const names = Array.from({ length: 40 }, (_, index) => `commits/${index}`);
+      const racers = ['one', 'two'].map((racer) => new Child(place.data, { kind: 'race', names, text: racer }));
+      for (const racer of racers) await racer.line();
+      for (const racer of racers) racer.go();
+      const [first, second] = await Promise.all(
+        racers.map(async (racer) => (await racer.line())['created'] as string[]),
+      );
+      expect([...first!, ...second!].sort()).toEqual([...names].sort());
+      for (const name of names) expect(await text(name)).toBe(first?.includes(name) ? 'one' : 'two');
+      expect(place.files()).toHaveLength(names.length);
+    });
+
+    test('refuses what could not be read back', async () => {
+      await expect(destination.create('large', Buffer.alloc(largestObjectBytes + 1))).rejects.toMatchObject({
+        code: 'destination.damaged',
+      });
+      expect(place.files()).toEqual([]);
+    });
+  });
+
+  describe('read', () => {
+    test('says when there is none, also where its folder is missing or a file', async () => {
+      await destination.create('a', Buffer.from('file'));
+      expect([await text('b'), await text('c/d'), await text('a/b')]).toEqual([undefined, undefined, undefined]);
+    });
+
+    test('refuses to take a large file for a small object', async () => {
+      const file = await destination.open('large');
+      for (let written = 0; written <= largestObjectBytes; written += mebibyte)
+        await file.write(Buffer.alloc(mebibyte));
+      await file.finish();
+      await expect(destination.read('large')).rejects.toMatchObject({ code: 'destination.damaged' });
+    });
+  });
+
+  describe('an upload', () => {
+    test.each([0, 1, 5 * mebibyte, 5 * mebibyte + 1, 17 * mebibyte])(
+      'of %d bytes is read back as it was',
+      async (size) => {
+        const content = Buffer.alloc(size, 'a row, and one more ');
+        await upload('data/file', content.subarray(0, size / 3), content.subarray(size / 3));
+        const hash = createHash('sha256');
+        for await (const piece of destination.stream('data/file')) hash.update(piece);
+        expect(hash.digest('hex')).toBe(createHash('sha256').update(content).digest('hex'));
+        expect(await listed('data')).toEqual([['data/file', size]]);
+      },
+    );
+
+    test('is not seen before it is finished', async () => {
+      const file = await destination.open('data/file');
+      await file.write(Buffer.alloc(11 * mebibyte));
+      expect(await listed('')).toEqual([]);
+      expect(await text('data/file')).toBeUndefined();
+      await file.finish();
+      expect(await listed('')).toEqual([['data/file', 11 * mebibyte]]);
+    });
+
+    test.each([1, 11 * mebibyte])('of %d bytes leaves nothing when it is aborted', async (size) => {
+      const file = await destination.open('data/file');
+      await file.write(Buffer.alloc(size));
+      await file.abort();
+      await file.abort();
+      expect(place.files()).toEqual([]);
+    });
+
+    test('stays when it is aborted after its end', async () => {
+      const file = await destination.open('data/file');
+      await file.write(Buffer.from('row'));
+      await file.finish();
+      await file.abort();
+      expect(await text('data/file')).toBe('row');
+    });
+
+    test.each([1, 11 * mebibyte])('of %d bytes never overwrites', async (size) => {
+      await destination.create('data/file', Buffer.from('first'));
+      const file = await destination.open('data/file');
+      await file.write(Buffer.alloc(size));
+      await expect(file.finish()).rejects.toMatchObject({ code: 'destination.damaged' });
+      await file.abort();
+      expect(await text('data/file')).toBe('first');
+      expect(place.files()).toHaveLength(1);
+    });
+
+    test('holds a fixed amount of memory, however large its file', async () => {
+      const child = new Child(place.data, { kind: 'measure', name: 'data/large', bytes: 100 * mebibyte });
+      expect((await child.line())['grownBytes']).toBeLessThan(60 * mebibyte);
+      expect(await listed('data')).toEqual([['data/large', 100 * mebibyte]]);
+    });
+  });
+
+  describe('an upload of a process that was killed', () => {
+    test.each([64 * 1024, 12 * mebibyte])(
+      'after %d bytes leaves nothing to be seen, and is removed (E15)',
+      async (bytes) => {
+        const child = new Child(place.data, { kind: 'upload', folder: 'data', bytes });
+        await child.line();
+        expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(0);
+        await child.kill();
+        const hasBegun = place.files().length > 0;
+        expect(await listed('')).toEqual([]);
+        expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(hasBegun ? 1 : 0);
+        expect(place.files()).toEqual([]);
+      },
+    );
+  });
+
+  test('leaves uploads of the living alone, unless nobody needs them any more (E15)', async () => {
+    const file = await destination.open('data/kept');
+    await file.write(Buffer.alloc(12 * mebibyte));
+    expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
+    await file.finish();
+    const needless = await destination.open('data/needless');
+    await needless.write(Buffer.alloc(12 * mebibyte));
+    expect(await destination.abortLeftovers('data', 'all')).toBe(1);
+    await expect(needless.finish()).rejects.toMatchObject({ code: 'destination.lost', handling: { kind: 'backoff' } });
+    await needless.abort();
+    expect(await listed('')).toEqual([['data/kept', 12 * mebibyte]]);
+    expect(place.files()).toHaveLength(1);
+  });
+
+  test('tidies up below the folder that was named, and nowhere else', async () => {
+    const files = await Promise.all(['a/x', 'ab/x'].map((name) => destination.open(name)));
+    for (const file of files) await file.write(Buffer.alloc(6 * mebibyte));
+    expect(await destination.abortLeftovers('a', 'all')).toBe(1);
+    expect(await destination.abortLeftovers('none', 'all')).toBe(0);
+    await files[1]?.finish();
+    await files[0]?.abort();
+    expect(await listed('')).toEqual([['ab/x', 6 * mebibyte]]);
+  });
+
+  describe('list', () => {
+    test('finds thousands, in a folder and below it', async () => {
+      const names = Array.from({ length: 2_300 }, (_, index) => `commits/${index % 7}/${index}`);
+      for (let start = 0; start < names.length; start += 50) {
+        await Promise.all(names.slice(start, start + 50).map((name) => destination.create(name, Buffer.from(name))));
+      }
+      expect(await listed('commits')).toEqual([...names].sort().map((name) => [name, name.length]));
+      expect(await listed('commits/3')).toHaveLength(names.filter((name) => name.startsWith('commits/3/')).length);
+    });
+
+    test('takes the folder by its whole name', async () => {
+      for (const name of ['a/1', 'ab/1', 'a-b', 'a/b/2']) await destination.create(name, Buffer.from(name));
+      expect((await listed('a')).map(([name]) => name)).toEqual(['a/1', 'a/b/2']);
+      expect(await listed('nothing')).toEqual([]);
+    });
+  });
+
+  test('takes every character that names may have', async () => {
+    const signs = Array.from({ length: 0x250 }, (_, code) => String.fromCodePoint(code));
+    const allowed = signs.filter((sign) => /[\p{L}\p{N}_=+,@~!()]/u.test(sign) && sign.normalize('NFC') === sign);
+    const names = ['日志/审计.json', 'a b/c (1).gz', `x/${'y'.repeat(255)}`];
+    for (let start = 0; start < allowed.length; start += 60)
+      names.push(`all/${allowed.slice(start, start + 60).join('')}-.`);
+    for (const name of names) {
+      expect(await destination.create(name, Buffer.from(name))).toBe('created');
+      expect(await text(name)).toBe(name);
+    }
+    expect((await listed('')).map(([name]) => name)).toEqual([...names].sort());
+  });
+
+  const strange = [
+    ...['', '/', '/x', 'x/', 'a//b', '.', '..', '../x', 'a/..', 'a/../../x', 'a/./b', '.hidden', 'a/.logfleet-x.part'],
+    ...[
+      'a\0b',
+      'a\nb',
+      'a\u007fb',
+      'a\\..\\b',
+      'C:\\x',
+      '%2e%2e/x',
+      '..%2fx',
+      'a%00b',
+      '%2e%2e%2f%2e%2e%2fx',
+      '~/../x',
+    ],
+    ...['a?versionId=1', 'a#b', 'a*', 'a<b', '-rf', ' a', 'a ', 'a\u202eb', '\ud800', 'e\u0301', 'x'.repeat(256)],
+    ...[
+      `${'y/'.repeat(513)}z`,
+      'a\u2028b',
+      '\u{ff0e}\u{ff0e}/x',
+      'a;b',
+      'a|b',
+      'a"b',
+      "a'b",
+      'a$b',
+      'a`b`',
+      'a&b',
+      'a:b',
+    ],
+  ];
+
+  test.each(strange)('does nothing with the name %j', async (name) => {
+    const refusal = { code: 'destination.name', handling: { kind: 'stall' } };
+    const drain = async (items: AsyncIterable<unknown>) => {
+      for await (const _ of items);
+    };
+    await expect(destination.create(name, Buffer.from('x'))).rejects.toMatchObject(refusal);
+    await expect(destination.open(name)).rejects.toMatchObject(refusal);
+    await expect(destination.read(name)).rejects.toMatchObject(refusal);
+    await expect(destination.remove(name)).rejects.toMatchObject(refusal);
+    await expect(drain(destination.stream(name))).rejects.toMatchObject(refusal);
+    if (name !== '') {
+      await expect(drain(destination.list(name))).rejects.toMatchObject(refusal);
+      await expect(destination.abortLeftovers(name, 'all')).rejects.toMatchObject(refusal);
+    }
+    expect(place.files()).toEqual([]);
+  });
+
+  test('removes, and is content where there is nothing', async () => {
+    await destination.create('a/b', Buffer.from('x'));
+    await destination.remove('a/b');
+    await destination.remove('a/b');
+    await destination.remove('c/d');
+    expect(await listed('')).toEqual([]);
+    expect(await destination.create('a/b', Buffer.from('y'))).toBe('created');
+  });
+
+  test('says when a file that was asked for is not there', async () => {
+    const pieces = destination.stream('data/none')[Symbol.asyncIterator]();
+    await expect(pieces.next()).rejects.toMatchObject({ code: 'destination.absent' });
+  });
+
+  test('is named for people, without its keys', () => {
+    expect(destination.url).toMatch(
+      kind === 'volume' ? /^file:\/\/\/.*\/logging\/audit$/ : /^s3:\/\/bucket-\S+\/audit\/logging$/,
+    );
+  });
+});

@@ -1,0 +1,59 @@
+/**
+ * A process of its own that works on a destination: `node other-process.ts '{"place":…,"act":…}'`. It writes one line of JSON when it
+ * has done what it is for; some acts go on after that until it is killed.
+ */
+import { systemRandom } from '../../src/base/random.ts';
+import { Writer } from '../../src/destination/writer.ts';
+import { openPlace, type PlaceData } from './place.ts';
+
+export type Act =
+  /** Creates names in turn, and tells which it created. Waits for a line on standard input before. */
+  | { readonly kind: 'race'; readonly names: readonly string[]; readonly text: string }
+  /** Writes so many bytes to a data file of its own in a folder, tells so, and waits for its end. */
+  | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
+  /** Uploads a whole file, and tells by how many bytes its memory grew at most. */
+  | { readonly kind: 'measure'; readonly name: string; readonly bytes: number };
+
+const { place, act } = JSON.parse(process.argv[2] ?? '') as { readonly place: PlaceData; readonly act: Act };
+const destination = await openPlace(place);
+
+switch (act.kind) {
+  case 'race': {
+    tell({ ready: true });
+    for await (const _ of process.stdin) break;
+    const created: string[] = [];
+    for (const name of act.names) {
+      if ((await destination.create(name, Buffer.from(act.text))) === 'created') created.push(name);
+    }
+    tell({ created });
+    process.exit();
+    break;
+  }
+  case 'upload': {
+    await writeBytes(`${act.folder}/${(await Writer.ours(systemRandom)).newToken()}.gz`, act.bytes);
+    tell({ written: act.bytes });
+    process.stdin.resume();
+    break;
+  }
+  case 'measure': {
+    await destination.create('warm-up', Buffer.from('.'));
+    const before = process.memoryUsage().rss;
+    const upload = await writeBytes(act.name, act.bytes);
+    await upload.finish();
+    tell({ grownBytes: process.resourceUsage().maxRSS * 1024 - before });
+    process.exit();
+  }
+}
+
+async function writeBytes(name: string, bytes: number) {
+  const upload = await destination.open(name);
+  const chunk = Buffer.alloc(64 * 1024, 'row ');
+  for (let written = 0; written < bytes; written += chunk.length) {
+    await upload.write(chunk.subarray(0, Math.min(chunk.length, bytes - written)));
+  }
+  return upload;
+}
+
+function tell(line: unknown): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}

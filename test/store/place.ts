@@ -1,0 +1,74 @@
+/** The two kinds of destinations as the tests want them: new ones on demand, and what really lies there. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { SecretText } from '../../src/base/secret-text.ts';
+import type { Destination } from '../../src/destination/destination.ts';
+import { type DestinationSettings, openDestination } from '../../src/destination/open-destination.ts';
+import type { S3GatewayAccess } from '../support/s3-gateway.ts';
+
+/** Plain data, so that another process can open the same destination. */
+export type PlaceData =
+  | { readonly kind: 'volume'; readonly directory: string; readonly root: string }
+  | {
+      readonly kind: 's3';
+      readonly bucket: string;
+      readonly root: string;
+      readonly endpoint: string;
+      readonly accessKeyId: string;
+      readonly secretAccessKey: string;
+    };
+
+export interface Place {
+  readonly data: PlaceData;
+  /** Every file below the root and beside it, with what uploads left, as paths from the directory or bucket. */
+  files(): readonly string[];
+  remove(): void;
+}
+
+export const placeKinds = ['volume', 's3'] as const;
+
+let buckets = 0;
+
+export function makePlace(kind: 'volume' | 's3', gateway: S3GatewayAccess): Place {
+  return kind === 'volume' ? makeVolume() : makeBucket(gateway);
+}
+
+export function makeVolume(parent = tmpdir()): Place {
+  const directory = mkdtempSync(join(parent, 'logfleet-volume-'));
+  return {
+    data: { kind: 'volume', directory, root: 'logging/audit' },
+    files: () => filesBelow(directory),
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+/** A folder of the gateway's is a bucket to it. */
+export function makeBucket({ content, ...access }: S3GatewayAccess): Place {
+  const bucket = `bucket-${process.pid}-${buckets++}`;
+  const directory = join(content, bucket);
+  mkdirSync(directory);
+  return {
+    data: { kind: 's3', bucket, root: 'audit/logging', ...access },
+    files: () => filesBelow(directory),
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+export function openPlace(data: PlaceData): Promise<Destination> {
+  return openDestination(settingsOf(data), { clock: systemClock, random: systemRandom, environment: {} });
+}
+
+export function settingsOf(data: PlaceData): DestinationSettings {
+  if (data.kind === 'volume') return data;
+  const { bucket, root, endpoint, accessKeyId, secretAccessKey } = data;
+  const credentials = { accessKeyId, secretAccessKey: new SecretText(secretAccessKey) };
+  return { kind: 's3', settings: { bucket, root, endpoint, credentials, forcePathStyle: true, insecure: true } };
+}
+
+function filesBelow(directory: string): readonly string[] {
+  const entries = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+  return entries.filter((entry) => !statSync(join(directory, entry), { throwIfNoEntry: false })?.isDirectory()).sort();
+}

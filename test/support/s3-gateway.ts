@@ -1,0 +1,97 @@
+/** A real S3 gateway over a folder of its own. It may be killed and started again, at the same address and with what it held. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { request } from 'undici';
+import { s3GatewayProgram } from '../../tools/installer/s3-gateway.ts';
+import { freePorts, type Kept, keep } from './kept-program.ts';
+
+/** What a test needs to reach it; plain data, as it crosses from one process to another. */
+export interface S3GatewayAccess {
+  /** `http://127.0.0.1:PORT` */
+  readonly endpoint: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** The folder that holds a folder for each bucket. */
+  readonly content: string;
+}
+
+const readyTimeoutMs = 30_000;
+const readyPollMs = 20;
+const attempts = 3;
+
+export class S3Gateway {
+  readonly access: S3GatewayAccess;
+  readonly #program: string;
+  readonly #directory: string;
+  #kept: Kept | undefined;
+
+  /** A port that somebody else took meanwhile costs another attempt. */
+  static async start(): Promise<S3Gateway> {
+    const program = await s3GatewayProgram();
+    for (let attempt = 1; ; attempt++) {
+      const [port] = await freePorts(1);
+      const gateway = new S3Gateway(program, mkdtempSync(join(tmpdir(), 'logfleet-s3-')), `127.0.0.1:${port}`);
+      try {
+        await gateway.restart();
+        return gateway;
+      } catch (error) {
+        await gateway.stop();
+        if (attempt === attempts) throw error;
+      }
+    }
+  }
+
+  private constructor(program: string, directory: string, address: string) {
+    this.#program = program;
+    this.#directory = directory;
+    const content = join(directory, 'content');
+    mkdirSync(content);
+    this.access = {
+      endpoint: `http://${address}`,
+      accessKeyId: 'test-key',
+      secretAccessKey: randomBytes(12).toString('hex'),
+      content,
+    };
+    process.once('exit', this.#removeFiles);
+  }
+
+  /** As `kill -9` does; requests under way break off. */
+  async kill(): Promise<void> {
+    await this.#kept?.stop();
+    this.#kept = undefined;
+  }
+
+  /** Resolves when it answers. */
+  async restart(): Promise<void> {
+    const { endpoint, accessKeyId, secretAccessKey, content } = this.access;
+    const args = ['--port', new URL(endpoint).host, '--keep-alive', '--quiet', 'posix', content];
+    const environment = { ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey };
+    this.#kept = keep(join(this.#directory, 'run'), this.#program, args, environment);
+    const deadline = performance.now() + readyTimeoutMs;
+    while (!(await answers(endpoint))) {
+      if (!this.#kept.runs() || performance.now() > deadline) throw new Error(`no S3 gateway:\n${this.#kept.log()}`);
+      await delay(readyPollMs);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    process.removeListener('exit', this.#removeFiles);
+    this.#removeFiles();
+  }
+
+  readonly #removeFiles = () => rmSync(this.#directory, { recursive: true, force: true });
+}
+
+async function answers(endpoint: string): Promise<boolean> {
+  try {
+    const { body } = await request(endpoint);
+    await body.dump();
+    return true;
+  } catch {
+    return false;
+  }
+}
