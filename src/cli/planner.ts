@@ -144,7 +144,7 @@ class Planning {
     }
     const { problem, notOffered, tooYoung } = gathered;
     if (problem) return this.#inTrouble(policy, problem);
-    if (tooYoung) return { kind: 'waiting', policy, ...tooYoung };
+    if (tooYoung) return { kind: 'waiting', policy, heir: tooYoung.heir, message: tooYoung.message };
     return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
   }
 

@@ -1,0 +1,234 @@
+/** `logfleet plan`: which manifests it takes, what it says, and how it ends. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { noMetrics } from '../../../src/base/metrics.ts';
+import { planCommand } from '../../../src/cli/plan.ts';
+import { nowhere, type OpenPlace, openPlace } from '../../../src/cli/plan-place.ts';
+import { runProgram } from '../../../src/cli/program.ts';
+import { connectWith } from '../../../src/service/connection.ts';
+import { InProcessTransport } from '../../support/in-process-transport.ts';
+import { serviceOrigin, World } from '../../support/world.ts';
+import { recordingContext } from './recording-context.ts';
+
+const [before, target] = ['19.100-1', '19.200-1'] as const;
+
+const secret = `
+apiVersion: v1
+kind: Secret
+metadata: {name: log-service, namespace: logging}
+stringData: {baseURL: ${serviceOrigin}/api, accessId: simulator, accessKey: simulator-key}
+`;
+
+function policy(name = 'production', spec = ''): string {
+  return `
+apiVersion: logfleet.dev/v1alpha1
+kind: CollectorVersionPolicy
+metadata: {name: ${name}, namespace: logging}
+spec:
+  credentialsSecretRef: {name: log-service}
+  target: {version: ${target}}
+  selector: {}
+${spec}`;
+}
+
+const stages = `
+  strategy:
+    stages:
+      - {name: canary, size: 2, soakDuration: 1h, maxFailures: 0}
+      - {name: rest, approval: Required}
+`;
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'logfleet-plan-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+interface Setting {
+  readonly texts?: readonly string[];
+  readonly flags?: Partial<Parameters<typeof planCommand>[1]>;
+  readonly versions?: readonly string[];
+  readonly files?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly open?: OpenPlace;
+}
+
+async function plan({ texts = [], flags = {}, versions = [before], files = [folder], env = {}, open }: Setting) {
+  for (const [index, text] of texts.entries()) await writeFile(join(folder, `${index}.yaml`), text);
+  const groups = { web: { count: 12, name: 'web-##', versions, timeZone: 'Europe/Berlin' } };
+  const world = new World({ scenario: { builds: ['19.50-1', before, target], groups } });
+  const { clock, random } = world;
+  const connect = connectWith({
+    clock,
+    metrics: noMetrics,
+    userAgent: 'logfleet/test',
+    transport: () => new InProcessTransport((origin) => (origin === serviceOrigin ? world.service : undefined), clock),
+  });
+  const context = { ...recordingContext(), cwd: folder, env };
+  const dependencies = { open: open ?? (async () => nowhere), connect, clock, random };
+  const ending = planCommand(files, { output: 'table', ...flags }, context, dependencies);
+  let status: number | undefined;
+  let failure: unknown;
+  ending.then(
+    (ended) => {
+      status = ended;
+    },
+    (error: unknown) => {
+      failure = error;
+    },
+  );
+  // The files are read in real time, and the service answers in virtual time.
+  while (status === undefined && failure === undefined) {
+    await clock.run(() => status !== undefined || failure !== undefined, clock.monotonic() + 1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  if (failure) throw failure;
+  return { status, stdout: context.stdout.text, stderr: context.stderr.text, tasks: world.model.snapshot(0).tasks };
+}
+
+describe('the manifests of a plan', () => {
+  test('may be several, in several files, the Secret among them', async () => {
+    const { status, stdout, tasks } = await plan({ texts: [secret, `${policy('one')}---${policy('two')}`] });
+    expect(status).toBe(0);
+    expect(stdout).toContain('logging/one to 19.200-1\n  Upgrades:  12 of 12 collectors');
+    expect(stdout).toContain('12 belong to policy logging/one: web-01');
+    expect(tasks).toEqual([]);
+  });
+
+  test('may lead to the service by variables of the environment', async () => {
+    const env = {
+      LOGFLEET_BASE_URL: `${serviceOrigin}/api`,
+      LOGFLEET_ACCESS_ID: 'simulator',
+      LOGFLEET_ACCESS_KEY: 'simulator-key',
+    };
+    expect((await plan({ texts: [policy()], env })).stdout).toContain('12 of 12 collectors');
+    const without = await plan({});
+    expect(without).toMatchObject({ status: 1, stdout: '' });
+    expect(without.stderr).toContain(
+      'logging/production: SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL',
+    );
+  });
+
+  test('are checked as validate checks them', async () => {
+    const { status, stdout, stderr } = await plan({ texts: [policy('production', '  mode: Perhaps\n')] });
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^0\.yaml:9:9: spec\.mode: /);
+  });
+
+  test('have a policy among them', async () => {
+    await expect(plan({ texts: [secret] })).rejects.toThrow('there is no CollectorVersionPolicy in 0.yaml');
+  });
+
+  test('may pause everything', async () => {
+    const settings =
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings, namespace: logfleet}\ndata: {paused: "true"}\n';
+    const { stdout } = await plan({ texts: [secret, policy(), settings] });
+    expect(stdout).toContain('But:       It is paused by the ConfigMap logfleet-settings');
+  });
+
+  test('replace those that stand in the directory, whose others count', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'logfleet-place-'));
+    await writeFile(
+      join(elsewhere, 'all.yaml'),
+      `${secret}---${policy('production', '  paused: true\n')}---${policy('first', '  priority: 5\n  exclude: [{matchNames: [web-01]}]\n')}`,
+    );
+    const { stdout } = await plan({ texts: [policy()], flags: { dir: elsewhere }, open: openPlace });
+    await rm(elsewhere, { recursive: true });
+    expect(stdout).toContain('Upgrades:  1 of 12 collectors; 11 are left out');
+    expect(stdout).toContain('11 belong to policy logging/first');
+    expect(stdout).not.toContain('paused');
+  });
+});
+
+describe('the end of a plan', () => {
+  test.each([
+    [[before], true, 1],
+    [[before], false, 0],
+    [[target], true, 0],
+  ])('collectors at %j, --exit-code %s: %d', async (versions, exitCode, status) => {
+    expect(await plan({ texts: [secret, policy()], versions, flags: { exitCode } })).toMatchObject({ status });
+  });
+});
+
+describe('what a plan shows', () => {
+  test('to people', async () => {
+    const { stdout } = await plan({ texts: [secret, policy('production', stages)], flags: { assumeUpgrade: 120_000 } });
+    const [heading, canary, rest] = stdout.split('Stages:\n')[1]?.split('\n') ?? [];
+    expect(heading?.trim().split(/ {2,}/)).toEqual([
+      'STAGE',
+      'MEMBERS',
+      'TO UPGRADE',
+      'THERE',
+      'SOAK',
+      'APPROVAL',
+      'BEGINS',
+      'ENDS',
+    ]);
+    expect(canary).toMatch(/^ {4}canary {3}2 {9}2 {12}0 {7}1h {16}now {20}2026-11-01 01:0\d UTC$/);
+    expect(rest).toMatch(/^ {4}rest {5}10 {8}10 {11}0 {14}needed {5}2026-11-01 01:0\d UTC {3}2026-11-01 01:2\d UTC$/);
+    expect(stdout).toMatch(/Takes: {5}about 8\dm, until 2026-11-01 01:2\d UTC, if an upgrade takes 2m\n/);
+    expect(stdout).toContain('Approvals: of rest; times are as if they were given at once');
+    expect(stdout).toMatch(/ {4}rest: web-\d\d, web-\d\d, web-\d\d, web-\d\d, web-\d\d and 5 more\n/);
+  });
+
+  test('all collectors, where it is to be wide', async () => {
+    const { stdout } = await plan({ texts: [secret, policy('production', stages)], flags: { output: 'wide' } });
+    expect(stdout.match(/^ {4}rest {5}web-\d\d {6}\d+ {3}19\.100-1 {3}Europe\/Berlin$/gm)).toHaveLength(10);
+  });
+
+  test.each(['json', 'yaml'] as const)('to programs, as %s', async (output) => {
+    const { stdout } = await plan({ texts: [secret, policy('production', stages)], flags: { output } });
+    const document = parse(stdout);
+    expect(document).toMatchObject({
+      changes: true,
+      policies: [
+        {
+          namespace: 'logging',
+          name: 'production',
+          targetVersion: target,
+          rollout: { id: `1-${target}`, begins: true },
+          matched: 12,
+          upgrades: 12,
+          stages: [
+            { name: 'canary', state: 'Ahead', upgrades: 2, soakDuration: '1h', approval: 'None', afterApproval: false },
+            { name: 'rest', approval: 'Needed', afterApproval: true },
+          ],
+          leftOut: [],
+          upgradeDuration: { value: '3m', source: 'Assumed' },
+          requests: { posts: 12, perSecond: 4 },
+          windows: [],
+          notes: [],
+        },
+      ],
+    });
+    const [{ stages: found, requests, startTime, endTime }] = document.policies;
+    expect(found[1].collectors).toHaveLength(10);
+    expect(found[1].collectors[0]).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      name: expect.stringMatching(/^web-/),
+      version: before,
+      timeZone: 'Europe/Berlin',
+    });
+    expect(requests.total).toBe(requests.posts + requests.looks + requests.sweeps);
+    expect(Date.parse(endTime)).toBeGreaterThan(Date.parse(startTime) + 3_600_000);
+  });
+
+  test('what is wrong, to programs', async () => {
+    const wrong = policy().replace(target, '19.999-1');
+    const { status, stdout } = await plan({ texts: [secret, wrong], flags: { output: 'json' } });
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      changes: false,
+      policies: [{ problem: { reason: 'VersionNotOffered' } }],
+    });
+  });
+});
+
+test('a duration that is none is wrong usage', async () => {
+  const context = recordingContext();
+  expect(await runProgram(['plan', '.', '--assume-upgrade', 'soon'], context)).toBe(2);
+  expect(context.stderr.text).toContain('Write a duration, as in 90s or 1h30m.');
+});
