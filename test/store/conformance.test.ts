@@ -151,7 +151,8 @@ describe.each(placeKinds)('a destination of the kind %s', (kind) => {
         await child.line();
         expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(0);
         await child.kill();
-        const hasBegun = place.files().length > 0;
+        // A store hears of an upload when its first part is full.
+        const hasBegun = kind === 'volume' || bytes > 5 * mebibyte;
         expect(await listed('')).toEqual([]);
         expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(hasBegun ? 1 : 0);
         expect(place.files()).toEqual([]);
