@@ -1,0 +1,95 @@
+/** `logfleet run DIR` with stages and with people who steer it: what stops a rollout, what lets it go on, and what is told of both. */
+import { describe, expect, vi } from 'vitest';
+import { currentUser } from '../../src/cli/current-user.ts';
+import { test } from './support/end-to-end.ts';
+import { expectPromiseKept } from './support/oracles.ts';
+import { runToEnd } from './support/program.ts';
+import { oldVersion, targetVersion } from './support/simulator.ts';
+
+vi.setConfig({ maxConcurrency: 20, testTimeout: 120_000 });
+
+const quick = { duration: '2s' };
+const once = { retryLimit: 2 };
+
+describe.concurrent('a rollout in stages', () => {
+  test('is stopped by its canary, ends with status 1, and stays stopped (R5, R6)', async ({
+    tenant,
+    manifests,
+    run,
+  }) => {
+    const outcomes = [{ end: 'fail', message: 'It did not start again.', toVersion: targetVersion }] as const;
+    await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: { ...quick, outcomes } } } });
+    const stages = [{ name: 'canary', size: 1, maxFailures: 0, soakDuration: '0s' }, { name: 'rest' }];
+    await manifests.policy('production', { strategy: { maxInProgress: 100, stages } });
+    const first = await (await run()).ended;
+    const outcome =
+      'logging/production: RolloutStopped: 1 of 1 attempts of stage canary failed, and 0 are tolerated: nothing more is started. Set another target, or go on with `logfleet retry`.\n';
+    expect(first).toMatchObject({ status: 1, stdout: outcome });
+    expect(first.stderr).toMatch(/^logging\/production: RolloutStopped; .*stage canary, updated 0\/6/m);
+    expect(await tenant.tasks()).toHaveLength(1);
+
+    const shown = await runToEnd(['get', 'cvp', 'production', '--dir', manifests.path]);
+    expect(shown.stdout).toMatch(/^ +canary +Stopped +0\/1 /m);
+    expect(shown.stdout).toMatch(/^ +rest +Pending +0\/5 /m);
+    expect(shown.stdout).toMatch(/^ +1 × It did not start again\. \(/m);
+
+    expect(await (await run()).ended).toMatchObject({ status: 1, stdout: outcome });
+    expect(await tenant.tasks()).toHaveLength(1);
+    await expectPromiseKept(tenant, { retryLimit: 2, failures: true });
+  });
+
+  test('goes on once a person approves the next stage (R3)', async ({ tenant, manifests, run }) => {
+    await tenant.equip({ groups: { web: { count: 4, version: oldVersion, upgrade: quick } } });
+    const stages = [
+      { name: 'canary', size: 1, soakDuration: '0s' },
+      { name: 'rest', approval: 'Required' },
+    ];
+    await manifests.policy('production', { strategy: { maxInProgress: 100, stages } });
+    const program = await run(['--watch']);
+    await program.line(/AwaitingApproval/);
+    expect(await tenant.tasks()).toHaveLength(1);
+
+    const flags = `--dir ${manifests.path}`;
+    const approve = `approve cvp/production ${flags} --stage rest`;
+    const shown = await runToEnd(['get', 'cvp', 'production', ...flags.split(' ')]);
+    expect(shown.stdout).toContain(`  to approve: logfleet ${approve}\n`);
+    const approved = await runToEnd(approve.split(' '));
+    expect(approved).toMatchObject({ status: 0, stderr: '' });
+    expect(approved.stdout).toMatch(
+      /: approved stage rest of rollout .*: its 3 collectors are upgraded from now on\.\n$/,
+    );
+    await program.line(/AllUpdated/);
+    expect(await tenant.tasks()).toHaveLength(4);
+    const { status } = await manifests.status('production');
+    expect(status?.history?.[0]).toMatchObject({
+      outcome: 'Completed',
+      actions: [{ action: 'Approve', stage: 'rest', by: currentUser() }],
+    });
+    await expectPromiseKept(tenant, once);
+  });
+});
+
+test.concurrent('pause --all starts nothing more in a directory, and resume --all goes on (R10)', async ({
+  tenant,
+  manifests,
+  run,
+}) => {
+  await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
+  await manifests.policy('production', { strategy: { maxInProgress: 2 } });
+  const program = await run(['--watch']);
+  await tenant.posted(2);
+  const paused = await runToEnd(['pause', '--all', '--dir', manifests.path]);
+  expect(paused).toMatchObject({ status: 0, stderr: '' });
+  await program.line(/production: Paused; .*in progress 0/);
+  const atPause = (await tenant.tasks()).length;
+  expect(atPause).toBeLessThan(6);
+  // The fleet is looked at while all is paused, and places are free: what could start has had its chance.
+  const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
+  await tenant.journalUntil((journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads);
+  expect(await tenant.tasks()).toHaveLength(atPause);
+  const resume = /To go on: logfleet (.*)\n$/.exec(paused.stdout)?.[1] ?? '';
+  expect((await runToEnd(resume.split(' '))).stdout).toMatch(/: resumed\.\n$/);
+  await program.line(/AllUpdated/);
+  expect(await tenant.tasks()).toHaveLength(6);
+  await expectPromiseKept(tenant, once);
+});
