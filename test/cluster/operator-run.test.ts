@@ -163,6 +163,57 @@ test.concurrent('a stage is approved, and a rollout aborted and gone on with, by
   await expectPromiseKept(tenant, once);
 });
 
+test.concurrent('stages are approved by kubectl annotate, and history names who did it', async ({
+  tenant,
+  namespace,
+  operator,
+}) => {
+  await tenant.equip({ groups: { web: { count: 3, version: oldVersion, upgrade: quick } } });
+  await operator();
+  const stages = [
+    { name: 'canary', size: 1, soakDuration: '0s', approval: 'Required' },
+    { name: 'rest', approval: 'Required' },
+  ];
+  await namespace.apply(
+    namespace.secretManifest(tenant),
+    namespace.policyManifest('production', { strategy: { maxInProgress: 3, stages } }),
+  );
+  const approve = (stage: string) =>
+    namespace.kubectl(['annotate', 'cvp/production', `logfleet.dev/approve=${stage}`, '--overwrite']);
+  const waiting = await namespace.reason('production', 'AwaitingApproval');
+  const rollout = waiting.status?.rollout?.id;
+  expect(waiting.status?.stages?.map(({ name, state }) => [name, state])).toEqual([
+    ['canary', 'AwaitingApproval'],
+    ['rest', 'Pending'],
+  ]);
+  const wide = columns((await namespace.kubectl(['get', 'cvp', '-o', 'wide'])).stdout);
+  expect(wide[1]?.[wide[0]?.indexOf('STAGE') ?? -1]).toBe('canary');
+  // Of another rollout, it approves nothing.
+  await approve('9-19.1-1/canary');
+  await namespace.kubectl(['annotate', 'cvp/production', 'logfleet.dev/requestedAt=now']);
+  await namespace.policyUntil('production', ({ status }) => status?.lastHandledReconcileAt === 'now');
+  expect(await tenant.tasks()).toEqual([]);
+
+  await approve(`${rollout}/canary`);
+  await namespace.policyUntil(
+    'production',
+    ({ status }) => status?.rollout?.stage === 'rest' && status.summary?.state === 'AwaitingApproval',
+  );
+  expect(await tenant.tasks()).toHaveLength(1);
+  const { stdout: described } = await namespace.kubectl(['describe', 'cvp', 'production']);
+  expect(described).toMatch(/Name: +canary\n.*State: +Completed/s);
+  expect(described).toContain('kubectl-annotate');
+  await approve(`${rollout}/rest`);
+  const done = await namespace.reason('production', 'AllUpdated');
+  expect(await tenant.tasks()).toHaveLength(3);
+  expect(done.status?.history?.[0]).toMatchObject({ id: rollout, outcome: 'Completed' });
+  expect(done.status?.history?.[0]?.actions?.map(({ action, stage, by }) => [action, stage, by])).toEqual([
+    ['Approve', 'canary', 'kubectl-annotate'],
+    ['Approve', 'rest', 'kubectl-annotate'],
+  ]);
+  await expectPromiseKept(tenant, once);
+});
+
 test.concurrent('a policy deleted and made again in mid-rollout upgrades nobody twice', async ({
   tenant,
   namespace,
