@@ -61,12 +61,18 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
  * The header with what status shows of its rollout and the ledger does not know. What had been stopped does not go on because a ledger
  * was restored (U1): what annotations ask for by then has been heard before, and is not heard again. A stage that was under way soaks,
  * although its attempts are on no record.
+ * @param written as this process has written it, if it has: that tells what has been heard by then
  */
-export function adoptCourse({ status, metadata }: CollectorVersionPolicy, header: LedgerHeader): LedgerHeader {
+export function adoptCourse(
+  { status, metadata }: CollectorVersionPolicy,
+  header: LedgerHeader,
+  written?: LedgerHeader,
+): LedgerHeader {
   if (status?.rollout?.id !== header.rolloutId) return header;
   const stages = adoptStages(status, header);
   const stop = adoptStop(status, header);
   if (!stop) return stages;
+  if (written?.rolloutId === header.rolloutId) return { ...stages, handled: { ...written.handled }, stop };
   const { [annotations.retry]: retry, [annotations.abort]: abort } = metadata.annotations;
   const handled = { ...header.handled, ...(retry !== undefined && { retry }), ...(abort !== undefined && { abort }) };
   return { ...stages, handled, stop };

@@ -75,6 +75,8 @@ function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): rea
     const record = header.stages?.find(({ name }) => name === stage.name);
     const soakMs = soakMsOf(stage);
     const soakedMs = soakMs > 0 && record?.updatedAtMs !== undefined ? record.updatedAtMs + soakMs : undefined;
+    // Of those who were at the target before there was no soak.
+    const hasSoaked = soakedMs !== undefined && soakedMs <= (record?.endedAtMs ?? Number.POSITIVE_INFINITY);
     return {
       name: stage.name,
       members: Object.values(counts).reduce((sum, count) => sum + count, 0),
@@ -82,7 +84,7 @@ function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): rea
       failed: counts.failed,
       state: stageState(stage, record, index === current, outstanding(counts) > 0, header),
       ...(record && { startTime: isoTime(record.startedAtMs) }),
-      ...(soakedMs === undefined ? {} : { soakedUntil: isoTime(soakedMs) }),
+      ...(hasSoaked ? { soakedUntil: isoTime(soakedMs) } : {}),
     };
   });
 }

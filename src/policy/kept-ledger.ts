@@ -26,6 +26,8 @@ export class KeptLedger {
   readonly #options: KeptLedgerOptions;
   #file: LedgerFile;
   #ledger: Ledger | undefined;
+  /** As this process wrote it last; what stands in the host may be another since. */
+  #written: LedgerHeader | undefined;
   /** `missing`: the host had no ledger, and what status shows as running is all that is known (U1). */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 
@@ -68,7 +70,7 @@ export class KeptLedger {
     this.#stored = ledger ? 'read' : 'missing';
     ownership.forgetFlights(owner.uid);
     if (!ledger || ledger.header.service !== account.serviceId) return undefined;
-    ledger.setHeader(adoptCourse(policy, ledger.header));
+    ledger.setHeader(adoptCourse(policy, ledger.header, this.#written));
     ledger.apply(adoptFromStatus(policy.status, ledger, nowMs));
     this.#ledger = ledger;
     for (const entry of ledger.open().values()) this.#track(ownership, entry);
@@ -116,6 +118,7 @@ export class KeptLedger {
       for (const [id, flight] of adopted) ownership.began(id, flight);
       throw error;
     }
+    this.#written = header;
   }
 
   /** What policies that are gone have in flight there. */

@@ -24,14 +24,19 @@ export interface StatusPublisherOptions {
   readonly draining: () => boolean;
 }
 
+interface Written {
+  readonly status: CollectorVersionPolicyStatus;
+  /** Of the resource: the one that it was written over, and the one that came of it. */
+  readonly versions: readonly string[];
+}
+
 /** The end of a rollout is an estimate: it is no news while it moves by less than this, or by less than this share of what is left. */
 const leastShiftMs = 60_000;
 const leastShiftShare = 0.1;
 
 export class StatusPublisher {
   readonly #options: StatusPublisherOptions;
-  /** What we wrote last: the cache may not have followed yet. */
-  #written: CollectorVersionPolicyStatus | undefined;
+  #written: Written | undefined;
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #heldBack = false;
 
@@ -46,7 +51,8 @@ export class StatusPublisher {
 
   /** The policy with the newest status that is known. */
   latest(policy: CollectorVersionPolicy): CollectorVersionPolicy {
-    return this.#written ? { ...policy, status: this.#written } : policy;
+    const status = this.#known(policy);
+    return status === policy.status || !status ? policy : { ...policy, status };
   }
 
   /** Writes the status where it is due. Returns after how many ms to look again; Infinity where nothing is held back. */
@@ -57,7 +63,7 @@ export class StatusPublisher {
     health: Health,
   ): Promise<number> {
     const { clock, settings, draining } = this.#options;
-    const before = this.#written ?? policy.status;
+    const before = this.#known(policy);
     const waitMs = this.#writtenAtMs + settings.statusIntervalMs - clock.monotonic();
     this.#heldBack = waitMs > 0 && !draining() && sameText(verdicts(before ?? {}), verdicts(essentials));
     if (this.#heldBack) return waitMs;
@@ -72,7 +78,7 @@ export class StatusPublisher {
     health: Health,
     targetVersion: string | undefined,
   ): Promise<number> {
-    const before = this.#written ?? policy.status;
+    const before = this.#known(policy);
     const { generation } = policy.metadata;
     const now = isoTime(this.#options.clock.now());
     const essentials: Essentials = {
@@ -88,6 +94,11 @@ export class StatusPublisher {
       () => ({ summary: { ...before?.summary, state: stateWord(health) } }),
       health,
     );
+  }
+
+  /** What we wrote last, where the cache may not have followed yet; but what somebody else has made of it since, as a restore. */
+  #known({ metadata, status }: CollectorVersionPolicy): CollectorVersionPolicyStatus | undefined {
+    return this.#written?.versions.includes(metadata.resourceVersion) ? this.#written.status : status;
   }
 
   #differs(before: CollectorVersionPolicyStatus, status: CollectorVersionPolicyStatus): boolean {
@@ -106,8 +117,9 @@ export class StatusPublisher {
     health: Health,
   ): Promise<void> {
     const { host, clock, owner } = this.#options;
+    let version: string;
     try {
-      await host.writeStatus('CollectorVersionPolicy', { ...policy, status });
+      version = (await host.writeStatus('CollectorVersionPolicy', { ...policy, status })).metadata.resourceVersion;
     } catch (error) {
       // Somebody changed or deleted the resource meanwhile: the host will tell, and the next status is about that.
       if (error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone')) return;
@@ -115,7 +127,7 @@ export class StatusPublisher {
       this.#written = undefined;
       throw error;
     }
-    this.#written = status;
+    this.#written = { status, versions: [policy.metadata.resourceVersion, version] };
     this.#writtenAtMs = clock.monotonic();
     const was = findCondition(before?.conditions, 'Ready');
     if (was?.reason !== health.reason || was.status !== health.ready) {
@@ -133,8 +145,8 @@ function verdicts(status: Essentials): unknown {
     const { type, status, reason, observedGeneration } = condition;
     return { type, status, reason, observedGeneration };
   });
-  const { id, stage, actions } = rollout ?? {};
-  const begun = { id, stage, actions };
+  const { id, stage, actions, stopped } = rollout ?? {};
+  const begun = { id, stage, actions, stopped };
   return { observedGeneration, lastHandledReconcileAt, targetVersion, begun, history, nextWindow, found };
 }
 

@@ -56,6 +56,17 @@ function world() {
   return { clock, written, events, state, publisher, publish, last };
 }
 
+test('U1: what somebody has put in its place, as a restore does, is written over again', async () => {
+  const { publish, written } = world();
+  await publish(done, '2/2');
+  const restored = { ...policy(), status: { summary: { updated: '1/2' } } };
+  const metadata = { ...restored.metadata, resourceVersion: '99' };
+  await publish(done, '2/2', {}, restored);
+  expect(written).toHaveLength(1);
+  await publish(done, '2/2', {}, { ...restored, metadata });
+  expect(written).toHaveLength(2);
+});
+
 describe('a status is written at once', () => {
   test('when there is none', async () => {
     const { publish, written, last } = world();

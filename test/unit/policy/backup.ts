@@ -1,0 +1,59 @@
+/** A backup of what the operator keeps in the cluster, and its restore: as `etcd` would, with the same names and uids. */
+import type { StoredObject } from '../../support/memory-api-store.ts';
+import { policiesPath, type World } from '../../support/world.ts';
+
+const configMapsPath = '/api/v1/namespaces/logging/configmaps';
+
+type Json = { readonly [name: string]: unknown };
+
+export class Backup {
+  readonly #world: World;
+  readonly #ledgers: readonly StoredObject[];
+  readonly #policies: readonly StoredObject[];
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#ledgers = ledgersOf(world);
+    this.#policies = world.api.store.objects('logfleet.dev/v1alpha1/collectorversionpolicies');
+  }
+
+  /** The ledgers alone: those that were not there then are gone. */
+  restoreLedgers(): void {
+    const { api } = this.#world;
+    const names = new Set(this.#ledgers.map(({ metadata }) => metadata.name));
+    for (const { metadata } of ledgersOf(this.#world)) {
+      if (!names.has(metadata.name)) api.remove(`${configMapsPath}/${metadata.name}`);
+    }
+    for (const ledger of this.#ledgers) {
+      const path = `${configMapsPath}/${ledger.metadata.name}`;
+      const now = api.get(path) as unknown as Json | undefined;
+      const { data, metadata } = ledger as unknown as { readonly data: Json; readonly metadata: Json };
+      if (now) api.patch(path, { data: patchTo(now.data as Json, data) });
+      else api.create(configMapsPath, { apiVersion: 'v1', kind: 'ConfigMap', data, metadata });
+    }
+  }
+
+  /** Ledgers, and policies with their annotations and what their status showed. */
+  restoreAll(): void {
+    this.restoreLedgers();
+    const { api } = this.#world;
+    for (const policy of this.#policies) {
+      const path = `${policiesPath}/${policy.metadata.name}`;
+      const then = policy as unknown as { readonly metadata: Json; readonly spec: Json; readonly status?: Json };
+      const now = api.get(path) as unknown as typeof then;
+      const annotations = patchTo((now.metadata.annotations ?? {}) as Json, (then.metadata.annotations ?? {}) as Json);
+      api.patch(path, { metadata: { annotations }, spec: patchTo(now.spec, then.spec) });
+      api.patch(`${path}/status`, { status: patchTo(now.status ?? {}, then.status ?? {}) });
+    }
+  }
+}
+
+function ledgersOf({ api }: World): readonly StoredObject[] {
+  return api.store.objects('v1/configmaps').filter(({ metadata }) => metadata.name.includes('-ledger-'));
+}
+
+/** The merge patch that makes one the other. */
+function patchTo(now: Json, wanted: Json): Json {
+  const gone = Object.keys(now).filter((name) => !(name in wanted));
+  return { ...Object.fromEntries(gone.map((name) => [name, null])), ...wanted };
+}

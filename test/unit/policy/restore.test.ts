@@ -1,0 +1,238 @@
+/**
+ * U1: a restore from a backup that is an hour old. No upgrade runs twice, the counts are those of the fleet, and what had been
+ * stopped does not go on; who had failed may be tried once more.
+ */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { policiesPath, World } from '../../support/world.ts';
+import { Backup } from './backup.ts';
+import { minuteMs } from './builders.ts';
+
+const [before, target] = ['19.100-1', '19.200-1'] as const;
+const hourMs = 60 * minuteMs;
+const fails = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } } as const;
+const stages = [
+  { name: 'canary', size: 2, soakDuration: '45m' },
+  { name: 'rest', soakDuration: '0s' },
+] as const;
+
+interface Setting {
+  readonly groups?: Scenario['groups'];
+  readonly spec?: object;
+}
+
+function fleet({ groups, spec = {} }: Setting = {}) {
+  const world = new World({
+    scenario: {
+      builds: [before, target, '19.150-1'],
+      groups: groups ?? { web: { count: 12, version: before } },
+      upgrade: { duration: '2m' },
+    },
+  });
+  world.addSecret();
+  world.addPolicy('production', {
+    target: { version: target },
+    offlinePolicy: 'Skip',
+    strategy: { maxInProgress: 1, order: 'Name' },
+    retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } },
+    ...spec,
+  });
+  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const status = () => world.policy('production')?.status;
+  return {
+    world,
+    status,
+    tasks: () => snapshot().tasks,
+    /** How many run which version, as the service has it and as status says. */
+    versions: () => {
+      const found = new Map<string, number>();
+      for (const { version } of snapshot().collectors) found.set(version, (found.get(version) ?? 0) + 1);
+      return {
+        true: Object.fromEntries([...found].sort()),
+        told: Object.fromEntries((status()?.versions ?? []).map(({ version, count }) => [version, count]).sort()),
+      };
+    },
+    patch: (change: object) => world.api.patch(`${policiesPath}/production`, change),
+    annotate: (name: string, value: string) =>
+      world.api.patch(`${policiesPath}/production`, { metadata: { annotations: { [name]: value } } }),
+    untilReason: (reason: string, atMostMs = 4 * hourMs) =>
+      world.until(() => world.ready('production')?.reason === reason, atMostMs),
+  };
+}
+
+type Fleet = ReturnType<typeof fleet>;
+
+/** Ends the operator, restores, and starts another; or restores beneath one that runs. */
+function restore({ world }: Fleet, how: 'beneath' | 'between', what: () => void): void {
+  if (how === 'beneath') {
+    what();
+    return;
+  }
+  for (const replica of [...world.replicas]) replica.kill();
+  what();
+  world.start();
+}
+
+const perCollector = (tasks: readonly { readonly collectorId: string; readonly toVersion: string }[], to: string) => {
+  const counts = new Map<string, number>();
+  for (const { collectorId, toVersion } of tasks) {
+    if (toVersion === to) counts.set(collectorId, (counts.get(collectorId) ?? 0) + 1);
+  }
+  return counts;
+};
+
+describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) => {
+  const bad = { web: { count: 8, version: before }, zbad: { count: 4, version: before, ...fails } };
+  const stops = {
+    failures: { failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Pause' } },
+    rollback: { failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Rollback' } },
+    abort: {},
+  } as const;
+  const reasons = { failures: 'RolloutStopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
+
+  /** Moments at which the backup is made: before anything, once so many tasks were accepted. */
+  const moments = [
+    ['before the rollout', 0],
+    ['with its first tasks', 1],
+    ['in the midst of it', 5],
+  ] as const;
+
+  const cases = (['failures', 'rollback', 'abort'] as const).flatMap((kind) =>
+    moments.map(([moment, after]) => [kind, moment, after] as const),
+  );
+
+  test.each(cases)('of the ledgers alone: a stop (%s) since the backup, made %s, holds', async (kind, _, after) => {
+    const one = fleet({ groups: bad, spec: stops[kind] });
+    const { world, tasks, status, untilReason, annotate, versions } = one;
+    let backup = new Backup(world);
+    world.start();
+    if (after > 0) {
+      await world.until(() => tasks().length >= after, hourMs);
+      await world.clock.advance(15_000);
+      backup = new Backup(world);
+    }
+    if (kind === 'abort') {
+      await world.until(() => tasks().length >= 7, hourMs);
+      annotate(annotations.abort, `${status()?.rollout?.id}/now`);
+    }
+    expect(await untilReason(reasons[kind])).toBe(true);
+    await world.clock.advance(hourMs);
+    const count = tasks().length;
+    restore(one, how, () => backup.restoreLedgers());
+    await world.clock.advance(hourMs);
+    expect(tasks()).toHaveLength(count);
+    expect(status()?.rollout?.stopped?.reason).toBe(kind === 'rollback' ? 'RollingBack' : reasons[kind]);
+    expect(versions().told).toEqual(versions().true);
+
+    // And it goes on when a person says so, to the end.
+    world.model.patch({ groups: { zbad: { upgrade: null } } }, world.service.nowMs());
+    const { id } = status()?.rollout ?? {};
+    annotate(annotations.retry, `${id}/again`);
+    await world.clock.advance(minuteMs);
+    // With what it writes an operator that runs finds its ledger gone: another rollout has begun, as stopped as the one before.
+    const now = status()?.rollout ?? { id };
+    if (now.id !== id) annotate(annotations.retry, now.id as string);
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(versions()).toEqual({ true: { [target]: 12 }, told: { [target]: 12 } });
+  });
+
+  test.each([
+    ['a pause', { paused: true }, 'Paused'],
+    ['a selector that matches nobody', { selector: { matchNames: ['none'] } }, 'NoCollectorsMatched'],
+    ['a build that is offered no longer', undefined, 'VersionNotOffered'],
+  ] as const)('of the ledgers alone: a stop holds although status tells of %s first', async (_, spec, reason) => {
+    const one = fleet({ groups: bad, spec: stops.failures });
+    const { world, tasks, untilReason, patch, status } = one;
+    world.start();
+    await world.until(() => tasks().length >= 3, hourMs);
+    const backup = new Backup(world);
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    if (spec) patch({ spec });
+    else world.model.patch({ builds: [before, '19.150-1'] }, world.service.nowMs());
+    expect(await untilReason(reason, hourMs)).toBe(true);
+    await world.clock.advance(hourMs);
+    const count = tasks().length;
+    restore(one, how, () => backup.restoreLedgers());
+    await world.clock.advance(10 * minuteMs);
+    patch({ spec: { paused: false, selector: { matchNames: null } } });
+    world.model.patch({ builds: [before, target, '19.150-1'] }, world.service.nowMs());
+    expect(await untilReason('RolloutStopped', hourMs)).toBe(true);
+    await world.clock.advance(2 * hourMs);
+    expect(tasks()).toHaveLength(count);
+    expect(status()?.rollout?.stopped?.message).toContain('1 of 9 attempts of the rollout failed');
+  });
+
+  const extents = [
+    ['the ledgers alone', (backup: Backup) => backup.restoreLedgers()],
+    ['everything', (backup: Backup) => backup.restoreAll()],
+  ] as const;
+
+  test.each(extents)('of %s: a rollout that goes on upgrades nobody a second time', async (_, restored) => {
+    const one = fleet({
+      groups: { web: { count: 40, version: before } },
+      spec: { strategy: { maxInProgress: 1, order: 'Name' } },
+    });
+    const { world, tasks, untilReason, versions } = one;
+    world.start();
+    await world.until(() => tasks().length >= 10, hourMs);
+    const backup = new Backup(world);
+    await world.clock.advance(hourMs);
+    expect(tasks().length).toBeGreaterThan(25);
+    restore(one, how, () => restored(backup));
+    expect(await untilReason('AllUpdated', 6 * hourMs)).toBe(true);
+    expect(new Set(perCollector(tasks(), target).values())).toEqual(new Set([1]));
+    expect(versions()).toEqual({ true: { [target]: 40 }, told: { [target]: 40 } });
+  });
+
+  test.each(extents)('of %s: who had failed is tried once more at most', async (_, restored) => {
+    const one = fleet({
+      groups: { abad: { count: 6, version: before, ...fails }, web: { count: 6, version: before } },
+    });
+    const { world, tasks, untilReason, versions } = one;
+    world.start();
+    await world.until(() => tasks().length >= 2, hourMs);
+    const backup = new Backup(world);
+    await world.clock.advance(hourMs);
+    expect(await untilReason('CollectorsFailed')).toBe(true);
+    restore(one, how, () => restored(backup));
+    await world.clock.advance(minuteMs);
+    expect(await untilReason('CollectorsFailed')).toBe(true);
+    await world.clock.advance(3 * hourMs);
+    expect(Math.max(...perCollector(tasks(), target).values())).toBeLessThanOrEqual(2);
+    expect(versions().told).toEqual(versions().true);
+  });
+
+  test('of the ledgers alone: a soak since then begins anew', async () => {
+    const one = fleet({ spec: { strategy: { maxInProgress: 2, order: 'Name', stages } } });
+    const { world, tasks, untilReason } = one;
+    const backup = new Backup(world);
+    world.start();
+    expect(await untilReason('Soaking')).toBe(true);
+    await world.clock.advance(20 * minuteMs);
+    const restoredMs = world.clock.now();
+    restore(one, how, () => backup.restoreLedgers());
+    expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
+    // Beneath an operator that runs it goes on: what that knows stands until it is written.
+    expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
+  });
+});
+
+test('of everything: what had been stopped before the backup stays so', async () => {
+  const one = fleet({
+    groups: { abad: { count: 4, version: before, ...fails }, web: { count: 8, version: before } },
+    spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Pause' } },
+  });
+  const { world, tasks, untilReason, status, annotate } = one;
+  world.start();
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  await world.clock.advance(minuteMs);
+  const backup = new Backup(world);
+  annotate(annotations.retry, `${status()?.rollout?.id}/1`);
+  await world.until(() => tasks().length >= 2, hourMs);
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  restore(one, 'between', () => backup.restoreAll());
+  await world.clock.advance(3 * hourMs);
+  expect(tasks()).toHaveLength(2);
+  expect(world.ready('production')?.reason).toBe('RolloutStopped');
+});
