@@ -1,6 +1,8 @@
 /** The operator as its manifests let it run: what `kubectl apply` sets off, what people see of it and do to it, and what heals by itself. */
 import { once as event } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { request } from 'undici';
 import { describe, expect, vi } from 'vitest';
 import { conditionOf, test } from '../e2e/support/cluster.ts';
@@ -119,6 +121,50 @@ test.concurrent('everything is paused at once, and goes on, by the settings besi
   expect((await runToEnd(['resume', '--all', ...where])).stdout).toMatch(/: resumed\.\n$/);
   await namespace.reason('production', 'AllUpdated');
   expect((await tenant.tasks()).length).toBe(6);
+  await expectPromiseKept(tenant, once);
+});
+
+test.concurrent('a plan takes in what stands there, and changes nothing', async ({
+  tenant,
+  namespace,
+  installation,
+  operator,
+}) => {
+  await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
+  const stages = [
+    { name: 'canary', size: 2, soakDuration: '0s' },
+    { name: 'rest', approval: 'Required' },
+  ];
+  const manifest = namespace.policyManifest('production', { strategy: { stages } });
+  await namespace.apply(namespace.secretManifest(tenant), manifest);
+  await operator();
+  await namespace.policyUntil('production', ({ status }) => status?.stages?.[1]?.state === 'AwaitingApproval');
+  await namespace.policyUntil('production', ({ status }) => status?.collectors?.updated === 2);
+  const file = join(controlPlane().directory, `${namespace.name}-plan.json`);
+  writeFileSync(file, JSON.stringify(manifest));
+  const before = await namespace.policy('production');
+
+  const where = ['-n', namespace.name, '--kubeconfig', installation.kubeconfig];
+  const ended = await runToEnd(['plan', file, ...where, '-o', 'json', '--exit-code']);
+  expect(ended.status).toBe(1);
+  expect(ended.stderr).toBe(
+    `warning: you may not list the policies of all namespaces; only those of ${namespace.name} count for overlap\n`,
+  );
+  expect(JSON.parse(ended.stdout)).toMatchObject({
+    changes: true,
+    policies: [
+      {
+        rollout: { id: before.status?.rollout?.id, begins: false },
+        stages: [
+          { name: 'canary', state: 'Ended', updated: 2, upgrades: 0 },
+          { name: 'rest', state: 'Ahead', approval: 'Needed', upgrades: 4 },
+        ],
+        upgradeDuration: { source: 'Measured' },
+      },
+    ],
+  });
+  expect((await tenant.tasks()).length).toBe(2);
+  expect((await namespace.policy('production')).metadata.generation).toBe(before.metadata.generation);
   await expectPromiseKept(tenant, once);
 });
 

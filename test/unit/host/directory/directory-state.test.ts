@@ -185,6 +185,20 @@ describe('a view', () => {
     expect(existsSync(place.path('.logfleet'))).toBe(false);
   });
 
+  test('reads the ledgers of an operator beside it, and its Secrets', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    place.write('secret.yaml', 'apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {accessId: me}\n');
+    const host = await place.open();
+    const owner = ownerOf(get(host, 'web'));
+    await host.ledgers.write(owner, 'head', 'what is remembered', undefined);
+    const view = await openView(place);
+    expect((await view.ledgers.read(owner)).get('head')?.content).toBe('what is remembered');
+    expect((await view.ledgers.read({ ...owner, uid: createUid(systemRandom) })).size).toBe(0);
+    expect(view.secret({ namespace: 'default', name: 'key' })?.get('accessId')?.reveal()).toBe('me');
+    expect(view.secret({ namespace: 'default', name: 'none' })).toBeUndefined();
+  });
+
   test('shows what the operator beside it has written', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
