@@ -2,6 +2,7 @@
  * JSON text (RFC 8259) that is known to be right: where a value ends, and what a string says. It does not look for mistakes, which is
  * left to whoever read the text first; so it is faster than a reader, and of no use for any other text.
  */
+import { isUtf8 } from 'node:buffer';
 
 export const char = {
   tab: 0x09,
@@ -9,11 +10,23 @@ export const char = {
   carriageReturn: 0x0d,
   space: 0x20,
   quote: 0x22,
+  apostrophe: 0x27,
+  plus: 0x2b,
   comma: 0x2c,
+  minus: 0x2d,
+  point: 0x2e,
+  zero: 0x30,
+  nine: 0x39,
   colon: 0x3a,
+  equals: 0x3d,
+  at: 0x40,
   arrayStart: 0x5b,
   backslash: 0x5c,
   arrayEnd: 0x5d,
+  e: 0x65,
+  f: 0x66,
+  n: 0x6e,
+  t: 0x74,
   u: 0x75,
   objectStart: 0x7b,
   objectEnd: 0x7d,
@@ -70,6 +83,21 @@ export function nestedEnd(bytes: Uint8Array, view: DataView, from: number, end: 
     else if (byte === char.quote) at = stringEnd(bytes, view, at, end);
   } while (depth > 0);
   return at;
+}
+
+/** The same text as UTF-8 that is right, with U+FFFD for what is not: strict readers refuse a whole file for one wrong byte. */
+export function validText(text: Uint8Array): Uint8Array {
+  return isUtf8(text) ? text : Buffer.from(new TextDecoder().decode(text));
+}
+
+/** Index behind the number, `true`, `false` or `null` that begins at `from` and that something follows. */
+export function wordEnd(bytes: Uint8Array, from: number): number {
+  let at = from;
+  for (;;) {
+    const byte = bytes[at] as number;
+    if (byte <= char.space || byte === char.comma || byte === char.objectEnd || byte === char.arrayEnd) return at;
+    at++;
+  }
 }
 
 /** Index of the first byte from `from` on that is no whitespace. */

@@ -3,10 +3,8 @@
  * of a row gets spaces there: what is no text in quotes may be any whitespace (RFC 8259), and inside of quotes no line is broken.
  */
 import type { ByteSpool } from './byte-spool.ts';
-import { withoutLineBreaks } from './json-text.ts';
+import { char, withoutLineBreaks } from './json-text.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
-
-const lineFeed = 0x0a;
 
 export class NdjsonEncoder implements RowEncoder {
   readonly heldBytes = 0;
@@ -19,7 +17,7 @@ export class NdjsonEncoder implements RowEncoder {
 
   row({ bytes }: RawRow): void {
     this.#spool.append(withoutLineBreaks(bytes));
-    this.#spool.appendByte(lineFeed);
+    this.#spool.appendByte(char.lineFeed);
   }
 
   end(): void {}

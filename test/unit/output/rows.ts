@@ -1,6 +1,8 @@
 /** Rows for tests of encoders, as a page has them, and sinks that keep what they got. */
+import fc from 'fast-check';
+import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import type { PartSink } from '../../../src/output/part-writer.ts';
-import type { RawRow } from '../../../src/output/row-encoder.ts';
+import type { RawRow, RowEncoder } from '../../../src/output/row-encoder.ts';
 
 export function rowOf(text: string): RawRow {
   return { bytes: Buffer.from(text) };
@@ -14,10 +16,11 @@ export function rowWith(members: Readonly<Record<string, unknown>>): RawRow {
 export class PassingRow {
   readonly #memory = Buffer.alloc(2 ** 20, '"');
 
-  hand(text: string, take: (row: RawRow) => void): void {
-    const length = this.#memory.write(text, 13);
-    take({ bytes: this.#memory.subarray(13, 13 + length) });
-    this.#memory.fill('"');
+  hand(text: string | Buffer, take: (row: RawRow) => void): void {
+    const bytes = Buffer.from(text);
+    bytes.copy(this.#memory, 13);
+    take({ bytes: this.#memory.subarray(13, 13 + bytes.length) });
+    this.#memory.fill('"', 13, 13 + bytes.length);
   }
 }
 
@@ -42,4 +45,125 @@ export class KeepingSink implements PartSink {
   async abort(): Promise<void> {
     this.calls.push('abort');
   }
+}
+
+/** What an encoder makes of rows, of which each is gone once it was taken. */
+export function encoded(
+  encoder: (spool: ByteSpool) => RowEncoder,
+  texts: readonly (string | Buffer)[],
+  chunkBytes?: number,
+): Buffer {
+  const spool = new ByteSpool(chunkBytes);
+  const encoding = encoder(spool);
+  const passing = new PassingRow();
+  const chunks: Buffer[] = [];
+  const take = () => {
+    for (let chunk = spool.take(); chunk !== undefined; chunk = spool.take()) {
+      chunks.push(Buffer.from(chunk));
+      chunk.fill('"');
+      spool.recycle(chunk);
+    }
+  };
+  for (const text of texts) {
+    passing.hand(text, (row) => encoding.row(row));
+    take();
+  }
+  encoding.end();
+  spool.flush();
+  take();
+  return Buffer.concat(chunks);
+}
+
+/** How a service may write the same JSON: what stands between tokens, and which characters of strings are escaped. */
+export interface Writing {
+  readonly space: string;
+  readonly escapes: 'needed' | 'all' | 'slashes';
+}
+
+export const writings: fc.Arbitrary<Writing> = fc.record({
+  space: fc.constantFrom('', '', ' ', '\n  ', '\r\n\t'),
+  escapes: fc.constantFrom('needed', 'needed', 'all', 'slashes'),
+});
+
+/** Members in their order; a name may come twice. */
+export type Members = readonly (readonly [name: string, value: unknown])[];
+
+export function writtenRow(members: Members, { space, escapes }: Writing): string {
+  const text = (value: unknown): string => {
+    if (typeof value === 'string') return writtenString(value, escapes);
+    if (Array.isArray(value)) return `[${space}${value.map(text).join(`${space},${space}`)}${space}]`;
+    return typeof value === 'object' && value !== null ? object(Object.entries(value)) : JSON.stringify(value);
+  };
+  const object = (entries: Members): string =>
+    `{${space}${entries.map(([name, value]) => `${text(name)}${space}:${space}${text(value)}`).join(`${space},${space}`)}${space}}`;
+  return object(members);
+}
+
+function writtenString(value: string, escapes: Writing['escapes']): string {
+  if (escapes === 'needed') return JSON.stringify(value);
+  if (escapes === 'slashes') return JSON.stringify(value).replaceAll('/', '\\/');
+  const units = Array.from({ length: value.length }, (_, index) => value.charCodeAt(index));
+  return `"${units.map((unit, index) => `\\u${index % 2 ? hex(unit).toUpperCase() : hex(unit)}`).join('')}"`;
+}
+
+function hex(unit: number): string {
+  return unit.toString(16).padStart(4, '0');
+}
+
+/** Characters that mean something to one of the formats, or that UTF-8 and UTF-16 write in different lengths. */
+const letters = [...'abc019 ,;"\'\\/{}[]:=+-@\t\r\n\b\f\u0000\u007f\u0085é߿ࠀ＝＋－＠\u2028😀\ud800\udfff'];
+
+export const texts: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...letters), maxLength: 40 }),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+  fc.double({ noNaN: true }).map(String),
+  fc.constantFrom('', '-5', '+5', '-5.5e-3', '-5x', '=1+1', '-2+3', '@SUM(A1)', '1.788E12', 'true', '1788000000000'),
+);
+
+export const values: fc.Arbitrary<unknown> = fc.oneof(
+  { weight: 8, arbitrary: texts },
+  { weight: 1, arbitrary: fc.constantFrom(null, true, false, 0, -17, 1.5e300) },
+  { weight: 1, arbitrary: fc.array(texts, { maxLength: 3 }) },
+  {
+    weight: 1,
+    arbitrary: fc.dictionary(texts, fc.oneof(texts, fc.constant(null)), { maxKeys: 3, noNullPrototype: true }),
+  },
+);
+
+export const fieldNames: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(
+    '_messageid',
+    '_messagetime',
+    '_messageTime',
+    '_raw',
+    '_Raw',
+    'status',
+    'Status',
+    'a,b',
+    '=x',
+    '_rest',
+  ),
+  texts,
+);
+
+export const rowMembers: fc.Arbitrary<Members> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
+
+/** Which value each column has, in plain words; the members that have none, each as it came. */
+export function sorted(names: readonly string[], members: Members): { values: Map<string, unknown>; others: Members } {
+  const columnOf = (name: string) =>
+    names.includes(name) ? name : names.findLast((each) => /^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name));
+  const filled = new Map<string, { by: string; value: unknown }>();
+  const others: [string, unknown][] = [];
+  for (const [name, value] of members) {
+    const column = columnOf(name);
+    const isTaken = column !== undefined && (filled.get(column)?.by ?? name) !== name;
+    if (column === undefined || isTaken) others.push([name, value]);
+    else filled.set(column, { by: name, value });
+  }
+  return { values: new Map([...filled].map(([column, { value }]) => [column, value])), others };
+}
+
+function equalIgnoringCase(left: string, right: string): boolean {
+  return /^_[a-z]+$/i.test(right) && left.toLowerCase() === right.toLowerCase();
 }

@@ -1,0 +1,49 @@
+/**
+ * NDJSON with the chosen fields of each row: their values as they came, byte for byte, under the chosen names and in their order. What a row
+ * does not have is left out; what is `null` or `""` there is so here.
+ */
+import type { ByteSpool } from './byte-spool.ts';
+import { char, copyBytes, withoutLineBreaks } from './json-text.ts';
+import { RowColumns, valueKind } from './row-columns.ts';
+import type { RawRow, RowEncoder } from './row-encoder.ts';
+
+export class NdjsonFieldsEncoder implements RowEncoder {
+  readonly heldBytes = 0;
+  readonly misfits = 0;
+  readonly #spool: ByteSpool;
+  readonly #row: RowColumns;
+  /** By column: a comma, its name and a colon. */
+  readonly #heads: readonly Buffer[];
+  readonly #headsBytes: number;
+
+  constructor(spool: ByteSpool, names: readonly string[]) {
+    this.#spool = spool;
+    this.#row = new RowColumns(names);
+    this.#heads = names.map((name) => Buffer.from(`,${JSON.stringify(name)}:`));
+    this.#headsBytes = this.#heads.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  row({ bytes: came }: RawRow): void {
+    const row = this.#row;
+    const bytes = withoutLineBreaks(came);
+    row.read(bytes);
+    const spool = this.#spool;
+    spool.reserve(bytes.length + this.#headsBytes + 3);
+    const { buffer } = spool;
+    const start = spool.at;
+    let at = start;
+    for (const [column, head] of this.#heads.entries()) {
+      if (row.kinds[column] === valueKind.absent) continue;
+      at = copyBytes(buffer, at, head, 0, head.length);
+      at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
+    }
+    // The first comma makes place for the brace.
+    if (at === start) at++;
+    buffer[start] = char.objectStart;
+    buffer[at++] = char.objectEnd;
+    buffer[at++] = char.lineFeed;
+    spool.at = at;
+  }
+
+  end(): void {}
+}

@@ -1,0 +1,39 @@
+/** DuckDB as a reader of files that has nothing to do with who wrote them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+
+export type ReadRow = Readonly<Record<string, unknown>>;
+
+/** Cells as text; what is empty comes as ''. */
+export function readCsv(file: string): Promise<ReadRow[]> {
+  const options = `header = true, all_varchar = true, delim = ',', quote = '"', escape = '"', new_line = '\\r\\n'`;
+  return query(Buffer.from(file), (place) => `SELECT coalesce(COLUMNS(*), '') FROM read_csv('${place}', ${options})`);
+}
+
+/** Rows, with names of columns and types beside them. */
+export function readParquet(file: Buffer): Promise<ReadRow[]> {
+  return query(file, (place) => `SELECT * FROM read_parquet('${place}')`);
+}
+
+export async function describeParquet(file: Buffer): Promise<Record<string, unknown>> {
+  const columns = await query(file, (place) => `DESCRIBE SELECT * FROM read_parquet('${place}')`);
+  return Object.fromEntries(columns.map((column) => [column['column_name'], column['column_type']]));
+}
+
+export async function query(file: Buffer, sql: (place: string) => string): Promise<ReadRow[]> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'logfleet-read-'));
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  try {
+    const place = path.join(directory, 'file');
+    writeFileSync(place, file);
+    const connection = await instance.connect();
+    await connection.run("SET TimeZone = 'UTC'");
+    const reader = await connection.runAndReadAll(sql(place));
+    return reader.getRowObjectsJS() as ReadRow[];
+  } finally {
+    instance.closeSync();
+    rmSync(directory, { recursive: true });
+  }
+}

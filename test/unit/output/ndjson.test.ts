@@ -1,0 +1,101 @@
+/** NDJSON: rows as they came, and the chosen fields of rows, compared with JSON.parse. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { NdjsonEncoder } from '../../../src/output/ndjson-encoder.ts';
+import { NdjsonFieldsEncoder } from '../../../src/output/ndjson-fields-encoder.ts';
+import { encoded, fieldNames, rowMembers, sorted, writings, writtenRow } from './rows.ts';
+
+const whole = (texts: readonly string[], chunkBytes?: number) =>
+  encoded((spool) => new NdjsonEncoder(spool), texts, chunkBytes);
+const chosen = (names: readonly string[], texts: readonly string[], chunkBytes?: number) =>
+  encoded((spool) => new NdjsonFieldsEncoder(spool, names), texts, chunkBytes).toString();
+
+describe('rows as they came', () => {
+  test('keep every byte', () => {
+    const texts = ['{"_messageid":"-9007199254740993123","_raw":"é \\u00e9 \\/ \\ud800"}', '{}', '{ "a" : 1.50 }'];
+    expect(whole(texts).toString()).toBe(`${texts.join('\n')}\n`);
+  });
+
+  test('keep bytes that are no UTF-8', () => {
+    const row = Buffer.from('{"a":"\xff\xc3"}', 'latin1');
+    expect(encoded((spool) => new NdjsonEncoder(spool), [row]).equals(Buffer.concat([row, Buffer.from('\n')]))).toBe(
+      true,
+    );
+  });
+
+  test('of 256 KB, and cut by chunks of any size, come out whole', () => {
+    const texts = [
+      `{"_raw":${JSON.stringify('x"\n'.repeat(85_000))}}`,
+      '{"a":"b"}',
+      `{"_raw":"${'y'.repeat(256_000)}"}`,
+    ];
+    for (const chunkBytes of [511, 4096, 262_144]) {
+      expect(whole(texts, chunkBytes).toString()).toBe(`${texts.join('\n')}\n`);
+    }
+  });
+
+  test('stand in one line each and mean the same, however the service breaks lines', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(rowMembers, writings), { maxLength: 5 }), (rows) => {
+        const texts = rows.map(([members, writing]) => writtenRow(members, writing));
+        const lines = whole(texts).toString().split('\n');
+        expect(lines.pop()).toBe('');
+        expect(lines.map((line) => JSON.parse(line))).toEqual(texts.map((text) => JSON.parse(text)));
+        for (const [index, text] of texts.entries()) if (!text.includes('\n')) expect(lines[index]).toBe(text);
+      }),
+    );
+  });
+});
+
+describe('chosen fields', () => {
+  test('stand in the order chosen, with their values as they came', () => {
+    const row =
+      '{"_raw":"a\\u00e9\\/","n":1.50,"o":{"x": [1, "}"]},"e":"","z":null,"_messageid":"-9223372036854775808"}';
+    expect(chosen(['_messageid', 'o', 'n', 'z', 'e', '_raw'], [row])).toBe(
+      '{"_messageid":"-9223372036854775808","o":{"x": [1, "}"]},"n":1.50,"z":null,"e":"","_raw":"a\\u00e9\\/"}\n',
+    );
+  });
+
+  test('that a row does not have are left out', () => {
+    expect(chosen(['b', 'a'], ['{"a":"1"}', '{"c":"1"}', '{}', '{"b":"2","a":"3"}'])).toBe(
+      '{"a":"1"}\n{}\n{}\n{"b":"2","a":"3"}\n',
+    );
+  });
+
+  test('of the service are found in whatever case it writes them (10.3), those of others in theirs', () => {
+    const rows = ['{"_messagetime":"1","status":"a"}', '{"_MessageTime":"2","Status":"b"}'];
+    expect(chosen(['_messageTime', 'status'], rows)).toBe('{"_messageTime":"1","status":"a"}\n{"_messageTime":"2"}\n');
+  });
+
+  test('that stand twice in a row count as JSON.parse has it', () => {
+    expect(chosen(['a'], ['{"a":"1","b":"2","\\u0061":"3"}', '{"a":"1","a":"2"}'])).toBe('{"a":"1"}\n{"a":"2"}\n');
+  });
+
+  test('are found among names that change with every row', () => {
+    const rows = Array.from({ length: 25_000 }, (_, index) => `{"id-${index}":"x","a":"${index}"}`);
+    expect(chosen(['a'], rows)).toBe(rows.map((_, index) => `{"a":"${index}"}\n`).join(''));
+  });
+
+  test('are what JSON.parse finds, in any writing of any row', () => {
+    const names = fc.uniqueArray(fieldNames, { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(
+        names,
+        fc.array(fc.tuple(rowMembers, writings), { maxLength: 6 }),
+        fc.nat(300),
+        (names, rows, size) => {
+          const texts = rows.map(([members, writing]) => writtenRow(members, writing));
+          const lines = chosen(names, texts, size + 1)
+            .split('\n')
+            .slice(0, -1);
+          const expected = rows.map(([members]) => {
+            const { values } = sorted(names, members);
+            const found = names.filter((name) => values.has(name));
+            return `{${found.map((name) => `${JSON.stringify(name)}:${JSON.stringify(values.get(name))}`).join()}}`;
+          });
+          expect(lines.map((line) => JSON.parse(line))).toEqual(expected.map((line) => JSON.parse(line)));
+        },
+      ),
+    );
+  });
+});
