@@ -1,9 +1,11 @@
 /** Histories that lead to where one rule decides: like any other, drawn from a seed, but with what the rule is about in each. */
+import { annotations } from '../../src/api/annotations.ts';
 import type { Scenario } from '../../src/simulator/scenario.ts';
 import { Chance } from './chance.ts';
 import { fastSettings, type HistoryPlan, type ProcessAction } from './plan.ts';
 import { newestVersion } from './planned-fleet.ts';
 import type { PolicySpec } from './planned-policies.ts';
+import { epochMs } from './planned-rollouts.ts';
 
 const old = '19.300-2';
 const builds = ['19.100-1', '19.200-5', old, '19.404-12', newestVersion];
@@ -25,17 +27,22 @@ interface Direction {
   readonly selector?: object;
   readonly limit?: number;
   readonly width?: number;
+  /** Beside what each policy has. */
+  readonly spec?: object;
+  readonly stages?: readonly object[];
+  /** Of all collectors. */
+  readonly zone?: string;
   readonly deaths?: HistoryPlan['deaths'];
 }
 
 function plan(seed: number, direction: Direction): HistoryPlan {
-  const { count = 6, scenario = {}, events = {}, offer = 'plain', cannotFail = false, touched = [] } = direction;
+  const { count = 6, scenario = {}, events = {}, offer = 'plain', cannotFail = false, touched = [], zone } = direction;
   const policies = direction.policies ?? [policy('first', direction)];
   const whole: Scenario = {
     seed,
     timeScale: 10,
     aliveFor: '60s',
-    groups: { app: { count, name: 'app-##', osName: 'Linux', version: old } },
+    groups: { app: { ...group(count), version: old, ...(zone === undefined ? {} : { timeZone: zone }) } },
     builds: offer === 'single' ? [newestVersion] : builds,
     upgrade: { duration: '3m', lockDelay: '4s' },
     ...scenario,
@@ -46,7 +53,7 @@ function plan(seed: number, direction: Direction): HistoryPlan {
     fleet: {
       scenario: whole,
       events: events as HistoryPlan['fleet']['events'],
-      groups: [{ name: 'app', count, osName: 'Linux' }],
+      groups: [{ name: 'app', count, osName: 'Linux', ...(zone === undefined ? {} : { timeZone: zone }) }],
       builds: offer === 'single' ? [newestVersion] : builds,
       offer,
       cannotFail,
@@ -68,14 +75,15 @@ function plan(seed: number, direction: Direction): HistoryPlan {
   };
 }
 
-function policy(name: string, { selector = {}, limit = 1, width = 1_000 }: Direction, spec: object = {}): PolicySpec {
+function policy(name: string, direction: Direction, spec: object = direction.spec ?? {}): PolicySpec {
+  const { selector = {}, limit = 1, width = 1_000, stages } = direction;
   return {
     name,
     spec: {
       target: { version: newestVersion },
       selector,
       resyncInterval: '20s',
-      strategy: { maxInProgress: width, order: 'OldestVersionFirst' },
+      strategy: { maxInProgress: width, order: 'OldestVersionFirst', ...(stages && { stages }) },
       retryPolicy: { limit, backoff: { duration: '1s', factor: 2, cap: '30s' } },
       ...spec,
     },
@@ -278,10 +286,150 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   },
 };
 
-export const directionNames = Object.keys(directions);
+/** Histories of single rules of a rollout: windows, the kill switch, stages, tolerances, what is taken back, what was stopped. */
+const rolloutDirections: typeof directions = {
+  /** An exclusion begins while requests wait for the budget. */
+  excluded: (seed, chance) => {
+    const startMs = epochMs + chance.whole(1_500, 9_000);
+    const exclusion = { name: 'frozen', startTime: iso(startMs), endTime: iso(startMs + 90_000) };
+    return plan(seed, { count: 40, spec: { maintenance: { exclusions: [exclusion], cutoff: '0s' } } });
+  },
+  /** Windows by the zones of collectors, and one for all that is short. */
+  windows: (seed, chance) =>
+    plan(seed, {
+      count: 12,
+      width: 2,
+      cannotFail: true,
+      scenario: { upgrade: { duration: ['4m', '8m'] } },
+      zone: chance.one(['Asia/Kathmandu', 'Europe/Berlin']),
+      spec: {
+        maintenance: {
+          windows: [
+            { schedule: '1-59/10 * * * *', duration: '150s', timeZoneSource: 'Collector' },
+            { schedule: '*/6 * * * *', duration: '75s' },
+          ],
+          cutoff: chance.one(['0s', '30s']),
+        },
+      },
+    }),
+  /** Somebody stops everything while requests wait for the budget. */
+  killSwitch: (seed, chance) =>
+    plan(seed, {
+      count: 40,
+      actions: [
+        { kind: 'settings', atMs: chance.whole(1_500, 7_000), paused: true },
+        { kind: 'settings', atMs: 60_000, paused: false },
+      ],
+    }),
+  /** A canary, then a stage by selector, then all others once somebody approves; killed at one of its requests. */
+  staged: (seed, chance) =>
+    plan(seed, {
+      count: 14,
+      cannotFail: true,
+      scenario: { upgrade: { duration: '1m' } },
+      stages: [
+        { name: 'canary', size: 2, soakDuration: '20s' },
+        { name: 'second', selector: { matchNames: ['app-0*'] }, soakDuration: '0s' },
+        { name: 'rest', approval: 'Required', soakDuration: '0s' },
+      ],
+      actions: [
+        { kind: 'approver', atMs: 0, name: 'first', everyMs: 20_000 },
+        { kind: 'kill', atMs: chance.whole(2_000, 60_000), replica: 0, againAfterMs: 50 },
+      ],
+    }),
+  /** Some of the canaries fall silent in their soak. */
+  dying: (seed, chance) =>
+    plan(seed, {
+      count: 8,
+      scenario: { upgrade: { duration: '1m' }, aliveFor: '5s' },
+      stages: [
+        { name: 'canary', size: 4, soakDuration: '60s', ...(chance.happens(0.5) ? { maxFailures: 0 } : {}) },
+        { name: 'rest', soakDuration: '0s' },
+      ],
+      deaths: ['app-01', 'app-02', 'app-03', 'app-04', 'app-05', 'app-06'].map((name) => ({
+        name,
+        afterMs: 2_000,
+        againAfterMs: chance.happens(0.5) ? 200_000 : undefined,
+      })),
+    }),
+  /** More fail than are tolerated, while requests wait for the budget. */
+  failing: (seed, chance) => failing(seed, chance, { maxFailures: chance.whole(0, 2) }),
+  /** And writing down what was decided takes its time. */
+  failingUnwritten: (seed, chance) =>
+    plan(seed, {
+      ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: 1 } } }),
+      scenario: { upgrade: { duration: ['10s', '1m'], outcomes: [{ share: 0.3, end: 'fail' }] } },
+      apiRequestFaults: 0.3,
+    }),
+  failingStage: (seed, chance) =>
+    plan(seed, {
+      ...fails(chance, { limit: 0 }),
+      stages: [
+        { name: 'canary', size: 10, soakDuration: '0s', maxFailures: chance.one([0, '10%']) },
+        { name: 'rest', soakDuration: '0s' },
+      ],
+    }),
+  failingShare: (seed, chance) => failing(seed, chance, { maxFailures: '10%', minSamples: 4 }),
+  /** And all that it has upgraded goes back, through restarts and a person who has it tried again. */
+  takenBack: (seed, chance) => {
+    const again = chance.happens(0.5) ? [{ kind: 'retry', atMs: 110_000, name: 'first', mark: 'again' } as const] : [];
+    const kill = { kind: 'kill', atMs: chance.whole(8_000, 60_000), replica: 0, againAfterMs: 50 } as const;
+    return failing(seed, chance, { maxFailures: 1, action: 'Rollback' }, [kill, ...again]);
+  },
+  /** Stopped by failures or by a person, and then its ledger is what it was before; what failed would go well now. */
+  restored: (seed, chance) => {
+    const pause = (paused: boolean, atMs: number) => ({ kind: 'settings', atMs, paused }) as const;
+    const forgotten = { metadata: { annotations: { [annotations.abort]: null } } };
+    return plan(seed, {
+      ...fails(chance, { limit: 0, width: 4 }),
+      scenario: { upgrade: { duration: '1m', outcomes: [{ share: 0.2, end: 'fail', attempts: 1 }] } },
+      spec: { failurePolicy: { maxFailures: chance.one([0, 100]), action: chance.one(['Pause', 'Rollback']) } },
+      actions: [
+        { kind: 'backup', atMs: chance.whole(2_000, 8_000) },
+        { kind: 'abort', atMs: 40_000, name: 'first', mark: 'now' },
+        { kind: 'patchPolicy', atMs: 45_000, name: 'first', patch: forgotten },
+        ...(chance.happens(0.5) ? [pause(true, 60_000), pause(false, 110_000)] : []),
+        { kind: 'restore', atMs: 80_000 },
+      ],
+    });
+  },
+};
+
+function fails(chance: Chance, direction: Direction): Direction {
+  return {
+    count: 40,
+    width: 8,
+    scenario: {
+      groups: { app: { ...group(40), versions: ['19.200-5', old] } },
+      upgrade: { duration: '1m', outcomes: [{ share: chance.between(0.2, 0.6), end: 'fail' }] },
+    },
+    ...direction,
+  };
+}
+
+function failing(
+  seed: number,
+  chance: Chance,
+  failurePolicy: object,
+  actions: HistoryPlan['actions'] = [],
+): HistoryPlan {
+  return plan(seed, fails(chance, { limit: 0, spec: { failurePolicy }, actions }));
+}
+
+function group(count: number) {
+  return { count, name: 'app-##', osName: 'Linux' } as const;
+}
+
+function iso(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}
+
+const all = { ...directions, ...rolloutDirections };
+
+export const directionNames = Object.keys(all);
 
 export function directed(name: string, seed: number): HistoryPlan {
-  const direction = directions[name];
+  const direction = all[name];
   if (!direction) throw new Error(`no direction is called ${name}; there are ${directionNames.join(', ')}`);
   return direction(seed, new Chance(seed));
 }

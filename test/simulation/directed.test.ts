@@ -11,6 +11,9 @@ const counts: Readonly<Record<string, number>> = {
   killedFailing: 80,
   lost: 40,
   lostFailing: 40,
+  staged: 20,
+  takenBack: 20,
+  restored: 20,
 };
 const usualCount = 6;
 

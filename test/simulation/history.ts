@@ -43,7 +43,7 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
  */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
-  const mayRelapse = Object.keys(plan.fleet.events).length > 0;
+  const mayRelapse = Object.keys(plan.fleet.events).length > 0 || plan.deaths.length > 0;
   for (;;) {
     let missing = ['never looked'];
     while (world.clock.monotonic() < deadlineMs && missing.length > 0) {

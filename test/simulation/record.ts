@@ -57,6 +57,14 @@ export interface TaskNews {
   readonly outcome: 'succeeded' | 'failed';
 }
 
+/** A collector that fell silent after an upgrade, as its plan says. */
+export interface Death {
+  readonly name: string;
+  readonly atMs: number;
+  /** Infinity where it never talks again. */
+  readonly untilMs: number;
+}
+
 /** A change of what everything is told, by people. */
 export interface SettingsChange {
   readonly atMs: number;
@@ -102,6 +110,7 @@ export interface HistoryRecord {
   readonly policyChanges: readonly PolicyChange[];
   readonly settingsChanges: readonly SettingsChange[];
   readonly taskNews: readonly TaskNews[];
+  readonly deaths: readonly Death[];
   readonly disturbances: readonly Disturbance[];
   /** By collector id: each version that it has run, and since when. */
   readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;

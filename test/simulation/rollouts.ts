@@ -49,8 +49,12 @@ export function wasRewritten({ policyChanges }: HistoryRecord, { policy }: Inten
 }
 
 /** Collectors that others upgrade, that fall silent, come or go: they may come late to a stage, or leave what they were at. */
-export function isUnsteady({ plan }: HistoryRecord, name: string): boolean {
-  const { fleet, deaths } = plan;
-  if (fleet.touched.has(name) || deaths.some((death) => death.name === name) || name.startsWith('edge-')) return true;
+export function isUnsteady(record: HistoryRecord, name: string): boolean {
+  return record.plan.deaths.some((death) => death.name === name) || isTouched(record, name);
+}
+
+/** The same but for those that fall silent only once they have been upgraded. */
+export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
+  if (fleet.touched.has(name) || name.startsWith('edge-')) return true;
   return Object.values(fleet.events).some((event) => JSON.stringify(event).includes(`"${name}"`));
 }

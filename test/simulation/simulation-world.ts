@@ -18,6 +18,7 @@ import { intentOf } from './intents.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { PolicySpec } from './planned-policies.ts';
 import {
+  type Death,
   type Disturbance,
   type HistoryRecord,
   type PolicyChange,
@@ -56,7 +57,7 @@ export class SimulationWorld {
   readonly #trace: ((line: string) => void) | undefined;
   readonly #processes: SimulatedProcess[] = [];
   readonly #dueKills = new Map<SimulatedProcess, DueKill>();
-  readonly #died = new Set<string>();
+  readonly #deaths: Death[] = [];
   #names = 0;
   #calm = false;
   readonly #journal: JournalEntry[] = [];
@@ -260,6 +261,7 @@ export class SimulationWorld {
       sightings: this.#sightings,
       statuses: this.#statuses,
       taskNews: this.#taskNews,
+      deaths: this.#deaths,
       disturbances: this.#disturbances,
       versions: this.#versions,
       largestShardBytes: this.#largestShardBytes,
@@ -384,9 +386,10 @@ export class SimulationWorld {
   /** Some fall silent after an upgrade, once. */
   #befall(name: string): void {
     const death = this.#plan.deaths.find((one) => one.name === name);
-    if (!death || this.#died.has(name)) return;
-    this.#died.add(name);
+    if (!death || this.#deaths.some((one) => one.name === name)) return;
     const { afterMs, againAfterMs } = death;
+    const atMs = this.clock.monotonic() + afterMs;
+    this.#deaths.push({ name, atMs, untilMs: atMs + (againAfterMs ?? Number.POSITIVE_INFINITY) });
     const run = (running: boolean) => {
       this.note(`${name} ${running ? 'talks again' : 'falls silent'}`);
       this.model.patch({ collectors: { [name]: { running } } }, this.service.nowMs());

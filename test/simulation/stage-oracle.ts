@@ -7,7 +7,7 @@ import type { Stage } from '../../src/api/generated/collector-version-policy.ts'
 import { parseDuration } from '../../src/base/duration.ts';
 import type { SelectorSpec } from './planned-policies.ts';
 import type { HistoryRecord } from './record.ts';
-import { isUnsteady, type RolloutPost, retriesOf, rolloutsOf, wasRewritten } from './rollouts.ts';
+import { isTouched, isUnsteady, type RolloutPost, retriesOf, rolloutsOf, wasRewritten } from './rollouts.ts';
 import { isHosted, isInSelector, isSelected, shareOf } from './wanted.ts';
 
 export function stageViolations(record: HistoryRecord): string[] {
@@ -68,13 +68,14 @@ function unsoaked(
   record: HistoryRecord,
   post: RolloutPost,
   members: readonly RolloutPost[],
-  { soakDuration }: Stage,
+  stage: Stage,
 ): string | undefined {
+  const { soakDuration } = stage;
   // Who takes over goes by a clock of its own.
   const soakMs = (parseDuration(soakDuration) ?? 0) - 2 * Math.abs(record.plan.skewMs);
   // What a probe made of who was there already is no second arrival.
   const ends = [...Map.groupBy(members, ({ collectorId }) => collectorId)].flatMap(([id, [first]]) => {
-    if (!first || isUnsteady(record, first.name)) return [];
+    if (!first || isTouched(record, first.name)) return [];
     const reached = record.state.tasks.filter(
       ({ collectorId, status, foreign }) => collectorId === id && status === 2 && !foreign,
     );
@@ -85,9 +86,31 @@ function unsoaked(
     return time === undefined ? [] : [time];
   });
   const latestMs = Math.max(...ends);
-  return post.atMs < latestMs + soakMs
-    ? `the last was there at ${latestMs}, and the soak is ${soakDuration}`
-    : undefined;
+  if (post.atMs < latestMs + soakMs) return `the last was there at ${latestMs}, and the soak is ${soakDuration}`;
+  if (soakMs <= 0 || toleratesDeath(post, stage)) return undefined;
+  const seenAfterMs = aliveForMs(record) + listedMs;
+  const dead = record.deaths.find(
+    ({ name, atMs, untilMs }) =>
+      members.some((member) => member.name === name && member.task?.status === 2) &&
+      atMs + seenAfterMs < latestMs + soakMs &&
+      post.atMs < untilMs,
+  );
+  return dead && `${dead.name} has been dead since ${dead.atMs}`;
+}
+
+/** What a list shows may have been so long ago. */
+const listedMs = 6_000;
+
+function aliveForMs({ plan }: HistoryRecord): number {
+  return parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0;
+}
+
+/** A death holds its stage where nobody has said how many failures are too many, and stops the rollout where none are tolerated. */
+function toleratesDeath({ policy }: RolloutPost, { maxFailures }: Stage): boolean {
+  const { failurePolicy } = policy.spec;
+  if (failurePolicy?.action === 'Continue') return true;
+  const most = [maxFailures, failurePolicy?.maxFailures].filter((one) => one !== undefined);
+  return most.length > 0 && !most.includes(0);
 }
 
 /** One that runs, is not at the target, and was never posted, although a stage that has ended selects it. */

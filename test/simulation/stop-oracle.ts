@@ -31,8 +31,6 @@ function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord,
 
 const heardWithinMs = 1_000;
 
-const stopReasons = ['RolloutStopped', 'Aborted', 'RollingBack', 'RolledBack'];
-
 function wasShownAsStopped({ statuses, policyChanges }: HistoryRecord, { intent, atMs }: PostRecord): boolean {
   const shown = statuses.findLast((status) => isStopOf(status, intent) && status.atMs < atMs);
   if (!shown) return false;
@@ -46,8 +44,7 @@ function wasShownAsStopped({ statuses, policyChanges }: HistoryRecord, { intent,
 
 function isStopOf({ uid, status }: StatusRecord, intent: Intent | undefined): boolean {
   if (uid !== intent?.policy || status.rollout?.id !== intent.rolloutId) return false;
-  const ready = status.conditions?.find(({ type }) => type === 'Ready');
-  return stopReasons.includes(ready?.reason ?? '');
+  return status.rollout.stopped !== undefined;
 }
 
 /** A person may have asked for it before the process that stopped it heard of that. */

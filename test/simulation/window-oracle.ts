@@ -20,11 +20,12 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
   });
 }
 
-/** Whether it is open, and stays so for as long as the cutoff says: all that windows and exclusions do falls on whole seconds. */
+/** Whether it is open, and stays so for as long as the cutoff says. Looks at each second: windows begin and end with one. */
 export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);
-  const firstMs = Math.floor(wallMs / secondMs) * secondMs;
-  for (let atMs = firstMs; atMs <= untilMs; atMs += secondMs) if (!isOpen(maintenance, atMs, zone)) return false;
+  for (let atMs = wallMs; atMs <= untilMs; atMs = Math.floor(atMs / secondMs + 1) * secondMs) {
+    if (!isOpen(maintenance, atMs, zone)) return false;
+  }
   return true;
 }
 
