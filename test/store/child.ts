@@ -10,11 +10,12 @@ export class Child {
   readonly #process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  constructor(place: PlaceData, act: Act) {
+  /** `maxFileBlocks` limits the size of its files, in blocks of half a kibibyte or of one, as shells have it. */
+  constructor(place: PlaceData, act: Act, maxFileBlocks?: number) {
     const program = join(import.meta.dirname, 'other-process.ts');
-    this.#process = spawn(process.execPath, [program, JSON.stringify({ place, act })], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
+    const limit = maxFileBlocks === undefined ? '' : `ulimit -f ${maxFileBlocks}; `;
+    const command = [process.execPath, program, JSON.stringify({ place, act })];
+    this.#process = spawn('sh', ['-c', `${limit}exec "$@"`, 'sh', ...command], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#lines = createInterface({ input: this.#process.stdout! })[Symbol.asyncIterator]();
   }
 

@@ -168,7 +168,11 @@ describe.each(placeKinds)('a destination of the kind %s', (kind) => {
     const needless = await destination.open('data/needless');
     await needless.write(Buffer.alloc(12 * mebibyte));
     expect(await destination.abortLeftovers('data', 'all')).toBe(1);
-    await expect(needless.finish()).rejects.toMatchObject({ code: 'destination.lost', handling: { kind: 'backoff' } });
+    // A store may know no better of a part that was on its way than to fail.
+    await expect(needless.finish()).rejects.toMatchObject({
+      code: expect.stringMatching(/^destination\.(?:lost|away)$/),
+      handling: { kind: 'backoff' },
+    });
     await needless.abort();
     expect(await listed('')).toEqual([['data/kept', 12 * mebibyte]]);
     expect(place.files()).toHaveLength(1);

@@ -2,6 +2,7 @@
  * A process of its own that works on a destination: `node other-process.ts '{"place":…,"act":…}'`. It writes one line of JSON when it
  * has done what it is for; some acts go on after that until it is killed.
  */
+import type { LogfleetError } from '../../src/base/errors.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import { openPlace, type PlaceData } from './place.ts';
@@ -12,7 +13,9 @@ export type Act =
   /** Writes so many bytes to a data file of its own in a folder, tells so, and waits for its end. */
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
   /** Uploads a whole file, and tells by how many bytes its memory grew at most. */
-  | { readonly kind: 'measure'; readonly name: string; readonly bytes: number };
+  | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
+  /** Writes what there is room for, then what there is none for, and tells how that failed. */
+  | { readonly kind: 'fill'; readonly keptBytes: number; readonly largeBytes: number };
 
 const { place, act } = JSON.parse(process.argv[2] ?? '') as { readonly place: PlaceData; readonly act: Act };
 const destination = await openPlace(place);
@@ -42,6 +45,18 @@ switch (act.kind) {
     await upload.finish();
     tell({ grownBytes: process.resourceUsage().maxRSS * 1024 - before });
     process.exit();
+    break;
+  }
+  case 'fill': {
+    await destination.create('data/kept', Buffer.alloc(act.keptBytes));
+    const upload = await destination.open('data/large');
+    const failedUpload = await upload.write(Buffer.alloc(act.largeBytes)).catch(failure);
+    await upload.abort();
+    tell({
+      upload: failedUpload,
+      create: await destination.create('record', Buffer.alloc(act.largeBytes)).catch(failure),
+    });
+    process.exit();
   }
 }
 
@@ -52,6 +67,10 @@ async function writeBytes(name: string, bytes: number) {
     await upload.write(chunk.subarray(0, Math.min(chunk.length, bytes - written)));
   }
   return upload;
+}
+
+function failure({ code, reason, handling }: LogfleetError) {
+  return { code, reason, handling };
 }
 
 function tell(line: unknown): void {

@@ -13,6 +13,8 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['AllAccessDisabled', 'denied'],
   ['AccountProblem', 'denied'],
   ['InvalidAccessKeyId', 'credentials'],
+  // versitygw's word for a key that nobody has.
+  ['XAdminUserNotFound', 'credentials'],
   ['SignatureDoesNotMatch', 'credentials'],
   ['ExpiredToken', 'credentials'],
   ['InvalidToken', 'credentials'],
@@ -94,7 +96,7 @@ function failureOf(cause: unknown): DestinationFailure {
 
 function reasonOf(cause: unknown): string {
   const code = errorCode(cause);
-  const message = cause instanceof Error ? cause.message.trim() : '';
+  const message = cause instanceof Error ? cause.message.trim().replace(/\.$/, '') : '';
   if (untrustedForm.test(code)) return `${code}: its certificate is not trusted here (see NODE_EXTRA_CA_CERTS)`;
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
 }

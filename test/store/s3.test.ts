@@ -1,0 +1,294 @@
+/** What only object stores meet: keys, buckets, answers that get lost, stores that go away or know no conditions. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { systemRandom } from '../../src/base/random.ts';
+import type { Destination } from '../../src/destination/destination.ts';
+import { openDestination } from '../../src/destination/open-destination.ts';
+import { S3Gateway } from '../support/s3-gateway.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { makeBucket, openPlace, type Place, type PlaceData, settingsOf } from './place.ts';
+
+const mebibyte = 1024 * 1024;
+
+type Bucket = Extract<PlaceData, { kind: 's3' }>;
+
+let place: Place;
+beforeEach(() => {
+  place = makeBucket(inject('s3Gateway'));
+});
+afterEach(() => place.remove());
+
+const opened: Destination[] = [];
+afterEach(async () => {
+  for (const destination of opened.splice(0)) await destination.close();
+});
+async function open(changes: Partial<Bucket> = {}): Promise<Destination> {
+  const destination = await openPlace({ ...(place.data as Bucket), ...changes });
+  opened.push(destination);
+  return destination;
+}
+
+const drain = async (items: AsyncIterable<unknown>) => {
+  for await (const _ of items);
+};
+
+describe('what is wrong with the settings is said to a person', () => {
+  const everything = (destination: Destination): readonly (() => Promise<unknown>)[] => [
+    () => destination.create('plan', Buffer.from('x')),
+    () => destination.read('plan'),
+    () => destination.remove('plan'),
+    () => destination.abortLeftovers('', 'all'),
+    () => drain(destination.list('')),
+    () => drain(destination.stream('plan')),
+    async () => (await destination.open('data')).finish(),
+    async () => (await destination.open('data')).write(Buffer.alloc(6 * mebibyte)),
+  ];
+
+  test.each<[string, Partial<Bucket>, string, string]>([
+    ['a key that nobody knows', { accessKeyId: 'nobody' }, 'destination.credentials', 'correct the Secret'],
+    ['a wrong secret', { secretAccessKey: 'wrong' }, 'destination.credentials', 'correct the Secret'],
+    ['a bucket that is missing', { bucket: 'no-such-bucket' }, 'destination.missing', 'make the bucket'],
+  ])('%s', async (_, changes, code, advice) => {
+    const destination = await open(changes);
+    for (const act of everything(destination)) {
+      await expect(act()).rejects.toMatchObject({
+        code,
+        handling: { kind: 'stall' },
+        message: expect.stringContaining(advice),
+      });
+    }
+  });
+
+  test('secrets stay out of it', async () => {
+    const error = await (await open({ secretAccessKey: 'canary' })).read('plan').catch((cause: Error) => cause);
+    expect(`${(error as Error).message} ${(await open({ secretAccessKey: 'canary' })).url}`).not.toContain('canary');
+  });
+});
+
+describe('a store that goes away', () => {
+  let gateway: S3Gateway;
+  let bucket: Place;
+  beforeEach(async () => {
+    gateway = await S3Gateway.start();
+    bucket = makeBucket(gateway.access);
+  });
+  afterEach(() => gateway.stop());
+
+  test('is waited for, and everything that stood there stands there when it is back', async () => {
+    const destination = await openPlace(bucket.data);
+    const away = { code: 'destination.away', reason: 'DestinationUnavailable', handling: { kind: 'backoff' } };
+    await destination.create('plan', Buffer.from('x'));
+    const upload = await destination.open('data/a');
+    await upload.write(Buffer.alloc(6 * mebibyte));
+    await gateway.kill();
+    await expect(destination.read('plan')).rejects.toMatchObject(away);
+    await expect(destination.create('record', Buffer.from('x'))).rejects.toMatchObject(away);
+    await expect(upload.finish()).rejects.toMatchObject(away);
+    await expect(upload.abort()).rejects.toMatchObject(away);
+    await gateway.restart();
+    expect((await destination.read('plan'))?.toString()).toBe('x');
+    expect(await destination.create('record', Buffer.from('x'))).toBe('created');
+    expect(await destination.abortLeftovers('', 'all')).toBe(1);
+    expect(bucket.files()).toEqual(['audit/logging/plan', 'audit/logging/record']);
+    await destination.close();
+  });
+});
+
+describe('an answer that is lost on its way', () => {
+  let proxy: AnswerLosingProxy;
+  beforeEach(async () => {
+    proxy = await AnswerLosingProxy.start((place.data as Bucket).endpoint);
+  });
+  afterEach(() => proxy.stop());
+
+  const text = async (name: string) => (await (await open()).read(name))?.toString();
+
+  test('makes a small object exist, and is never taken for somebody else having overwritten it (E3)', async () => {
+    const destination = await open({ endpoint: proxy.endpoint });
+    await destination.create('first', Buffer.from('x'));
+    proxy.loseNext('PUT ');
+    expect(await destination.create('record', Buffer.from('ours'))).toBe('exists');
+    expect(proxy.lost).toBe(1);
+    expect(await text('record')).toBe('ours');
+  });
+
+  test.each([
+    [1, 'PUT '],
+    [6 * mebibyte, 'POST '],
+  ])('of a data file of %d bytes does not fail its upload', async (bytes, method) => {
+    const destination = await open({ endpoint: proxy.endpoint });
+    const upload = await destination.open('data/a');
+    await upload.write(Buffer.alloc(bytes));
+    proxy.loseNext(method);
+    await upload.finish();
+    expect(proxy.lost).toBe(1);
+    expect(await (await open()).read('data/a')).toHaveLength(bytes);
+    expect(place.files()).toHaveLength(1);
+  });
+
+  test('for good takes the file back when the upload is aborted', async () => {
+    const destination = await open({ endpoint: proxy.endpoint });
+    const upload = await destination.open('data/a');
+    await upload.write(Buffer.from('rows'));
+    proxy.loseNext('PUT ', Number.POSITIVE_INFINITY);
+    await expect(upload.finish()).rejects.toMatchObject({ handling: { kind: 'backoff' } });
+    expect(await text('data/a')).toBe('rows');
+    proxy.loseNext('PUT ', 0);
+    await upload.abort();
+    expect(place.files()).toEqual([]);
+  });
+
+  test('in the middle of a file is gone on with where it broke off', async () => {
+    const content = Buffer.alloc(20 * mebibyte, 'a row, and one more ');
+    const upload = await (await open()).open('data/a');
+    await upload.write(content);
+    await upload.finish();
+    const destination = await open({ endpoint: proxy.endpoint });
+    proxy.loseNext('GET ', 2, 7 * mebibyte);
+    const pieces: Buffer[] = [];
+    for await (const piece of destination.stream('data/a')) pieces.push(Buffer.from(piece));
+    expect(proxy.lost).toBe(2);
+    expect(Buffer.concat(pieces).equals(content)).toBe(true);
+  });
+});
+
+describe('a store that overwrites whatever it is asked', () => {
+  let server: Server;
+  const objects = new Map<string, string>();
+  beforeEach(async () => {
+    objects.clear();
+    server = createServer((request, response) => {
+      objects.set(request.url ?? '', request.method ?? '');
+      request.resume().on('end', () => response.end());
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterEach(() => server.close());
+
+  test('is found out by the first object, and refused', async () => {
+    const destination = await open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject({
+      code: 'destination.unsupported',
+      handling: { kind: 'stall' },
+    });
+  });
+});
+
+test.each([
+  [503, 'SlowDown', 'destination.away', 'backoff'],
+  [500, 'InternalError', 'destination.away', 'backoff'],
+  [409, 'ConditionalRequestConflict', 'destination.away', 'backoff'],
+  [403, 'AccessDenied', 'destination.denied', 'stall'],
+  [403, 'QuotaExceeded', 'destination.full', 'wait'],
+  [507, 'InsufficientStorage', 'destination.full', 'wait'],
+  [501, 'NotImplemented', 'destination.unsupported', 'stall'],
+  [400, 'InvalidStorageClass', 'destination.invalid', 'stall'],
+  [400, 'KMS.NotFoundException', 'destination.invalid', 'stall'],
+])('%d %s is %s', async (status, code, expected, handling) => {
+  const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>so it is</Message></Error>`;
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(status, { 'content-type': 'application/xml' }).end(body));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const destination = await open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject({
+      code: expected,
+      handling: { kind: handling },
+      message: expect.stringContaining(code),
+    });
+  } finally {
+    server.close();
+  }
+});
+
+test('an upload of a process that cannot be looked up is left over after a quarter of an hour without a part (E15)', async () => {
+  const clock = new VirtualClock(0);
+  const later = await openDestination(settingsOf(place.data), { clock, random: systemRandom, environment: {} });
+  opened.push(later);
+  const upload = await (await open()).open('data/foreign');
+  await upload.write(Buffer.alloc(12 * mebibyte));
+  expect(await later.abortLeftovers('', 'ofTheDead')).toBe(0);
+  clock.skewMs = 10 ** 14;
+  expect(await later.abortLeftovers('', 'ofTheDead')).toBe(1);
+  await upload.abort();
+  expect(place.files()).toEqual([]);
+});
+
+test('ends all uploads of a folder, however many', async () => {
+  const destination = await open();
+  const uploads = await Promise.all(Array.from({ length: 12 }, (_, index) => destination.open(`data/${index}`)));
+  for (const upload of uploads) await upload.write(Buffer.alloc(5 * mebibyte + 1));
+  expect(await destination.abortLeftovers('data', 'all')).toBe(12);
+  for (const upload of uploads) await upload.abort();
+  expect(place.files()).toEqual([]);
+});
+
+/** A way to a store that carries everything there, and loses what comes back when told to. */
+class AnswerLosingProxy {
+  readonly endpoint: string;
+  /** How many answers it has lost. */
+  lost = 0;
+  readonly #server: TcpServer;
+  readonly #sockets = new Set<Socket>();
+  #method = '';
+  #count = 0;
+  #passedBytes = 0;
+
+  static async start(target: string): Promise<AnswerLosingProxy> {
+    const server = createTcpServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new AnswerLosingProxy(server, new URL(target));
+  }
+
+  private constructor(server: TcpServer, target: URL) {
+    this.#server = server;
+    this.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server.on('connection', (inner) => this.#carry(inner, connect(Number(target.port), target.hostname)));
+  }
+
+  /** The answers to so many requests whose text begins like that are lost, behind so many of their bytes. */
+  loseNext(method: string, count = 1, passedBytes = 0): void {
+    this.#method = method;
+    this.#count = count;
+    this.#passedBytes = passedBytes;
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await once(this.#server.close(), 'close');
+  }
+
+  #carry(inner: Socket, outer: Socket): void {
+    let passes = Number.POSITIVE_INFINITY;
+    for (const [socket, other] of [[inner, outer] as const, [outer, inner] as const]) {
+      this.#sockets.add(socket);
+      socket.on('error', () => other.destroy()).on('close', () => other.destroy());
+    }
+    inner.on('data', (bytes) => {
+      if (this.#count > 0 && bytes.toString('latin1', 0, 8).startsWith(this.#method)) {
+        this.#count--;
+        passes = this.#passedBytes;
+      }
+      outer.write(bytes);
+    });
+    outer.on('data', (bytes) => {
+      // "100 Continue" is no answer.
+      if (passes >= bytes.length || bytes.toString('latin1', 0, 12) === 'HTTP/1.1 100') {
+        passes -= bytes.length;
+        inner.write(bytes);
+        return;
+      }
+      if (!inner.destroyed) this.lost++;
+      inner.destroy();
+    });
+  }
+}

@@ -1,0 +1,167 @@
+/** What only directories meet: links, full disks, other users, other machines. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemRandom } from '../../src/base/random.ts';
+import type { Destination } from '../../src/destination/destination.ts';
+import { openDestination } from '../../src/destination/open-destination.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { Child } from './child.ts';
+import { makeVolume, openPlace, type Place } from './place.ts';
+
+const outside = { code: 'destination.outside', handling: { kind: 'stall' } };
+
+let place: Place;
+let directory: string;
+let elsewhere: string;
+let destination: Destination;
+beforeEach(async () => {
+  place = makeVolume();
+  directory = (place.data as { directory: string }).directory;
+  elsewhere = mkdtempSync(join(tmpdir(), 'logfleet-elsewhere-'));
+  destination = await openPlace(place.data);
+});
+afterEach(() => {
+  place.remove();
+  rmSync(elsewhere, { recursive: true, force: true });
+});
+
+const drain = async (items: AsyncIterable<unknown>) => {
+  for await (const _ of items);
+};
+
+describe('a symbolic link', () => {
+  const everything = (name: string): readonly (() => Promise<unknown>)[] => [
+    () => destination.create(name, Buffer.from('x')),
+    () => destination.open(name),
+    () => destination.read(name),
+    () => drain(destination.stream(name)),
+    () => destination.remove(name),
+  ];
+
+  test.each(['logging', 'logging/audit', 'logging/audit/data'])(
+    'in place of the folder %s leads nobody outside',
+    async (folder) => {
+      mkdirSync(join(directory, folder, '..'), { recursive: true });
+      symlinkSync(elsewhere, join(directory, folder));
+      mkdirSync(join(elsewhere, 'audit/data'), { recursive: true });
+      writeFileSync(join(elsewhere, 'audit/data/x'), 'not ours');
+      for (const act of everything('data/x')) await expect(act()).rejects.toMatchObject(outside);
+      await expect(drain(destination.list('data'))).rejects.toMatchObject(outside);
+      await expect(destination.abortLeftovers('data', 'all')).rejects.toMatchObject(outside);
+      expect(readFileSync(join(elsewhere, 'audit/data/x'), 'utf8')).toBe('not ours');
+    },
+  );
+
+  test('in place of a file is neither read nor written through', async () => {
+    mkdirSync(join(directory, 'logging/audit'), { recursive: true });
+    writeFileSync(join(elsewhere, 'secret'), 'not ours');
+    symlinkSync(join(elsewhere, 'secret'), join(directory, 'logging/audit/plan'));
+    symlinkSync(join(elsewhere, 'new'), join(directory, 'logging/audit/fresh'));
+    await expect(destination.read('plan')).rejects.toMatchObject(outside);
+    await expect(drain(destination.stream('plan'))).rejects.toMatchObject(outside);
+    expect(await destination.create('plan', Buffer.from('x'))).toBe('exists');
+    expect(await destination.create('fresh', Buffer.from('x'))).toBe('exists');
+    await destination.remove('plan');
+    expect(readFileSync(join(elsewhere, 'secret'), 'utf8')).toBe('not ours');
+    expect(() => readFileSync(join(elsewhere, 'new'))).toThrow('ENOENT');
+  });
+
+  test('in a folder is not listed, nor what it leads to', async () => {
+    await destination.create('data/real', Buffer.from('x'));
+    writeFileSync(join(elsewhere, '.logfleet-w00000000-1--0000000000000000.part'), '');
+    symlinkSync(elsewhere, join(directory, 'logging/audit/data/link'));
+    const names: string[] = [];
+    for await (const { name } of destination.list('')) names.push(name);
+    expect(names).toEqual(['data/real']);
+    expect(await destination.abortLeftovers('', 'all')).toBe(0);
+  });
+
+  test('that a person named as the directory is followed: they meant it', async () => {
+    const link = join(elsewhere, 'exports');
+    symlinkSync(directory, link);
+    const linked = await openPlace({ kind: 'volume', directory: link, root: 'logging/audit' });
+    await linked.create('plan', Buffer.from('x'));
+    expect((await destination.read('plan'))?.toString()).toBe('x');
+  });
+});
+
+test('a pipe in place of a file holds nobody up', async () => {
+  mkdirSync(join(directory, 'logging/audit'), { recursive: true });
+  execFileSync('mkfifo', [join(directory, 'logging/audit/plan')]);
+  await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.damaged' });
+});
+
+test('a file in place of a folder is told of', async () => {
+  await destination.create('data', Buffer.from('x'));
+  await expect(destination.create('data/x', Buffer.from('x'))).rejects.toMatchObject({ code: 'destination.damaged' });
+});
+
+test('a directory that is missing is not made: its volume may not be mounted', async () => {
+  place.remove();
+  const missing = { code: 'destination.missing', reason: 'DestinationNotFound', handling: { kind: 'stall' } };
+  await expect(destination.create('x', Buffer.from('x'))).rejects.toMatchObject(missing);
+  await expect(destination.read('x')).rejects.toMatchObject(missing);
+  expect(() => readFileSync(directory)).toThrow('ENOENT');
+});
+
+test('a disk that takes no more is waited for, keeps what stands, and holds no scraps', async () => {
+  const child = new Child(place.data, { kind: 'fill', keptBytes: 64 * 1024, largeBytes: 8 * 1024 * 1024 }, 2_048);
+  const full = { code: 'destination.full', reason: 'DestinationFull', handling: { kind: 'wait' } };
+  expect(await child.line()).toEqual({ upload: full, create: full });
+  expect(place.files()).toEqual(['logging/audit/data/kept']);
+  expect(await destination.create('record', Buffer.alloc(8 * 1024 * 1024))).toBe('created');
+});
+
+describe('uploads of processes that cannot be looked up (E15)', () => {
+  const foreign = '.logfleet-w00000000-1-5-00000000000000aa.part';
+
+  test('are kept while they are young, whatever time of change they claim', async () => {
+    await destination.create('data/x', Buffer.from('x'));
+    const file = join(directory, 'logging/audit/data', foreign);
+    writeFileSync(file, 'rows');
+    utimesSync(file, 0, 0);
+    expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
+    expect(await destination.abortLeftovers('', 'all')).toBe(1);
+    expect(place.files()).toEqual(['logging/audit/data/x']);
+  });
+
+  test('are told that they live by a touch every ten seconds', async () => {
+    const clock = new VirtualClock();
+    const waiting = await openDestination(
+      { kind: 'volume', directory, root: '' },
+      { clock, random: systemRandom, environment: {} },
+    );
+    const upload = await waiting.open('data/x');
+    expect(clock.next()).toBe(10_000);
+    await upload.abort();
+    expect(clock.next()).toBeUndefined();
+  });
+
+  test('are not files of somebody else that look like them', async () => {
+    await destination.create('data/x', Buffer.from('x'));
+    writeFileSync(join(directory, 'logging/audit/data/.nfs0001.part'), 'theirs');
+    writeFileSync(join(directory, 'logging/audit/data/rows.part'), 'theirs');
+    expect(await destination.abortLeftovers('', 'all')).toBe(0);
+    expect(place.files()).toHaveLength(3);
+  });
+});
+
+test('folders and files are not for everybody', async () => {
+  await destination.create('data/x', Buffer.from('x'));
+  const modes = execFileSync('stat', [
+    '-c',
+    '%a',
+    join(directory, 'logging/audit/data'),
+    join(directory, 'logging/audit/data/x'),
+  ]);
+  expect(
+    modes
+      .toString()
+      .split('\n')
+      .slice(0, 2)
+      .every((mode) => mode.endsWith('0')),
+  ).toBe(true);
+});

@@ -1,0 +1,89 @@
+/** How failures of disks and stores are sorted, and what a person is told. */
+import { describe, expect, test } from 'vitest';
+import { SecretText } from '../../../src/base/secret-text.ts';
+import { s3Error } from '../../../src/destination/s3/s3-error.ts';
+import { checkSettings, type S3Settings } from '../../../src/destination/s3/s3-settings.ts';
+import { diskError } from '../../../src/destination/volume/disk-error.ts';
+
+describe('an error of the file system', () => {
+  test.each([
+    ['ENOSPC', 'destination.full', 'wait', 'make room'],
+    ['EDQUOT', 'destination.full', 'wait', 'make room'],
+    ['EFBIG', 'destination.full', 'wait', 'maxPartSize'],
+    ['EACCES', 'destination.denied', 'stall', 'the user that logfleet runs as'],
+    ['EROFS', 'destination.denied', 'stall', 'mount the volume'],
+    ['EIO', 'destination.away', 'backoff', 'tries again'],
+    ['ESTALE', 'destination.away', 'backoff', 'tries again'],
+  ])('%s is %s', (errno, code, handling, advice) => {
+    const cause = Object.assign(new Error(`${errno}: no`), { code: errno });
+    const error = diskError('write', '/exports/x', cause);
+    expect(error).toMatchObject({ code, handling: { kind: handling }, cause });
+    expect(error.message).toMatch(/^cannot write \/exports\/x: /);
+    expect(error.message).toContain(advice);
+  });
+});
+
+describe('an error on the way to a store', () => {
+  test.each([
+    ['ECONNREFUSED', 'destination.away', 'backoff'],
+    ['ENOTFOUND', 'destination.away', 'backoff'],
+    ['TimeoutError', 'destination.away', 'backoff'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'destination.invalid', 'stall'],
+    ['CERT_HAS_EXPIRED', 'destination.invalid', 'stall'],
+    ['CredentialsProviderError', 'destination.credentials', 'stall'],
+  ])('%s is %s', (code, expected, handling) => {
+    const cause = Object.assign(
+      new Error('no'),
+      code.startsWith('E') || code.includes('CERT') ? { code } : { name: code },
+    );
+    expect(s3Error('read plan', cause)).toMatchObject({ code: expected, handling: { kind: handling } });
+  });
+});
+
+describe('settings of a store', () => {
+  const good: S3Settings = {
+    bucket: 'audit-logs',
+    root: 'prefix/logging',
+    credentials: { accessKeyId: 'key', secretAccessKey: new SecretText('canary') },
+  };
+
+  test.each<[Partial<S3Settings>]>([
+    [{}],
+    [{ endpoint: 'https://store.example.com', forcePathStyle: true }],
+    [{ endpoint: 'http://127.0.0.1:9000', insecure: true }],
+    [
+      {
+        serverSideEncryption: { type: 'aws:kms', kmsKeyID: 'arn:aws:kms:eu-central-1:1:key/2' },
+        region: 'eu-central-1',
+      },
+    ],
+    [{ root: '' }],
+  ])('%o are fine', (changes) => {
+    expect(() => checkSettings({ ...good, ...changes })).not.toThrow();
+  });
+
+  test.each<[Partial<S3Settings>, string]>([
+    [{ bucket: 'ab' }, 'is no name of a bucket'],
+    [{ bucket: '../x' }, 'is no name of a bucket'],
+    [{ bucket: 'bucket/key' }, 'is no name of a bucket'],
+    [{ root: 'a/../..' }, 'begins with a dot'],
+    [{ region: 'eu central' }, 'is no region'],
+    [{ endpoint: 'store.example.com' }, 'is no address'],
+    [{ endpoint: 'ftp://store.example.com' }, 'is no address'],
+    [{ endpoint: 'http://store.example.com' }, 's3.insecure: true'],
+    [{ endpoint: 'https://user:canary@store.example.com' }, 'put credentials into the Secret'],
+    [{ endpoint: 'https://store.example.com?x=1' }, 'has more than an address'],
+    [{ serverSideEncryption: { type: 'AES256', kmsKeyID: 'key' } }, 'is for type aws:kms'],
+  ])('%o are refused: %s', (changes, message) => {
+    const refusal = (() => {
+      try {
+        checkSettings({ ...good, ...changes });
+      } catch (error) {
+        return error as Error;
+      }
+      return undefined;
+    })();
+    expect(refusal).toMatchObject({ handling: { kind: 'stall' }, message: expect.stringContaining(message) });
+    expect(refusal?.message).not.toContain('canary');
+  });
+});

@@ -1,0 +1,57 @@
+/** Names that destinations take, and that they refuse. What they do with them is shown on real ones in `test/store`. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { folderSegments, nameProblem, nameSegments } from '../../../src/destination/object-name.ts';
+
+describe('a name', () => {
+  test.each([
+    ['plan.json', ['plan.json']],
+    ['a/b c/d-1.2_3=4+5,6@7~8!(9).gz', ['a', 'b c', 'd-1.2_3=4+5,6@7~8!(9).gz']],
+    ['Prüfung/日志', ['Prüfung', '日志']],
+  ])('%s has its segments', (name, segments) => {
+    expect(nameSegments(name)).toEqual(segments);
+  });
+
+  test.each([
+    ['', 'it is empty'],
+    ['/etc/passwd', 'it must not begin with a slash'],
+    ['a//b', 'it has two slashes in a row'],
+    ['a/', 'or one at its end'],
+    ['a/../b', '".." begins with a dot'],
+    ['a/.git', '".git" begins with a dot'],
+    ['a\\b', 'has characters other than'],
+    ['e\u0301', 'has characters other than'],
+    [`a/${'ü'.repeat(128)}`, 'has more than 255 bytes'],
+    [`${'a/'.repeat(512)}a`, 'it has more than 1024 bytes'],
+  ])('%j is none: %s', (name, problem) => {
+    expect(nameProblem(name)).toContain(problem);
+    expect(() => nameSegments(name)).toThrow('is no name for a file');
+  });
+
+  test('that is refused is shown without what could mislead a reader or a terminal', () => {
+    const tricky = 'a\u202eb\u001b[31m\u200b\u2028';
+    expect(() => nameSegments(tricky)).toThrow('"a\\u202eb\\u001b[31m\\u200b\\u2028" is no name');
+  });
+});
+
+test('the empty folder is the root', () => {
+  expect(folderSegments('')).toEqual([]);
+  expect(() => folderSegments('a/')).toThrow('is no name');
+});
+
+test('whatever is taken stays below its root, in paths and in URLs', () => {
+  const pieces = fc.oneof(
+    fc.constantFrom('..', '.', '/', '%2e', '\\', '\0', '~', 'a', ' ', ':', '?', '#'),
+    fc.string(),
+  );
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
+      const name = parts.join('');
+      if (nameProblem(name) !== undefined) return;
+      const url = new URL(encodeURI(`file:///root/${name}`));
+      expect(decodeURIComponent(url.pathname)).toBe(`/root/${name}`);
+      expect(decodeURI(decodeURI(encodeURI(name)))).toBe(name);
+    }),
+    { numRuns: 2_000 },
+  );
+});
