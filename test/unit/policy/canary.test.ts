@@ -1,0 +1,101 @@
+/**
+ * The promise to who hands a fleet to a policy: a version that breaks 30 % of 5,000 collectors breaks some of the canary, one
+ * collector of a hundred, and nobody is started once the first failure is known.
+ */
+import { describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+const [before, target] = ['19.100-1', '19.200-1'] as const;
+const fleet = 5_000;
+const canaries = 50;
+const hourMs = 60 * minuteMs;
+
+function rollout(upgrade: Scenario['upgrade'], canary: object) {
+  const world = new World({
+    scenario: {
+      builds: [before, target, '19.150-1'],
+      groups: { web: { count: fleet, version: before } },
+      ...(upgrade && { upgrade }),
+    },
+  });
+  world.addSecret();
+  world.addPolicy('production', {
+    target: { version: target },
+    offlinePolicy: 'Skip',
+    strategy: {
+      maxInProgress: '5%',
+      order: 'Name',
+      stages: [
+        { name: 'canary', size: '1%', maxFailures: 0, soakDuration: '45m', ...canary },
+        { name: 'rest', soakDuration: '0s' },
+      ],
+    },
+  });
+  world.start();
+  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  return {
+    world,
+    snapshot,
+    tasks: () => snapshot().tasks,
+    untilReason: (reason: string) => world.until(() => world.ready('production')?.reason === reason, 6 * hourMs),
+  };
+}
+
+/** When the operator had the first answer that a task has failed. */
+function failureKnownMs({ world, tasks }: ReturnType<typeof rollout>): number {
+  const failed = tasks().filter(({ message }) => message === 'broken');
+  const tellings = world.journal.filter(({ method, path, end }) =>
+    failed.some(
+      ({ id, endTime }) => method === 'GET' && path.split('/').includes(String(id)) && end >= (endTime ?? Number.NaN),
+    ),
+  );
+  return Math.min(...tellings.map(({ end }) => end)) + 10;
+}
+
+const breaks = (duration: string) => ({
+  duration,
+  outcomes: [
+    { share: 0.3, end: 'fail' as const, message: 'broken' },
+    { share: 0.7, end: 'succeed' as const },
+  ],
+});
+
+describe('upgrades of which 30 % fail', () => {
+  test.each([
+    ['take longer than the canaries take to be started', '2m', {}],
+    ['end while canaries are being started', '5s', {}],
+    ['end one after the other', '30s', { maxInProgress: 4 }],
+    ['end at very different times', '20s..20m', {}],
+  ])('that %s', async (_, duration, canary) => {
+    const one = rollout(breaks(duration), canary);
+    expect(await one.untilReason('RolloutStopped')).toBe(true);
+    const knownMs = failureKnownMs(one);
+    expect(Number.isFinite(knownMs)).toBe(true);
+    expect(one.tasks().filter(({ requestTime }) => requestTime > knownMs)).toEqual([]);
+    expect(one.tasks().length).toBeLessThanOrEqual(canaries);
+    const count = one.tasks().length;
+    await one.world.clock.advance(hourMs);
+    expect(one.tasks()).toHaveLength(count);
+    const broken = one.tasks().filter(({ message }) => message === 'broken');
+    expect(broken.length).toBeGreaterThan(0);
+    expect(one.world.policy('production')?.status?.stages).toMatchObject([
+      { name: 'canary', members: canaries, state: 'Stopped' },
+      { name: 'rest', members: fleet - canaries, updated: 0, failed: 0, state: 'Pending' },
+    ]);
+  });
+});
+
+test('a version that kills 30 % of the collectors after the upgrade: the soak of the canary sees it', async () => {
+  const one = rollout({ duration: '2m' }, {});
+  expect(await one.untilReason('Soaking')).toBe(true);
+  const upgraded = one.snapshot().collectors.filter(({ version }) => version === target);
+  expect(upgraded).toHaveLength(canaries);
+  const victims = Object.fromEntries(upgraded.slice(0, 15).map(({ name }) => [name, { running: false }]));
+  one.world.model.patch({ collectors: victims }, one.world.service.nowMs());
+  expect(await one.untilReason('RolloutStopped')).toBe(true);
+  await one.world.clock.advance(hourMs);
+  expect(one.tasks()).toHaveLength(canaries);
+  expect(one.world.ready('production')?.message).toMatch(/^15 of 50 attempts of stage canary failed|^1 of 50/);
+});
