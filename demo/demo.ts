@@ -1,11 +1,13 @@
 /**
- * The demo: a simulated fleet, a policy in a directory, and `logfleet run` on it, shown live; then a table of what happened.
+ * The demo: a simulated fleet, a policy in a directory, and `logfleet run` on it, shown live. Its first target is a build that breaks
+ * collectors, so that the canary stops the rollout; then the manifest names another, as a commit would, and `logfleet run` goes
+ * through. In the end a table of what happened.
  *
  * Everything is the real thing, as `logfleet simulate` and `logfleet run` are: the simulator in a process of its own, the operator in
  * this one. The manifests are copied, so that the checkout stays clean; the copy is kept for the commands that are offered at the
  * end. Whatever happens, the simulator has ended when this has.
  */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,11 +15,13 @@ import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { type CommandContext, exitStatus } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { paintWith } from '../src/cli/render/palette.ts';
-import { renderIntroduction, renderReport, renderSuggestions } from './report.ts';
+import { renderIntroduction, renderReport, renderStop, renderSuggestions } from './report.ts';
 import { SimulatedService } from './simulated-service.ts';
 
 const scenario = 'demo/scenario.yaml';
 const policyName = 'production';
+/** What the manifest names, and what it is changed to. */
+const targets = { broken: '19.480-2', good: '19.500-1' } as const;
 /**
  * G is short here only because this simulator's lists show an effect at once. For a real service the default, a minute, is right:
  * with a shorter one an upgrade whose answer was lost might be posted twice.
@@ -68,20 +72,35 @@ async function withService(context: CommandContext, { manifests, journal }: Plac
     stdout.write(`${renderIntroduction(before, scenario).join('\n')}\n\n`);
     // Nothing else of the environment: a proxy, or a flag that somebody keeps in LOGFLEET_…, is not meant for the demo.
     const env = service.variables();
-    const args = ['run', manifests, '--grace', grace, '--log-level', 'warn', '--log-format', 'text'];
-    const status = await runProgram(args, { ...context, env, cwd: checkout });
+    const args = ['run', manifests, '--grace', grace, '--log-level', 'error', '--log-format', 'text'];
+    const run = () => runProgram(args, { ...context, env, cwd: checkout });
+    const first = await run();
+    if (first === exitStatus.ok) throw new Error(`nothing has stopped the rollout of ${targets.broken}`);
+    // Status 1 is what it has to end with: the canary has stopped the rollout.
+    if (first !== exitStatus.failed || signal.aborted) return first;
+    const stopped = { policy: await readPolicy(manifests, context), state: await service.state() };
+    stdout.write(`\n${renderStop(stopped, targets.good, paint).join('\n')}\n\n`);
+    changeTarget(join(manifests, 'policy.yaml'));
+    const status = await run();
     const after = await service.state();
     const requests = await service.stop();
-    if (status === exitStatus.usage || signal.reason === 'SIGINT' || signal.reason === 'SIGTERM') return status;
-    // Status 1 is what the run has to end with: some of the fleet cannot be upgraded. The demo went well.
+    if (status !== exitStatus.ok) return status;
     const found = { before, after, requests, policy: await readPolicy(manifests, context) };
     const width = stdout.isTTY ? stdout.columns() - 1 : Number.POSITIVE_INFINITY;
     const lines = [...renderReport(found, width, paint), '', ...renderSuggestions(manifests, policyName, paint)];
     stdout.write(`\n${lines.join('\n')}\n`);
-    return exitStatus.ok;
+    return status;
   } finally {
     await service.stop();
   }
+}
+
+/** As a commit would. */
+function changeTarget(file: string): void {
+  const text = readFileSync(file, 'utf8');
+  const lineOf = (version: string) => `target: {version: ${version}}`;
+  if (!text.includes(lineOf(targets.broken))) throw new Error(`${file} does not say ${lineOf(targets.broken)}`);
+  writeFileSync(file, text.replace(lineOf(targets.broken), lineOf(targets.good)));
 }
 
 /** As a person reads it afterwards. */

@@ -1,10 +1,11 @@
 /**
- * What happened in a demo, as lines: versions before and after, who was upgraded and who was not and why, and what it took in
- * requests. Pure. The fleet and the requests are what the simulator saw, the reasons what the policy's status says.
+ * What happened in a demo, as lines: why the first rollout stopped; in the end both rollouts, versions before and after, who was
+ * upgraded and who was not and why, and what it took in requests. Pure. The fleet and the requests are what the simulator saw, the reasons what the policy's status says.
  */
 import type { CollectorCounts, ReasonCount } from '../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
+import { renderDuration } from '../src/base/duration.ts';
 import { renderExamples } from '../src/cli/render/examples.ts';
 import { collectorStates } from '../src/cli/render/fleet-bar.ts';
 import { type Paint, widthOf, wrap } from '../src/cli/render/palette.ts';
@@ -25,8 +26,23 @@ export interface Findings {
 export function renderIntroduction({ collectors }: SimulatorState, scenario: string): readonly string[] {
   return [
     `A log service with ${collectors.length} collectors (${scenario}), simulated on this machine;`,
-    'and logfleet, which brings them to the version of demo/manifests/policy.yaml:',
+    'and logfleet, which brings them to the version of demo/manifests/policy.yaml, a canary first:',
   ];
+}
+
+/** Why the first rollout stopped, and what comes next. */
+export function renderStop(
+  { policy, state }: { readonly policy: CollectorVersionPolicy; readonly state: SimulatorState },
+  nextVersion: string,
+  paint: Paint,
+): readonly string[] {
+  const { failureReasons = [], targetVersion } = policy.status ?? {};
+  const failed = failureReasons.reduce((sum, { count }) => sum + count, 0);
+  const touched = state.collectors.filter(({ tasksAccepted }) => tasksAccepted > 0).length;
+  return [
+    `The canary stopped it: ${failed} of ${touched} failed, and nobody touched the other ${state.collectors.length - touched}.`,
+    `Now the manifest names ${nextVersion} instead of ${targetVersion}, as a commit would have it:`,
+  ].map((line) => paint('bold', line));
 }
 
 /** @param width columns of the longest line */
@@ -35,12 +51,27 @@ export function renderReport(found: Findings, width: number, paint: Paint): read
   return [
     paint('bold', 'What happened'),
     '',
+    ...indent(renderRollouts(found)),
+    '',
     ...indent(renderVersions(found)),
     '',
     ...indent(renderStates(found, room, paint)),
     '',
     ...indent(renderRequests(found).flatMap((line) => wrap(line, room))),
   ];
+}
+
+/** The oldest first. */
+function renderRollouts({ policy }: Findings): readonly string[] {
+  const rows = (policy.status?.history ?? [])
+    .toReversed()
+    .map((record) => [
+      record.id,
+      record.outcome,
+      String(record.updated).padStart('at its target'.length),
+      renderDuration(Math.max(0, Date.parse(record.completionTime) - Date.parse(record.startTime))),
+    ]);
+  return renderTable(['rollout', 'outcome', 'at its target', 'took'], rows);
 }
 
 /** Collectors by version, before and after; hosted ones have none. */
@@ -94,12 +125,9 @@ function renderCount({ policy: { status } }: Findings): readonly string[] {
   return note === undefined ? [] : [`Updated ${status?.summary?.updated}: ${note}.`];
 }
 
-function updatedNote({ before, after, policy }: Findings): string {
-  const target = policy.status?.targetVersion;
-  const already = before.collectors.filter(({ version }) => version === target).length;
-  const upgraded = after.collectors.filter(({ version, tasksAccepted }) => version === target && tasksAccepted > 0);
-  const again = upgraded.filter(({ tasksAccepted }) => tasksAccepted > 1).length;
-  return `${already} before, ${upgraded.length} upgraded, ${again} of these at the second attempt`;
+function updatedNote({ policy: { status } }: Findings): string {
+  const [canary] = status?.stages ?? [];
+  return `${canary?.updated} as the canary, and then the others`;
 }
 
 function renderReason({ reason, count, examples = [] }: ReasonCount): string {
@@ -130,6 +158,9 @@ export function renderSuggestions(manifests: string, name: string, paint: Paint)
     ['All about this policy:', `npx logfleet get cvp ${name} --dir ${manifests}`],
     ['What it wants; kubectl takes the same:', 'cat demo/manifests/policy.yaml'],
     ['Check manifests, as CI would:', 'npx logfleet validate demo/manifests examples'],
+    ['What a rollout would do, before it does it:', 'npx logfleet plan --help'],
+    ['A stage that waits for a person (approval: Required):', 'npx logfleet approve --help'],
+    ['Go on with a rollout that was stopped, as it is:', 'npx logfleet retry --help'],
     ['The service, for tests of your own:', 'npx logfleet simulate --collectors 1000'],
     ['The operator, in a cluster:', 'make manifests'],
   ] as const;

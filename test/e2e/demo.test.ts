@@ -50,24 +50,31 @@ function row(start: string): string | undefined {
 }
 
 describe('the demo', { timeout: guardMs }, () => {
-  test('ends well with a table of what happened, and with commands that work', async () => {
+  test('shows a canary that stops a rollout and one that goes through, with a table in the end and commands that work', async () => {
     demo.stderr?.resume();
     const [status] = await once(demo, 'exit');
     expect(status).toBe(0);
-    // Of 27, the seven that always fail and four that are offline stay as they were; all others that run are upgraded.
-    expect(row('19.253-26')).toBe('19.253-26 27 11');
-    expect(row('19.318-6')).toBe('19.318-6 23 4');
-    expect(row('19.361-20')).toBe('19.361-20 23 0');
-    expect(row('19.404-12')).toBe('19.404-12 26 0');
-    expect(row('19.500-1')).toBe('19.500-1 16 100');
-    expect(row('Updated 100/107')).toBe('Updated 100/107: 8 offline and 5 skipped of 120 do not count.');
-    expect(row('█ updated')).toBe('█ updated 100 16 before, 84 upgraded, 4 of these at the second attempt');
-    expect(row('× failed')).toMatch(/^× failed 7 4 × Not enough disk space on C:\. \(legacy-a/);
-    expect(row('3 × The installer')).toMatch(/^3 × The installer ended with exit code 1603\. \(legacy-b/);
-    expect(row('○ offline 8')).toBeDefined();
+    expect(row('The canary stopped it')).toBe('The canary stopped it: 2 of 3 failed, and nobody touched the other 77.');
+    expect(row('logging/production: RolloutStopped')).toMatch(/attempts of stage canary failed, and 0 are tolerated/);
+    expect(row('Now the manifest names')).toContain('names 19.500-1 instead of 19.480-2');
+    expect(row('logging/production: AllUpdated')).toContain('58 of 80 collectors run 19.500-1');
+    expect(row('1-19.480-2 Stopped')).toMatch(/^1-19\.480-2 Stopped 1 /);
+    expect(row('2-19.500-1 Completed')).toMatch(/^2-19\.500-1 Completed 58 /);
+    // Five always fail, and twelve are offline: they stay as they were. All others that run are upgraded, the canaries twice.
+    expect(row('19.253-26')).toBe('19.253-26 20 11');
+    expect(row('19.318-6')).toBe('19.318-6 20 6');
+    expect(row('19.361-20')).toBe('19.361-20 16 0');
+    expect(row('19.404-12')).toBe('19.404-12 19 0');
+    expect(row('19.480-2')).toBeUndefined();
+    expect(row('19.500-1')).toBe('19.500-1 0 58');
+    expect(row('Updated 58/63')).toBe('Updated 58/63: 12 offline and 5 skipped of 80 do not count.');
+    expect(row('█ updated')).toBe('█ updated 58 3 as the canary, and then the others');
+    expect(row('× failed')).toMatch(/^× failed 5 3 × Not enough disk space on C:\. \(legacy-a/);
+    expect(row('2 × The installer')).toMatch(/^2 × The installer ended with exit code 1603\. \(legacy-b/);
+    expect(row('○ offline 12')).toBeDefined();
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
-    // One attempt for each of the 91 that can be upgraded, and one more for the eleven that failed once.
-    expect(row('102 upgrade tasks')).toBe('102 upgrade tasks, of which 18 failed.');
+    // The three of the first canary, and the 63 that can be upgraded.
+    expect(row('66 upgrade tasks')).toBe('66 upgrade tasks, of which 7 failed.');
     // A request more for each that the service refused for its rate, which a busy machine can bring about.
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ to create a task, \d+ to read one, \d+ to list\./);
     expect(stdout).toMatch(/At most \d+ arrivals in any one second, of 4 that the service allows/);
@@ -80,7 +87,7 @@ describe('the demo', { timeout: guardMs }, () => {
   test.each(['SIGINT', 'SIGTERM'] as const)(
     '%s ends it and its simulator, and leaves nothing behind',
     async (signal) => {
-      await shown('in progress 20');
+      await shown('in progress 3');
       demo.kill(signal);
       // The pipes are closed once the simulator, which has inherited them, has ended, too.
       const [status] = await once(demo, 'close');
@@ -90,7 +97,7 @@ describe('the demo', { timeout: guardMs }, () => {
   );
 
   test('its simulator ends with it even when it is killed', async () => {
-    await shown('in progress 20');
+    await shown('in progress 3');
     demo.kill('SIGKILL');
     await once(demo, 'close');
     expect(demo.signalCode).toBe('SIGKILL');
