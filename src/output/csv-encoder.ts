@@ -18,8 +18,6 @@ export interface CsvOptions {
   readonly formulaGuard: boolean;
 }
 
-const noColumns: readonly number[] = [];
-
 export class CsvEncoder implements RowEncoder {
   readonly heldBytes = 0;
   readonly misfits = 0;
@@ -55,7 +53,7 @@ export class CsvEncoder implements RowEncoder {
       at = this.#writeValue(at, column);
       this.#spool.buffer[at++] = char.comma;
     }
-    if (this.#hasRest) at = this.#writeCell(at, this.#text, 0, writeRest(this.#text, row, noColumns));
+    if (this.#hasRest) at = this.#writeCell(at, this.#text, 0, writeRest(this.#text, row.bytes, row.others));
     else at--;
     this.#endLine(start, at);
   }

@@ -1,0 +1,45 @@
+/** The formats and compressions of an export's files, and which encoder and compressor make them. */
+import type { ByteSpool } from './byte-spool.ts';
+import type { ColumnSet } from './columns.ts';
+import type { Compression } from './compression.ts';
+import { CsvEncoder } from './csv-encoder.ts';
+import { NdjsonEncoder } from './ndjson-encoder.ts';
+import { NdjsonFieldsEncoder } from './ndjson-fields-encoder.ts';
+import { ParquetEncoder } from './parquet-encoder.ts';
+import type { RowEncoder } from './row-encoder.ts';
+
+export type OutputFormat =
+  /** `fields` chosen, or none for rows as they came. */
+  | { readonly kind: 'ndjson'; readonly fields: readonly string[] }
+  | { readonly kind: 'csv'; readonly columns: ColumnSet; readonly formulaGuard: boolean }
+  | { readonly kind: 'parquet'; readonly columns: ColumnSet };
+
+export interface FileForm {
+  readonly encoder: (spool: ByteSpool) => RowEncoder;
+  /** Around the file. Parquet compresses inside. */
+  readonly compression: Compression;
+  /** How names of such files end: `.ndjson.gz`. */
+  readonly suffix: string;
+}
+
+export function fileForm(format: OutputFormat, compression: Compression): FileForm {
+  const suffix = `.${format.kind}${packedSuffix[compression.kind]}`;
+  switch (format.kind) {
+    case 'ndjson': {
+      const { fields } = format;
+      const encoder = (spool: ByteSpool) =>
+        fields.length > 0 ? new NdjsonFieldsEncoder(spool, fields) : new NdjsonEncoder(spool);
+      return { encoder, compression, suffix };
+    }
+    case 'csv': {
+      const { columns, formulaGuard } = format;
+      return { encoder: (spool) => new CsvEncoder(spool, columns, { formulaGuard }), compression, suffix };
+    }
+    case 'parquet': {
+      const encoder = (spool: ByteSpool) => new ParquetEncoder(spool, format.columns, { compression });
+      return { encoder, compression: { kind: 'none' }, suffix: '.parquet' };
+    }
+  }
+}
+
+const packedSuffix: Readonly<Record<Compression['kind'], string>> = { none: '', gzip: '.gz', zstd: '.zst' };

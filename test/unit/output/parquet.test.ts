@@ -1,0 +1,257 @@
+/** Parquet: types, row groups and every value, as hyparquet and DuckDB read them. */
+
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { describe, expect, test } from 'vitest';
+import { ByteSpool } from '../../../src/output/byte-spool.ts';
+import { type ColumnSet, messageColumns, recordColumns } from '../../../src/output/columns.ts';
+import type { Compression } from '../../../src/output/compression.ts';
+import { ParquetEncoder } from '../../../src/output/parquet-encoder.ts';
+import { describeParquet, query, readParquet } from './duckdb.ts';
+import { encoded, rowMembers, rowWith, sorted, texts, writings, writtenRow } from './rows.ts';
+
+const none: Compression = { kind: 'none' };
+
+function parquet(set: ColumnSet, rows: readonly (string | Buffer)[], compression = none, groupBytes = 2 ** 24): Buffer {
+  return encoded((spool) => new ParquetEncoder(spool, set, { compression, groupBytes }), rows);
+}
+
+/** By the reader of hyparquet, without its way to make numbers of big integers. */
+function read(file: Buffer): Promise<Record<string, unknown>[]> {
+  const compressors = {
+    GZIP: (bytes: Uint8Array) => gunzipSync(bytes),
+    ZSTD: (bytes: Uint8Array) => zstdDecompressSync(bytes),
+  };
+  return parquetReadObjects({ file: arrayBufferOf(file), compressors });
+}
+
+function arrayBufferOf(file: Buffer): ArrayBuffer {
+  return new Uint8Array(file).buffer;
+}
+
+const typed = recordColumns(
+  [],
+  [
+    { name: 'n', fieldType: 'long' },
+    { name: 'd', fieldType: 'double' },
+    { name: 'b', fieldType: 'boolean' },
+    { name: '_timeslice', fieldType: 'long' },
+    { name: 's', fieldType: 'string' },
+    { name: 'u', fieldType: 'somethingNew' },
+  ],
+);
+
+describe('columns', () => {
+  test('of messages have the types of 2.5', async () => {
+    const described = await describeParquet(parquet(messageColumns([], [{ name: 'ms', fieldType: 'double' }]), []));
+    expect(described).toMatchInlineSnapshot(`
+      {
+        "_blockid": "BIGINT",
+        "_collector": "VARCHAR",
+        "_collectorId": "BIGINT",
+        "_format": "VARCHAR",
+        "_messagecount": "BIGINT",
+        "_messageid": "BIGINT",
+        "_messagetime": "TIMESTAMP WITH TIME ZONE",
+        "_raw": "VARCHAR",
+        "_receipttime": "TIMESTAMP WITH TIME ZONE",
+        "_rest": "VARCHAR",
+        "_size": "BIGINT",
+        "_source": "VARCHAR",
+        "_sourceCategory": "VARCHAR",
+        "_sourceHost": "VARCHAR",
+        "_sourceName": "VARCHAR",
+        "_sourceid": "BIGINT",
+        "ms": "DOUBLE",
+      }
+    `);
+  });
+
+  test('that were chosen are in that order, and of the types that the service describes', async () => {
+    const set = messageColumns(['status', '_receiptTime', '_raw'], [{ name: 'status', fieldType: 'int' }]);
+    expect(Object.entries(await describeParquet(parquet(set, [])))).toEqual([
+      ['status', 'BIGINT'],
+      ['_receiptTime', 'TIMESTAMP WITH TIME ZONE'],
+      ['_raw', 'VARCHAR'],
+      ['_rest', 'VARCHAR'],
+    ]);
+  });
+
+  test('of text alone need none for the rest', async () => {
+    expect(Object.keys(await describeParquet(parquet(messageColumns(['_raw', 'x'], []), [])))).toEqual(['_raw', 'x']);
+  });
+});
+
+describe('values', () => {
+  const one = async (members: Record<string, unknown>) => (await read(parquet(typed, [JSON.stringify(members)])))[0];
+
+  test.each([
+    ['n', '-9223372036854775808', -9223372036854775808n],
+    ['n', '9223372036854775807', 9223372036854775807n],
+    ['n', '9007199254740993', 9007199254740993n],
+    ['n', '1.788E12', 1788000000000n],
+    ['n', '-0', 0n],
+    ['n', '007', 7n],
+    ['n', '', null],
+    ['n', null, null],
+    ['n', 17, 17n],
+    ['d', '0.1', 0.1],
+    ['d', '1.788E12', 1.788e12],
+    ['d', '0.30000000000000004', 0.30000000000000004],
+    ['d', '-Infinity', Number.NEGATIVE_INFINITY],
+    ['d', '', null],
+    ['b', 'true', true],
+    ['b', 'False', false],
+    ['b', true, true],
+    ['_timeslice', '1788000000123', new Date(1788000000123)],
+    ['_timeslice', '-1', new Date(-1)],
+    ['s', '', ''],
+    ['s', 'a\0"😀\n', 'a\0"😀\n'],
+    ['s', '\ud800', '\ufffd'],
+    ['s', 1.5, '1.5'],
+    ['s', { a: ['x', null] }, '{"a":["x",null]}'],
+    ['u', '5', '5'],
+  ])('%s: %j is %s', async (name, came, value) => {
+    const empty = { n: null, d: null, b: null, _timeslice: null, s: null, u: null, _rest: null };
+    expect(await one({ [name]: came })).toEqual({ ...empty, [name]: value });
+  });
+
+  test.each([
+    ['n', '9223372036854775808', null],
+    ['n', '1.5', null],
+    ['n', '1e400', null],
+    ['n', '9007199254740993.0', null],
+    ['n', 'many', null],
+    ['n', ' 1', null],
+    ['n', ['1'], null],
+    ['d', '1e999', null],
+    ['d', '1e-999', 0],
+    ['d', '0.3000000000000000166', 0.3],
+    ['d', '0x10', null],
+    ['b', 'yes', null],
+    ['_timeslice', '9223372036854775807', null],
+    ['_timeslice', 'now', null],
+  ])('%s: %j is a misfit, and kept as it came', async (name, came, value) => {
+    expect(await one({ other: 'x', [name]: came })).toMatchObject({
+      [name]: value,
+      _rest: JSON.stringify({ other: 'x', [name]: came }),
+    });
+  });
+
+  test('that are misfits are counted', () => {
+    const encoder = new ParquetEncoder(new ByteSpool(), typed, { compression: none });
+    for (const n of ['1', 'x', '', '1.5']) encoder.row(rowWith({ n, d: 'y', s: 'z' }));
+    expect(encoder.misfits).toBe(6);
+  });
+
+  test('that are misfits are kept where fields were chosen, and nothing else is', async () => {
+    const file = parquet(messageColumns(['_size', 'x'], []), [
+      '{"_size":"big","x":"1","y":"2"}',
+      '{"_size":"5","y":"2"}',
+    ]);
+    expect(await read(file)).toEqual([
+      { _size: null, x: '1', _rest: '{"_size":"big"}' },
+      { _size: 5n, x: null, _rest: null },
+    ]);
+  });
+
+  test('that are no UTF-8 become it', async () => {
+    expect(await read(parquet(messageColumns(['a'], []), [Buffer.from('{"a":"x\xff"}', 'latin1')]))).toEqual([
+      { a: 'x\ufffd' },
+    ]);
+  });
+});
+
+const compressions: readonly Compression[] = [none, { kind: 'gzip', level: 1 }, { kind: 'zstd', level: 3 }];
+
+describe.each(compressions)('with $kind', (compression) => {
+  /** Texts that repeat, that never do, that are long, and ids at the ends of their range. */
+  const members = (index: number) => ({
+    _messageid: String(index % 2 ? -(2n ** 63n) + BigInt(index) : 2n ** 63n - 1n - BigInt(index)),
+    _messagetime: String(1_788_000_000_000 - index),
+    _sourceHost: `web-${index % 7}`,
+    _raw:
+      index % 500 === 0
+        ? `${index} "é\n`.repeat(30_000).slice(0, 250_000)
+        : `line ${index} of ${'x'.repeat(index % 90)}`,
+    level: index % 3 === 0 ? 'warn' : '',
+  });
+
+  test('row groups are bounded, and two readers find every row', async () => {
+    const all = Array.from({ length: 5_000 }, (_, index) => members(index));
+    const set = messageColumns(['_messageid', '_messagetime', '_sourceHost', '_raw', 'level'], []);
+    const file = parquet(
+      set,
+      all.map((each) => JSON.stringify(each)),
+      compression,
+      2 ** 20,
+    );
+    const expected = all.map((each) => ({
+      ...each,
+      _messageid: BigInt(each._messageid),
+      _messagetime: new Date(Number(each._messagetime)),
+      _rest: null,
+    }));
+    expect(await read(file)).toEqual(expected);
+    expect(await readParquet(file)).toEqual(expected);
+    const { row_groups } = parquetMetadata(arrayBufferOf(file));
+    expect(row_groups.length).toBeGreaterThan(3);
+    for (const group of row_groups) expect(group.total_byte_size).toBeLessThan(2 ** 20 + 300_000);
+    const codecs = new Set(row_groups.flatMap(({ columns }) => columns.map(({ meta_data }) => meta_data?.codec)));
+    expect([...codecs]).toEqual([{ none: 'UNCOMPRESSED', gzip: 'GZIP', zstd: 'ZSTD' }[compression.kind]]);
+  });
+
+  test('statistics are right for who searches by them', async () => {
+    const rows = Array.from({ length: 3_000 }, (_, index) => JSON.stringify(members(index)));
+    const file = parquet(messageColumns(['_messagetime', '_sourceHost'], []), rows, compression, 100_000);
+    const sql = (place: string) =>
+      `SELECT count(*) AS found FROM read_parquet('${place}') WHERE _sourceHost = 'web-3' AND _messagetime >= make_timestamptz(1787999999000000)`;
+    const expected = Array.from({ length: 1_001 }, (_, index) => index).filter((index) => index % 7 === 3).length;
+    expect(await query(file, sql)).toEqual([{ found: BigInt(expected) }]);
+  });
+});
+
+test('any rows, in any writing, are what JSON.parse finds', async () => {
+  const set = messageColumns([], []);
+  const names = set.columns.map(({ name }) => name);
+  const rows = fc.array(fc.tuple(rowMembers, writings), { maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(rows, fc.integer({ min: 1, max: 3_000 }), async (rows, groupBytes) => {
+      const came = rows.map(([members, writing]) => writtenRow(members, writing));
+      const found = await read(parquet(set, came, none, groupBytes));
+      expect(found.length).toBe(rows.length);
+      for (const [index, [members]] of rows.entries()) {
+        const { values, others } = sorted(names, members);
+        const { _rest, ...row } = found[index] as Record<string, unknown>;
+        const rest = JSON.parse((_rest as string | null) ?? '{}') as Record<string, unknown>;
+        // Each member is in its column or in the rest; which of them is told by the tables above.
+        for (const [name, value] of values) {
+          const isText = set.columns.find((column) => column.name === name)?.type === 'text';
+          if (isText) expect(row[name]).toEqual(textOf(value));
+          else if (value !== null && value !== '' && row[name] === null) expect(Object.keys(rest)).not.toEqual([]);
+        }
+        const otherNames = new Set(others.map(([name]) => name.toWellFormed()));
+        for (const name of otherNames) expect(Object.keys(rest)).toContain(name);
+      }
+    }),
+  );
+});
+
+function textOf(value: unknown): unknown {
+  if (value === null) return null;
+  if (typeof value === 'string') return value.toWellFormed();
+  return typeof value === 'object' ? expect.any(String) : JSON.stringify(value);
+}
+
+test('what a column says again and again is in memory once, and what it does not is found all the same', async () => {
+  const repeated = fc.sample(texts, { numRuns: 40, seed: 3 }).map((text) => text.toWellFormed());
+  const values = Array.from({ length: 9_000 }, (_, index) =>
+    index < 3_000 ? (repeated[(index * 7) % 40] as string) : `${index}`,
+  );
+  const file = parquet(
+    messageColumns(['a'], []),
+    values.map((a) => JSON.stringify({ a })),
+  );
+  expect((await read(file)).map(({ a }) => a)).toEqual(values);
+});
