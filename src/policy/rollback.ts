@@ -67,7 +67,8 @@ function placeOf(entry: Entry, roster: Roster, target: string, graceMs: number):
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'takenBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = roster.row(collectorId);
-  if (!row || !roster.owns(collectorId)) return 'elsewhere';
+  // Whose it is while an attempt is open, which ends with this very decision, may not begin another one (U13).
+  if (!row || !roster.comesFirst(collectorId)) return 'elsewhere';
   if (before === undefined || before === target) return 'left';
   if (row.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return 'left';

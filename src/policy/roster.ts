@@ -277,6 +277,11 @@ export class Roster {
     return this.#options.ownership.owner(id)?.uid === this.#options.policy;
   }
 
+  /** Whether it would be owned even if nothing was in flight there, so that something new may begin (U13). */
+  comesFirst(id: string): boolean {
+    return this.#options.ownership.first(id)?.uid === this.#options.policy;
+  }
+
   /** What is in flight for this collector although the policy that began it is gone. */
   orphan(id: string): Flight | undefined {
     return this.#options.ownership.orphan(id);

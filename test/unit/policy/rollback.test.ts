@@ -3,7 +3,17 @@ import { describe, expect, test } from 'vitest';
 import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
 import { isWayBackOver, planWayBack } from '../../../src/policy/rollback.ts';
 import type { Collector } from '../../../src/service/upgrade-service.ts';
-import { endedEntry, entry, minuteMs, newerVersion, oldVersion, openEntry, settings, target } from './builders.ts';
+import {
+  claimant,
+  endedEntry,
+  entry,
+  minuteMs,
+  newerVersion,
+  oldVersion,
+  openEntry,
+  settings,
+  target,
+} from './builders.ts';
 import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
 
 const { graceMs } = settings;
@@ -69,6 +79,18 @@ describe('where each stands', () => {
     const bench = rolledBack(updated());
     bench.ownership.unclaim('policy-a', '1');
     expect(placeOf(bench)).toBe('nowhere');
+  });
+
+  test('U13: nor is who another policy waits for, once what was in flight has ended', () => {
+    const withdrawn = openEntry(
+      { toVersion: oldVersion, number: 1, state: 'intended' },
+      { back: true, ending: updated().ending },
+    );
+    const bench = rolledBack(withdrawn);
+    bench.ownership.introduce(claimant('policy-b', { priority: 1 }));
+    bench.ownership.claim('policy-b', '1');
+    const posted = new Map([['1', { kind: 'notSent' }]] as const);
+    expect(decided(bench, { nowMs, posted }).post).toEqual([]);
   });
 
   test('who is gone from the service is nobody to take back', () => {
