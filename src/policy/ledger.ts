@@ -261,11 +261,11 @@ export class Ledger {
     this.#tallies.clear();
     const blank = { drifts: 0, failures: 0, stage: undefined, back: false, ending: undefined };
     for (const entry of before) {
-      if (!entry.open) continue;
+      const { open, back } = entry;
+      if (!open) continue;
       // What goes to this target already is an attempt of this rollout, to be taken back with it.
-      const isOfThis = !entry.back && entry.open.ours && entry.open.toVersion === header.target;
-      const past = isOfThis ? { before: entry.before, used: 1 } : { before: undefined, used: 0 };
-      this.#put({ ...entry, ...blank, ...past });
+      const used = Number(!back && open.ours && open.toVersion === header.target);
+      this.#put({ ...entry, ...blank, before: back ? undefined : entry.before, used });
     }
   }
 

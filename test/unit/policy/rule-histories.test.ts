@@ -1,0 +1,443 @@
+/** Pairs of rules that take time, played through with the whole operator: what comes first, what waits for what, and what goes on after. */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { policiesPath, World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+const [before, middle, target, newest] = ['19.100-1', '19.120-1', '19.200-1', '19.300-1'] as const;
+const hourMs = 60 * minuteMs;
+const fails = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } } as const;
+const rollsBack = { maxFailures: 0, minSamples: 1, action: 'Rollback' } as const;
+const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
+
+interface Setting {
+  readonly scenario?: Partial<Scenario>;
+  readonly strategy?: object;
+  readonly spec?: object;
+}
+
+function rollout({ scenario = {}, strategy = {}, spec = {} }: Setting = {}) {
+  const world = new World({
+    scenario: {
+      builds: [before, middle, target, newest],
+      groups: { web: { count: 10, version: before } },
+      upgrade: { duration: '2m' },
+      ...scenario,
+    },
+  });
+  world.addSecret();
+  world.addPolicy('production', {
+    target: { version: target },
+    offlinePolicy: 'Skip',
+    strategy: { maxInProgress: 2, order: 'Name', ...strategy },
+    retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } },
+    ...spec,
+  });
+  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const status = () => world.policy('production')?.status;
+  const tasks = () => snapshot().tasks;
+  const patch = (change: object) => world.api.patch(`${policiesPath}/production`, change);
+  return {
+    world,
+    status,
+    tasks,
+    patch,
+    to: (version: string) => tasks().filter(({ toVersion }) => toVersion === version),
+    at: (version: string) => snapshot().collectors.filter((one) => one.version === version).length,
+    change: (scenario: object) => world.model.patch(scenario, world.service.nowMs()),
+    annotate: (name: string, value: string | null) => patch({ metadata: { annotations: { [name]: value } } }),
+    pauseAll: (paused: boolean) => {
+      const data = { paused: String(paused) };
+      const path = `${settingsPath}/logfleet-settings`;
+      if (world.api.get(path)) world.api.patch(path, { data });
+      else
+        world.api.create(settingsPath, {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: 'logfleet-settings' },
+          data,
+        });
+    },
+    untilReason: (reason: string, atMostMs = 6 * hourMs) =>
+      world.until(() => world.ready('production')?.reason === reason, atMostMs),
+    untilTasks: (count: number) => world.until(() => tasks().length >= count, 12 * hourMs),
+  };
+}
+
+const canary = { name: 'canary', size: 2, soakDuration: '0s' };
+const rest = { name: 'rest', soakDuration: '0s' };
+/** The world begins at midnight, UTC. */
+const hourOf = (ms: number) => new Date(ms).getUTCHours() + new Date(ms).getUTCMinutes() / 60;
+const daily = (hour: number, duration: string) => ({
+  cutoff: '30m',
+  windows: [{ schedule: `0 ${hour} * * *`, duration, timeZone: 'UTC' }],
+});
+
+describe('window', () => {
+  test('× soak: the soak goes on while the window is closed, and the next stage waits for it to open', async () => {
+    const one = rollout({
+      strategy: { stages: [{ ...canary, soakDuration: '3h' }, rest] },
+      spec: { maintenance: daily(22, '2h') },
+    });
+    one.world.start();
+    await one.untilTasks(2);
+    expect(await one.untilReason('Soaking', 24 * hourMs)).toBe(true);
+    expect(await one.untilReason('WaitingForWindow', 24 * hourMs)).toBe(true);
+    expect(one.tasks()).toHaveLength(2);
+    expect(await one.untilReason('AllUpdated', 4 * 24 * hourMs)).toBe(true);
+    for (const { requestTime } of one.tasks()) {
+      expect(hourOf(requestTime)).toBeGreaterThanOrEqual(22);
+      expect(hourOf(requestTime)).toBeLessThan(23.5);
+    }
+  });
+
+  test('× rollback: taking back waits for the window, says so, and goes on in the next one', async () => {
+    const groups = { web: { count: 10, version: before }, zbad: { count: 1, version: before, ...fails } };
+    const maintenance = daily(22, '40m');
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack, maintenance } });
+    one.world.start();
+    expect(await one.world.until(() => one.to(before).length > 0, 14 * 24 * hourMs)).toBe(true);
+    expect(await one.untilReason('RolledBack', 14 * 24 * hourMs)).toBe(true);
+    expect(one.at(before)).toBe(11);
+    for (const { requestTime } of one.tasks()) {
+      expect(hourOf(requestTime)).toBeGreaterThanOrEqual(22);
+      expect(hourOf(requestTime)).toBeLessThan(22 + 10 / 60);
+    }
+  });
+
+  test('× maxInProgress: what a closed window leaves is done in the next ones, no more at once than before', async () => {
+    const one = rollout({ spec: { maintenance: daily(22, '34m') } });
+    one.world.start();
+    expect(await one.untilReason('AllUpdated', 10 * 24 * hourMs)).toBe(true);
+    const days = new Set(one.tasks().map(({ requestTime }) => Math.floor(requestTime / (24 * hourMs))));
+    expect(days.size).toBeGreaterThan(1);
+    expect(one.tasks()).toHaveLength(10);
+  });
+
+  test("by each collector's own zone × status: it says that it waits for the window, although nobody is refused for all", async () => {
+    const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' }];
+    const groups = { web: { count: 4, version: before, timeZone: 'Europe/Berlin' } };
+    const one = rollout({ scenario: { groups }, spec: { maintenance: { cutoff: '30m', windows } } });
+    one.world.start();
+    expect(await one.untilReason('WaitingForWindow', hourMs)).toBe(true);
+    expect(one.world.ready('production')?.message).toContain('the maintenance window');
+    expect(await one.untilReason('AllUpdated', 24 * hourMs)).toBe(true);
+  });
+
+  test('× exclusion: what is left out of a window stays so, and an end of the exclusion in it lets go on', async () => {
+    const one = rollout();
+    const day = new Date(one.world.clock.now()).toISOString().slice(0, 10);
+    const exclusions = [{ name: 'freeze', startTime: `${day}T00:00:00Z`, endTime: `${day}T23:00:00Z` }];
+    one.patch({ spec: { maintenance: { ...daily(22, '2h'), exclusions } } });
+    one.world.start();
+    expect(await one.world.until(() => one.tasks().length > 0, 24 * hourMs)).toBe(true);
+    expect(hourOf(one.tasks()[0]?.requestTime ?? 0)).toBeGreaterThanOrEqual(23);
+  });
+});
+
+describe('pause', () => {
+  const groups = { web: { count: 10, version: before }, zbad: { count: 1, version: before, ...fails } };
+
+  test.each(['annotation', 'spec', 'all'] as const)(
+    '(%s) × rollback: nobody is taken back meanwhile; then it goes on',
+    async (how) => {
+      const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
+      const pause = (paused: boolean) => {
+        if (how === 'annotation') one.annotate(annotations.paused, paused ? 'true' : null);
+        else if (how === 'spec') one.patch({ spec: { paused } });
+        else one.pauseAll(paused);
+      };
+      one.world.start();
+      await one.world.until(() => one.to(before).length >= 3, 6 * hourMs);
+      pause(true);
+      expect(await one.untilReason('Paused', minuteMs)).toBe(true);
+      const count = one.tasks().length;
+      await one.world.clock.advance(2 * hourMs);
+      expect(one.tasks()).toHaveLength(count);
+      expect(one.status()?.rollout?.stopped?.reason).toBe('RollingBack');
+      pause(false);
+      expect(await one.untilReason('RolledBack')).toBe(true);
+      expect(one.at(before)).toBe(11);
+    },
+  );
+
+  test('× approval: it can be given meanwhile, and acts then', async () => {
+    const one = rollout({ strategy: { stages: [canary, { ...rest, approval: 'Required' }] } });
+    one.world.start();
+    expect(await one.untilReason('AwaitingApproval')).toBe(true);
+    one.annotate(annotations.paused, 'true');
+    one.annotate(annotations.approve, `${one.status()?.rollout?.id}/rest`);
+    await one.world.clock.advance(hourMs);
+    expect(one.tasks()).toHaveLength(2);
+    one.annotate(annotations.paused, null);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.status()?.history?.[0]?.actions?.map(({ action }) => action)).toEqual(['Pause', 'Approve', 'Resume']);
+  });
+
+  test('× soak: a soak goes on meanwhile', async () => {
+    const one = rollout({ strategy: { stages: [{ ...canary, soakDuration: '1h' }, rest] } });
+    one.world.start();
+    expect(await one.untilReason('Soaking')).toBe(true);
+    one.annotate(annotations.paused, 'true');
+    await one.world.clock.advance(2 * hourMs);
+    expect(one.tasks()).toHaveLength(2);
+    one.annotate(annotations.paused, null);
+    expect(await one.world.until(() => one.tasks().length > 2, minuteMs)).toBe(true);
+  });
+
+  test('× failure stop: what fails meanwhile is judged, and the end of the pause starts nothing', async () => {
+    const one = rollout({
+      scenario: fails,
+      spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Pause' } },
+    });
+    one.world.start();
+    await one.untilTasks(2);
+    one.annotate(annotations.paused, 'true');
+    await one.world.clock.advance(hourMs);
+    expect(one.status()?.rollout?.stopped?.reason).toBe('RolloutStopped');
+    one.annotate(annotations.paused, null);
+    expect(await one.untilReason('RolloutStopped', minuteMs)).toBe(true);
+    await one.world.clock.advance(hourMs);
+    expect(one.tasks()).toHaveLength(2);
+  });
+
+  test('× target change: the new one begins when it is over', async () => {
+    const one = rollout();
+    one.world.start();
+    await one.untilTasks(2);
+    one.annotate(annotations.paused, 'true');
+    await one.world.clock.advance(minuteMs);
+    one.patch({ spec: { target: { version: newest } } });
+    await one.world.clock.advance(hourMs);
+    expect(one.to(newest)).toHaveLength(0);
+    expect(one.status()?.targetVersion).toBe(newest);
+    one.annotate(annotations.paused, null);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.at(newest)).toBe(10);
+  });
+});
+
+describe('target change', () => {
+  const groups = { web: { count: 4, version: before }, zbad: { count: 2, version: before, ...fails } };
+  const retryPolicy = { limit: 3, backoff: { duration: '6h', factor: 1, cap: '6h' } };
+
+  test('× retry: who failed begins anew at once, with all attempts', async () => {
+    const one = rollout({ scenario: { groups }, spec: { retryPolicy } });
+    one.world.start();
+    await one.world.until(() => one.status()?.collectors?.updated === 4 && one.tasks().length === 6, hourMs);
+    await one.world.clock.advance(5 * minuteMs);
+    expect(one.world.ready('production')?.message).toContain('the back-off after a failed upgrade (2 collectors)');
+    one.change({ groups: { zbad: { upgrade: null } } });
+    one.patch({ spec: { target: { version: newest } } });
+    expect(await one.world.until(() => one.at(newest) === 6, hourMs)).toBe(true);
+    expect(one.to(newest)).toHaveLength(6);
+  });
+
+  test('× failure stop: another target goes on', async () => {
+    const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy } });
+    one.world.start();
+    expect(await one.untilReason('RolloutStopped')).toBe(true);
+    one.change({ groups: { zbad: { upgrade: null } } });
+    one.patch({ spec: { target: { version: newest } } });
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.status()?.history?.map(({ outcome }) => outcome)).toEqual(['Completed', 'Stopped']);
+  });
+
+  test.each([
+    ['a newer one', newest, {}],
+    ['what had run before', before, { allowDowngrade: true }],
+  ])('× rollback: %s ends it, what is in flight first', async (_, version, more) => {
+    const one = rollout({
+      scenario: { groups: { ...groups, web: { count: 10, version: before } } },
+      spec: { failurePolicy: rollsBack },
+    });
+    one.world.start();
+    await one.world.until(() => one.to(before).length >= 2, 6 * hourMs);
+    one.change({ groups: { zbad: { upgrade: null } } });
+    one.patch({ spec: { target: { version }, ...more } });
+    expect(await one.world.until(() => one.at(version) === 12, 6 * hourMs)).toBe(true);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.status()?.rollout).toBeUndefined();
+    expect(one.status()?.history?.map(({ outcome }) => outcome)).toEqual(['Completed', 'RolledBack']);
+  });
+
+  test('× approval: one that was given is of the rollout before', async () => {
+    const one = rollout({ strategy: { stages: [canary, { ...rest, approval: 'Required' }] } });
+    one.world.start();
+    expect(await one.untilReason('AwaitingApproval')).toBe(true);
+    one.annotate(annotations.approve, `${one.status()?.rollout?.id}/rest`);
+    await one.untilTasks(4);
+    one.patch({ spec: { target: { version: newest } } });
+    await one.world.clock.advance(minuteMs);
+    expect(await one.untilReason('AwaitingApproval')).toBe(true);
+    expect(one.to(newest)).toHaveLength(2);
+    await one.world.clock.advance(2 * hourMs);
+    expect(one.to(newest)).toHaveLength(2);
+  });
+
+  test('and back × rollback: who was in flight all the while is taken back with the others', async () => {
+    const one = rollout({
+      scenario: { groups: { web: { count: 4, version: before }, zbad: { count: 1, version: before, ...fails } } },
+      strategy: { maxInProgress: 4 },
+      spec: { failurePolicy: rollsBack },
+    });
+    one.world.start();
+    await one.untilTasks(4);
+    one.patch({ spec: { target: { version: newest } } });
+    await one.world.until(() => one.status()?.targetVersion === newest, minuteMs);
+    one.patch({ spec: { target: { version: target } } });
+    expect(await one.untilReason('RolledBack')).toBe(true);
+    expect(one.at(before)).toBe(5);
+  });
+
+  test('× age of the build: a newer one becomes the target once it is old enough, and its rollout keeps to the rules', async () => {
+    const one = rollout({
+      scenario: { builds: [before, { version: target, latest: true }] },
+      spec: { target: { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } },
+    });
+    one.world.start();
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    const firstMs = one.tasks()[0]?.requestTime ?? 0;
+    one.change({ builds: [before, target, { version: newest, latest: true }] });
+    one.annotate(annotations.paused, 'true');
+    await one.world.clock.advance(5 * hourMs);
+    expect(one.status()?.targetVersion).toBe(newest);
+    expect(one.to(newest)).toHaveLength(0);
+    one.annotate(annotations.paused, null);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect((one.to(newest)[0]?.requestTime ?? 0) - firstMs).toBeGreaterThan(2 * hourMs);
+  });
+});
+
+describe('rollback', () => {
+  const groups = {
+    web: { count: 6, version: before },
+    xlate: { count: 1, version: before },
+    zbad: { count: 1, version: before, ...fails },
+  };
+
+  test('× offline: who does not run follows when it does', async () => {
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
+    one.world.start();
+    await one.world.until(() => one.at(target) === 7, 6 * hourMs);
+    one.change({ groups: { xlate: { running: false } } });
+    await one.world.clock.advance(40 * minuteMs);
+    expect(await one.untilReason('RolledBack')).toBe(true);
+    expect([one.at(before), one.at(target)].toString()).toMatch(/^(?:7,1|8,0)$/);
+    one.change({ groups: { xlate: { running: true } } });
+    expect(await one.world.until(() => one.at(before) === 8, 2 * hourMs)).toBe(true);
+    expect(await one.untilReason('RolledBack')).toBe(true);
+  });
+
+  test('× build not offered: who came from a build that is offered no longer is left and named', async () => {
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
+    one.world.start();
+    await one.world.until(() => one.at(target) >= 5, 6 * hourMs);
+    one.change({ builds: [middle, target, newest] });
+    expect(await one.untilReason('RolledBack')).toBe(true);
+    expect(one.at(before)).toBeLessThanOrEqual(3);
+    expect(one.status()?.failureReasons?.[0]).toMatchObject({
+      reason: expect.stringMatching(/^not taken back: /),
+      count: one.at(target),
+    });
+  });
+
+  test('× build not offered: that the target is offered no longer keeps nobody from going back', async () => {
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
+    one.world.start();
+    await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
+    one.change({ builds: [before, middle, newest] });
+    expect(await one.world.until(() => one.at(before) === 8, 6 * hourMs)).toBe(true);
+  });
+
+  test('× selection change: who is left out by a person is not taken back', async () => {
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
+    one.world.start();
+    await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
+    one.patch({ spec: { exclude: [{ matchNames: ['xlate*'] }] } });
+    expect(await one.untilReason('RolledBack')).toBe(true);
+    expect([one.at(before), one.at(target)]).toEqual([7, 1]);
+  });
+
+  test("× a person's retry: goes on forth, and back again where it fails again", async () => {
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
+    one.world.start();
+    expect(await one.untilReason('RolledBack')).toBe(true);
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}/1`);
+    expect(await one.untilReason('RollingOut', minuteMs)).toBe(true);
+    expect(await one.untilReason('RolledBack')).toBe(true);
+    expect(one.at(before)).toBe(8);
+    one.change({ groups: { zbad: { upgrade: null } } });
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}/2`);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.at(target)).toBe(8);
+  });
+
+  test('× abort: what is in flight ends, and no more is taken back', async () => {
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
+    one.world.start();
+    await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
+    one.annotate(annotations.abort, `${one.status()?.rollout?.id}`);
+    expect(await one.untilReason('Aborted', minuteMs)).toBe(true);
+    const count = one.tasks().length;
+    await one.world.clock.advance(2 * hourMs);
+    expect(one.tasks()).toHaveLength(count);
+    expect(one.at(target)).toBeGreaterThan(0);
+  });
+});
+
+describe('soak', () => {
+  const stages = [{ ...canary, soakDuration: '1h', maxFailures: 0 }, rest];
+
+  test.each(['Pause', 'Rollback'] as const)(
+    '× drift: who leaves the target within it counts as a failure (%s)',
+    async (action) => {
+      const one = rollout({ strategy: { stages }, spec: { failurePolicy: { minSamples: 1, action } } });
+      one.world.start();
+      expect(await one.untilReason('Soaking')).toBe(true);
+      const [victim] = one.tasks();
+      const { collectors } = one.world.model.snapshot(one.world.service.nowMs());
+      const name = collectors.find(({ id }) => id === victim?.collectorId)?.name as string;
+      one.change({ collectors: { [name]: { version: middle } } });
+      expect(await one.untilReason(action === 'Pause' ? 'RolloutStopped' : 'RolledBack')).toBe(true);
+      await one.world.clock.advance(3 * hourMs);
+      expect(one.to(target)).toHaveLength(2);
+      expect(one.world.ready('production')?.message).toContain('attempts of stage canary failed');
+    },
+  );
+
+  test('× death before the soak: who dies while others of its stage are upgraded stops it, too', async () => {
+    const slow = { ...canary, size: 6, soakDuration: '40m', maxFailures: 0, maxInProgress: 1 };
+    const one = rollout({ scenario: { upgrade: { duration: '20m' } }, strategy: { stages: [slow, rest] } });
+    one.world.start();
+    await one.world.until(() => one.at(target) === 1, hourMs);
+    const { collectors } = one.world.model.snapshot(one.world.service.nowMs());
+    const { name } = collectors.find(({ version }) => version === target) as { readonly name: string };
+    one.change({ collectors: { [name]: { running: false } } });
+    expect(await one.untilReason('RolloutStopped')).toBe(true);
+    expect(one.tasks().length).toBeLessThan(6);
+  });
+});
+
+describe('overlap', () => {
+  test('× stages: who belongs to another policy holds no stage up, and finds its own when that is gone', async () => {
+    const one = rollout({
+      strategy: { stages: [{ name: 'web', selector: { matchNames: ['web-*'] }, soakDuration: '0s' }, rest] },
+    });
+    one.world.addPolicy('first', {
+      target: { version: newest },
+      priority: 1,
+      selector: { matchNames: ['web-*'] },
+      paused: true,
+    });
+    one.change({ groups: { db: { count: 3, version: before } } });
+    one.world.start();
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.tasks()).toHaveLength(3);
+    expect(one.status()?.collectors).toMatchObject({ foreign: 10, updated: 3 });
+    one.world.api.remove(`${policiesPath}/first`);
+    expect(await one.world.until(() => one.at(target) === 13, 6 * hourMs)).toBe(true);
+  });
+});
