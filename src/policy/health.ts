@@ -189,9 +189,11 @@ function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): 
   const of = counted(fleet) + awaited;
   const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} are being upgraded`;
   const excess = course?.excess ? `; ${course.excess.message}` : '';
-  const waits = wait?.waitingFor ?? (awaited > 0 ? `${count(awaited, 'collector')} to come back` : undefined);
+  // What keeps others from being started holds nobody up where there is nobody to start.
+  const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
+  const waits = held?.waitingFor ?? (awaited > 0 ? `${count(awaited, 'collector')} to come back` : undefined);
   const message = `${progress}${excess}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
-  const reason = inProgress === 0 ? (wait?.reason ?? reasons.rollingOut) : reasons.rollingOut;
+  const reason = inProgress === 0 ? (held?.reason ?? reasons.rollingOut) : reasons.rollingOut;
   return { ...atWork, reason, message };
 }
 

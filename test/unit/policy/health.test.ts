@@ -56,6 +56,15 @@ describe('each situation of the table', () => {
     });
   });
 
+  test('who is left are those that do not run: nobody waits for a window', () => {
+    const wait = { waitingFor: 'the maintenance window that opens tonight', reason: 'WaitingForWindow' };
+    const asked = { wait, spec: spec({ offlinePolicy: 'Wait' }), fleet: fleet({ updated: 8, offline: 2 }) };
+    const health = healthOf(input(asked));
+    expect(health).toMatchObject({ ...atWork, reason: 'RollingOut' });
+    expect(health.message).toContain('waiting for 2 collectors to come back');
+    expect(healthOf(input({ ...asked, fleet: fleet({ pending: 8, offline: 2 }) })).reason).toBe('WaitingForWindow');
+  });
+
   test('rolling tells how far it is, and what it waits for', () => {
     const rolling = {
       fleet: fleet({ updated: 3, inProgress: 2, pending: 5, foreign: 1 }),
