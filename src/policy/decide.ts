@@ -14,6 +14,7 @@ import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import { type Admission, type AdmissionInput, admit, noAdmission } from './admission.ts';
 import type { Moment, PostOutcome, TaskReading } from './attempt.ts';
+import { estimateCompletionMs, type ServiceLimits } from './completion-estimate.ts';
 import { describeEssentials, type Essentials, isoTime, type Overlap } from './describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './describe-figures.ts';
 import { Draft } from './draft.ts';
@@ -57,6 +58,7 @@ export interface Observation {
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
   readonly typicalMs: number | undefined;
+  readonly limits: ServiceLimits;
   readonly overlap: Overlap | undefined;
   /** By what all policies of this operator are paused; undefined where they are not. */
   readonly pausedForAll: string | undefined;
@@ -72,6 +74,9 @@ export interface DecideInput {
   readonly settings: PolicySettings;
 }
 
+/** The figures; with the rollout, where the end of it can be estimated. */
+export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
+
 export interface Decision {
   readonly changes: readonly EntryChange[];
   readonly header: LedgerHeader;
@@ -84,8 +89,8 @@ export interface Decision {
   readonly health: Health;
   /** The status without its figures. */
   readonly essentials: Essentials;
-  /** Counts and samples: made only when a status is due, since that costs a walk over the ledger. */
-  readonly figures: () => Figures;
+  /** Counts, samples and the estimated end: made only when a status is due, since that costs a walk over the ledger. */
+  readonly figures: () => FiguresNow;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
 }
@@ -120,8 +125,19 @@ export function decide(input: DecideInput): Decision {
   const selection = selectionAfter(input, draft);
   const progress = { attempts: admission.attempts, selection, health, counts, wallMs: now.wallMs };
   const header = headerAfter(course.header, progress);
-  const { overlap, typicalMs } = observation;
+  const { overlap } = observation;
   const { wallMs } = now;
+  const essentials = describeEssentials({
+    policy,
+    header,
+    health,
+    counts,
+    overlap,
+    waitingFor: wait?.waitingFor,
+    course,
+    window: calendar.nextWindow(wallMs, roster.timeZones()),
+    wallMs,
+  });
   return {
     changes: draft.changes(),
     header,
@@ -129,24 +145,35 @@ export function decide(input: DecideInput): Decision {
     watch,
     looks,
     health,
-    essentials: describeEssentials({
-      policy,
-      header,
-      health,
-      counts,
-      overlap,
-      typicalMs,
-      waitingFor: wait?.waitingFor,
-      course,
-      window: calendar.nextWindow(wallMs, roster.timeZones()),
-      wallMs,
+    essentials,
+    figures: () => ({
+      ...describeFigures(roster, draft, health, header, course.wayBack),
+      ...withEnd(essentials, health.reconciling ? estimate(input, draft, course) : undefined),
     }),
-    figures: () => describeFigures(roster, draft, health, header, course.wayBack),
     requeueAfterMs: Math.min(watch.nextMs, nextStartMs(refusal, admission, course, now)) - now.monotonicMs,
     settled:
       isSettled(input, health, draft.openCount, counts) ||
       (refusal === undefined && draft.openCount === 0 && isLeftToPeople(course, admission, health)),
   };
+}
+
+/** Who is paused or stalled waits for a person: an estimate would move with the clock, and each look would be a write. */
+function estimate({ policy, roster, observation, calendar, now }: DecideInput, draft: Draft, course: Course) {
+  const { limits, typicalMs } = observation;
+  return estimateCompletionMs({
+    spec: policy.spec,
+    course,
+    roster,
+    draft,
+    calendar,
+    limits,
+    typicalMs,
+    wallMs: now.wallMs,
+  });
+}
+
+function withEnd({ rollout }: Essentials, endMs: number | undefined): Pick<Essentials, 'rollout'> {
+  return rollout && endMs !== undefined ? { rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } } : {};
 }
 
 function admissionInput(input: DecideInput, draft: Draft, course: Course): AdmissionInput {

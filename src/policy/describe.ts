@@ -1,6 +1,6 @@
 /**
  * Renders what is known into the status of a policy, all but its figures: the rollout, those before it, and conditions in the
- * kstatus style. Reads everything, decides nothing.
+ * kstatus style. When the rollout will have ended is a figure. Reads everything, decides nothing.
  */
 import { annotations } from '../api/annotations.ts';
 import { reasons, removeCondition, setCondition } from '../api/conditions.ts';
@@ -42,7 +42,6 @@ export interface EssentialsInput {
   readonly health: Health;
   readonly counts: Counts;
   readonly overlap: Overlap | undefined;
-  readonly typicalMs: number | undefined;
   /** What has to happen before more is started, in words; undefined where nothing has to. */
   readonly waitingFor: string | undefined;
   readonly course: Course;
@@ -81,7 +80,7 @@ function describeActions(actions: readonly ActionRecord[] = []): { readonly acti
 }
 
 function describeRollout(input: EssentialsInput) {
-  const { policy, header, health, counts, typicalMs, waitingFor, course, wallMs } = input;
+  const { policy, header, health, waitingFor, course } = input;
   const stage = policy.spec.strategy.stages?.[course.stages.current ?? -1]?.name;
   const begun = {
     id: header.rolloutId,
@@ -90,14 +89,7 @@ function describeRollout(input: EssentialsInput) {
     ...(header.stop && { stopped: describeStop(header.stop) }),
     ...describeActions(header.actions),
   };
-  // Who is paused or stalled waits for a person: an estimate would move with the clock, and each look would be a write.
-  if (!health.reconciling) return begun;
-  const estimatedMs = estimateCompletionMs(header, counts, typicalMs, wallMs);
-  return {
-    ...begun,
-    ...(estimatedMs === undefined ? {} : { estimatedCompletionTime: isoTime(estimatedMs) }),
-    ...(waitingFor === undefined ? {} : { waitingFor }),
-  };
+  return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
 }
 
 /** Beside the conditions, which may tell of something else, and from which it could not be known again (U1). */
@@ -108,21 +100,6 @@ function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollo
 
 const maxStopLength = 1024;
 const stopReasons = { failures: 'RolloutStopped', rollback: 'RollingBack', abort: 'Aborted' } as const;
-
-/** Remaining attempts at the pace so far, and one more upgrade; undefined while there is no pace to go by. */
-export function estimateCompletionMs(
-  header: LedgerHeader,
-  counts: Counts,
-  typicalMs: number | undefined,
-  wallMs: number,
-): number | undefined {
-  const elapsedMs = wallMs - header.startedAtMs;
-  if (header.completedAtMs !== undefined || typicalMs === undefined || header.attempts === 0 || elapsedMs <= 0)
-    return undefined;
-  if (outstanding(counts) === 0) return undefined;
-  const waiting = counts.pending + counts.retrying + counts.drifting;
-  return wallMs + (waiting * elapsedMs) / header.attempts + typicalMs;
-}
 
 export interface Overlap {
   /** namespace/name of the policy that has most of them. */

@@ -153,6 +153,11 @@ export class Gatherer {
         problem,
         ledgerFull: kept.full,
         typicalMs: duration.typicalMs,
+        limits: {
+          requestsPerSecond: bound.account.requestsPerSecond,
+          listed: bound.listing.rows.size,
+          pageRows: bound.listing.pageRows(),
+        },
         overlap: findOverlap(roster, bound.ownership),
         pausedForAll: pausedForAll(this.#parts.host),
       },

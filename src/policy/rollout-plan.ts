@@ -6,7 +6,6 @@
  */
 
 import { annotations } from '../api/annotations.ts';
-import { reasons } from '../api/conditions.ts';
 import type {
   CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
@@ -14,7 +13,7 @@ import type {
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import { type Decision, decide } from './decide.ts';
-import { type Forecast, type ForecastStage, forecast } from './forecast.ts';
+import { type Forecast, forecast } from './forecast.ts';
 import type { ForecastMembers } from './forecast-line.ts';
 import type { Ready } from './gather.ts';
 import type { Ledger } from './ledger.ts';
@@ -27,8 +26,8 @@ import {
   planMembers,
   type StageMembers,
 } from './planned-members.ts';
+import { needsApproval, placesOf, type StageAhead, stagesAhead } from './rollout-ahead.ts';
 import { progressStages, type StageProgress, soakMsOf } from './stage-progress.ts';
-import { shareOf } from './stages.ts';
 import type { Counts } from './standing-counts.ts';
 import { maxInProgressOf, pausedByOf } from './start-rules.ts';
 import type { Heir } from './target.ts';
@@ -96,7 +95,16 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   const maxInProgress = maxInProgressOf(policy.spec, members.matched);
   const { requestsPerSecond } = bound.account;
   const stages = stagesOf(free.spec, decision, members, progress, seen.began);
-  const course = forecastStages(free.spec, stages, members, progress, wallMs);
+  const course = stagesAhead({
+    spec: free.spec,
+    header: decision.header,
+    progress,
+    wallMs,
+    leftIn: (stage) => {
+      const { upgrades, counts, underWay } = members.stages.get(stage) ?? emptyStage();
+      return { groups: groupsOf(upgrades), counts, underWay };
+    },
+  });
   const said = stop
     ? undefined
     : forecast({
@@ -184,7 +192,7 @@ function stagesOf(
   { strategy }: CollectorVersionPolicySpec,
   { header }: Decision,
   members: PlannedMembers,
-  { records }: StageProgress,
+  progress: StageProgress,
   begins: boolean,
 ): readonly UntimedStage[] {
   const { stages = [] } = strategy;
@@ -194,16 +202,15 @@ function stagesOf(
     return [{ ...shown, approval: 'none', state: begins ? 'ahead' : 'underWay' }];
   }
   return stages.map((stage, index) => {
-    const { name, maxInProgress, approval } = stage;
+    const { name, approval } = stage;
     const shown = shownOf(members.stages.get(index) ?? emptyStage());
-    const record = records.find((one) => one.name === name);
-    const isGiven = record !== undefined || header.approved?.includes(name);
+    const record = progress.records.find((one) => one.name === name);
     return {
       ...shown,
       name,
-      maxInProgress: maxInProgress === undefined ? undefined : shareOf(maxInProgress, shown.members),
+      maxInProgress: placesOf(stage, shown.counts),
       soakMs: soakMsOf(stage),
-      approval: approval !== 'Required' ? 'none' : isGiven ? 'given' : 'needed',
+      approval: approval !== 'Required' ? 'none' : needsApproval(stage, header, progress) ? 'needed' : 'given',
       state: record?.endedAtMs !== undefined ? 'ended' : record && !begins ? 'underWay' : 'ahead',
     };
   });
@@ -211,58 +218,6 @@ function stagesOf(
 
 function shownOf({ counts, upgrades }: StageMembers): Pick<PlannedStage, 'counts' | 'members' | 'upgrades'> {
   return { counts, members: Object.values(counts).reduce((sum, count) => sum + count, 0), upgrades };
-}
-
-/** A stage of the forecast, and which one of the plan it is; undefined of those who come late to stages that have ended. */
-interface CourseStage {
-  readonly stage: ForecastStage;
-  readonly index: number | undefined;
-}
-
-/** Who comes late to a stage that has ended does not wait for its turn, and is upgraded with the stage under way. */
-function forecastStages(
-  spec: CollectorVersionPolicySpec,
-  stages: readonly UntimedStage[],
-  members: PlannedMembers,
-  { current, gate }: StageProgress,
-  wallMs: number,
-): readonly CourseStage[] {
-  const course: CourseStage[] = [];
-  let late: readonly ForecastMembers[] = [];
-  for (const [index, { name, counts, upgrades, maxInProgress, soakMs, approval, state }] of stages.entries()) {
-    const own = groupsOf(upgrades);
-    if (state === 'ended') {
-      late = [...late, ...own];
-      continue;
-    }
-    const { underWay } =
-      name === undefined ? membersWithoutStages(members) : (members.stages.get(index) ?? emptyStage());
-    const isSoaking = index === current && gate?.reason === reasons.soaking;
-    const deaths = isSoaking && gate.byPerson ? gate.waitsFor : undefined;
-    course.push({
-      index,
-      stage: {
-        members: [...late, ...own],
-        maxInProgress,
-        soakMs,
-        underWay,
-        needsApproval: approval === 'needed' && upgrades.length > 0,
-        soakedMs: isSoaking ? (gate.untilMs ?? wallMs) : undefined,
-        heldBy: deaths ?? awaited(spec, counts),
-      },
-    });
-    late = [];
-  }
-  if (late.length > 0) {
-    const stage = { members: late, maxInProgress: undefined, soakMs: 0, needsApproval: false };
-    course.push({ index: undefined, stage });
-  }
-  return course;
-}
-
-function awaited({ offlinePolicy }: CollectorVersionPolicySpec, { offline }: Counts): string | undefined {
-  if (offlinePolicy !== 'Wait' || offline === 0) return undefined;
-  return offline === 1 ? '1 collector to come back' : `${offline} collectors to come back`;
 }
 
 /** Neighbours in the line that are alike are one group. */
@@ -278,7 +233,7 @@ function groupsOf(upgrades: readonly PlannedCollector[]): readonly ForecastMembe
 
 function timesOf(
   said: Forecast | undefined,
-  course: readonly CourseStage[],
+  course: readonly StageAhead[],
   index: number,
 ): Pick<PlannedStage, 'startMs' | 'endMs' | 'afterApproval'> {
   const found = said?.stages[course.findIndex((one) => one.index === index)];

@@ -59,7 +59,7 @@ export class StatusPublisher {
   async publish(
     policy: CollectorVersionPolicy,
     essentials: Essentials,
-    figures: () => Partial<Figures>,
+    figures: () => Partial<Figures> & Pick<Essentials, 'rollout'>,
     health: Health,
   ): Promise<number> {
     const { clock, settings, draining } = this.#options;

@@ -321,7 +321,10 @@ export interface Rollout {
   readonly startTime: string;
   /** The stage that it is in; absent where the policy has none. */
   readonly stage?: string;
-  /** When it will be done at the pace so far; absent while that cannot be said. */
+  /**
+   * When all will be at the target, as far as was measured, soaks and windows counted in; absent while that cannot be
+   * said, or waits for a person.
+   */
   readonly estimatedCompletionTime?: string;
   /** What has to happen before more collectors are upgraded, in one sentence; absent when nothing has to. */
   readonly waitingFor?: string;

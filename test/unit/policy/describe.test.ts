@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { maxMessageLength } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
-import { bounded, describeConditions, estimateCompletionMs, findOverlap } from '../../../src/policy/describe.ts';
+import { bounded, describeConditions, findOverlap } from '../../../src/policy/describe.ts';
 import { describeCounts, describeFigures } from '../../../src/policy/describe-figures.ts';
 import type { Health } from '../../../src/policy/health.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';
@@ -17,7 +17,6 @@ import {
   endedEntry,
   ending,
   epochMs,
-  header,
   minuteMs,
   newerVersion,
   oldVersion,
@@ -397,26 +396,6 @@ describe('conditions', () => {
   test('a message is never longer than it may be', () => {
     const [ready] = describeConditions(undefined, { ...rolling, message: 'x'.repeat(5_000) }, undefined, 3, nowIso);
     expect(ready?.message).toHaveLength(maxMessageLength);
-  });
-});
-
-describe('the estimated end', () => {
-  const pending = counts({ pending: 60, retrying: 10, drifting: 10, inProgress: 5 });
-  const nowMs = epochMs + 10 * minuteMs;
-
-  test('is what is left at the pace so far, and one more upgrade', () => {
-    const of = header({ attempts: 20 });
-    expect(estimateCompletionMs(of, pending, 3 * minuteMs, nowMs)).toBe(nowMs + 40 * minuteMs + 3 * minuteMs);
-  });
-
-  test.each([
-    ['nothing is known of how long upgrades take', header({ attempts: 20 }), pending, undefined, nowMs],
-    ['nothing was tried', header({ attempts: 0 }), pending, 1, nowMs],
-    ['it is over', header({ attempts: 20, completedAtMs: epochMs }), pending, 1, nowMs],
-    ['nothing is left', header({ attempts: 20 }), counts({ updated: 1 }), 1, nowMs],
-    ['the clock went back', header({ attempts: 20 }), pending, 1, epochMs - 1],
-  ])('is not told while %s', (_, of, standing, typicalMs, wallMs) => {
-    expect(estimateCompletionMs(of, standing, typicalMs, wallMs)).toBeUndefined();
   });
 });
 

@@ -131,6 +131,7 @@ export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
       problem: undefined,
       ledgerFull: false,
       typicalMs: undefined,
+      limits: { requestsPerSecond: 4, listed: bench.listing.rows.size, pageRows: 1_000 },
       overlap: undefined,
       pausedForAll: undefined,
       ...observation,

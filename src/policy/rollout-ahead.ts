@@ -1,0 +1,101 @@
+/** What is left of a rollout, stage by stage, as the forecast wants it. */
+import { reasons } from '../api/conditions.ts';
+import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
+import type { ForecastStage } from './forecast.ts';
+import type { ForecastMembers } from './forecast-line.ts';
+import type { LedgerHeader } from './ledger.ts';
+import { type StageProgress, soakMsOf } from './stage-progress.ts';
+import { noStage, shareOf } from './stages.ts';
+import type { Counts } from './standing-counts.ts';
+
+/** A stage of the forecast, and which one of the policy it is; undefined of those who come late to stages that have ended. */
+export interface StageAhead {
+  readonly stage: ForecastStage;
+  readonly index: number | undefined;
+}
+
+/** Who is left of a stage. */
+export interface LeftInStage {
+  /** To be upgraded, in the order in which they are. */
+  readonly groups: readonly ForecastMembers[];
+  readonly counts: Counts;
+  /** When upgrades began that are under way, in wall ms. */
+  readonly underWay: readonly number[];
+}
+
+export interface RolloutAhead {
+  readonly spec: CollectorVersionPolicySpec;
+  readonly header: LedgerHeader;
+  readonly progress: Pick<StageProgress, 'records' | 'current' | 'gate'>;
+  readonly wallMs: number;
+  /** By the index of the stage; `noStage` of a policy without stages. */
+  readonly leftIn: (stage: number) => LeftInStage;
+}
+
+/** Who comes late to a stage that has ended does not wait for its turn, and is upgraded with the stage under way. */
+export function stagesAhead(input: RolloutAhead): readonly StageAhead[] {
+  const { spec, progress, leftIn } = input;
+  const { stages = [] } = spec.strategy;
+  if (stages.length === 0) {
+    const left = leftIn(noStage);
+    const heldBy = awaited(spec, left.counts);
+    return [{ index: 0, stage: { ...unlimited, members: left.groups, underWay: left.underWay, heldBy } }];
+  }
+  const ahead: StageAhead[] = [];
+  let late: readonly ForecastMembers[] = [];
+  for (const [index, stage] of stages.entries()) {
+    const left = leftIn(index);
+    const record = progress.records.find(({ name }) => name === stage.name);
+    const members = [...late, ...left.groups];
+    if (record?.endedAtMs !== undefined) {
+      late = members;
+      continue;
+    }
+    ahead.push({ index, stage: { ...stageAhead(stage, index, left, input), members } });
+    late = [];
+  }
+  if (late.length > 0) ahead.push({ index: undefined, stage: { ...unlimited, members: late } });
+  return ahead;
+}
+
+/** Whether a stage waits for a person once its turn has come. */
+export function needsApproval(
+  { name, approval }: Stage,
+  header: LedgerHeader,
+  { records }: Pick<StageProgress, 'records'>,
+) {
+  const isGiven = records.some((record) => record.name === name) || header.approved?.includes(name);
+  return approval === 'Required' && !isGiven;
+}
+
+/** A stage's own limit as a number; undefined where it sets none. */
+export function placesOf({ maxInProgress }: Stage, counts: Counts): number | undefined {
+  const members = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return maxInProgress === undefined ? undefined : shareOf(maxInProgress, members);
+}
+
+const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } as const;
+
+function stageAhead(
+  stage: Stage,
+  index: number,
+  { groups, counts, underWay }: LeftInStage,
+  { spec, header, progress, wallMs }: RolloutAhead,
+): Omit<ForecastStage, 'members'> {
+  const { gate, current } = progress;
+  const isSoaking = index === current && gate?.reason === reasons.soaking;
+  const deaths = isSoaking && gate.byPerson ? gate.waitsFor : undefined;
+  return {
+    maxInProgress: placesOf(stage, counts),
+    soakMs: soakMsOf(stage),
+    underWay,
+    needsApproval: needsApproval(stage, header, progress) && groups.length > 0,
+    soakedMs: isSoaking ? (gate.untilMs ?? wallMs) : undefined,
+    heldBy: deaths ?? awaited(spec, counts),
+  };
+}
+
+function awaited({ offlinePolicy }: CollectorVersionPolicySpec, { offline }: Counts): string | undefined {
+  if (offlinePolicy !== 'Wait' || offline === 0) return undefined;
+  return offline === 1 ? '1 collector to come back' : `${offline} collectors to come back`;
+}
