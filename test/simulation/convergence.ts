@@ -194,6 +194,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   // Who was upgraded is a member also when no list shows it any more (U7, U12).
   const upgraded = own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
   if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, and ${upgraded} were upgraded`);
+  missing.push(...missingStages(policy));
   for (const collector of own) {
     if (collector.version === target) continue;
     const excuse = excuseFor(truth, policy, collector, target);
@@ -201,6 +202,30 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
       missing.push(`${collector.name} runs ${collector.version}, and there is no reason for it`);
   }
   return missing;
+}
+
+/** Of the members of stages: as many as there are, and at the target, as of the whole. */
+function missingStages(policy: CollectorVersionPolicy): string[] {
+  const { stages = [], collectors = emptyCounts, skippedReasons = [] } = policy.status ?? {};
+  const specified = policy.spec.strategy.stages ?? [];
+  const names = specified.map(({ name }) => name).join();
+  if (stages.map(({ name }) => name).join() !== names) return [`has other stages than ${names}`];
+  if (specified.length === 0) return [];
+  const sum = (count: (stage: (typeof stages)[number]) => number) => stages.reduce((all, one) => all + count(one), 0);
+  const members = sum(({ members }) => members);
+  const updated = sum(({ updated }) => updated);
+  const isShort = takesAll(policy) ? members !== collectors.matched : members > collectors.matched;
+  const unstaged = skippedReasons.find(({ reason }) => reason === 'NoStage')?.count ?? 0;
+  return [
+    ...(isShort ? [`its stages have ${members} members of ${collectors.matched}`] : []),
+    ...(updated > collectors.updated ? [`its stages have ${updated} at the target of ${collectors.updated}`] : []),
+    ...(unstaged > collectors.matched - members ? [`no stage has ${unstaged}, and its stages have ${members}`] : []),
+    ...(policy.status?.rollout === undefined || collectors.updated < collectors.matched
+      ? []
+      : stages
+          .filter(({ state }) => state === 'AwaitingApproval')
+          .map(({ name }) => `${name} awaits its approval, and all is done`)),
+  ];
 }
 
 /** Whether collectors may go again: of several changes to the size of a group a later one may be to a smaller. */

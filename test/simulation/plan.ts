@@ -12,7 +12,14 @@ import { type ApiFaultPlan, planApiFaults, planServiceFaults } from './planned-f
 import { type FleetPlan, planFleet } from './planned-fleet.ts';
 import { type PersonAction, planPeople } from './planned-people.ts';
 import { type PolicyAction, type PolicySpec, planPolicies, planPolicyActions } from './planned-policies.ts';
-import { type DeathPlan, planDeaths, planRolloutChanges, withRollout, withZones } from './planned-rollouts.ts';
+import {
+  type DeathPlan,
+  planDeaths,
+  planRolloutChanges,
+  withBadBuild,
+  withRollout,
+  withZones,
+} from './planned-rollouts.ts';
 
 export const pace = 10;
 
@@ -81,17 +88,29 @@ export function planHistory(seed: number): HistoryPlan {
 function withRollouts(plan: HistoryPlan): HistoryPlan {
   const { seed, calmAtMs } = plan;
   const chance = new Chance(seed ^ 0x57a6e);
-  const fleet = withZones(chance, plan.fleet);
+  const fleet = withBadBuild(chance, withZones(chance, plan.fleet));
   const policies = plan.policies.map((policy) => withRollout(chance, fleet, policy));
-  const changes = [...planPeople(chance, policies, calmAtMs), ...planRolloutChanges(chance, fleet, policies, calmAtMs)];
+  const changes = [
+    ...planPeople(chance, policies, calmAtMs),
+    ...planRolloutChanges(chance, fleet, policies, calmAtMs),
+    ...(chance.happens(0.08) ? planRestore(chance, calmAtMs) : []),
+  ];
   return {
     ...plan,
     fleet,
-    scenario: { ...plan.scenario, ...(fleet.scenario.groups && { groups: fleet.scenario.groups }) },
+    scenario: { ...fleet.scenario, faults: plan.scenario.faults ?? {}, events: fleet.events },
     policies,
     actions: inOrder([...plan.actions, ...changes]),
     deaths: planDeaths(chance, fleet),
   };
+}
+
+function planRestore(chance: Chance, calmAtMs: number): BackupAction[] {
+  const atMs = chance.whole(2_000, calmAtMs - 1);
+  return [
+    { kind: 'backup', atMs },
+    { kind: 'restore', atMs: chance.whole(atMs, calmAtMs) },
+  ];
 }
 
 function inOrder(actions: readonly Action[]): readonly Action[] {

@@ -2,9 +2,9 @@
  * How the policies of a history roll out: in stages, with tolerances, within windows; and what becomes of collectors once they have
  * been upgraded. It is laid over policies and a fleet that were drawn before.
  */
-import type { CollectorGroup } from '../../src/simulator/scenario.ts';
+import type { CollectorGroup, OutcomeScenario } from '../../src/simulator/scenario.ts';
 import type { Chance } from './chance.ts';
-import type { FleetPlan } from './planned-fleet.ts';
+import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 import type { PolicyAction, PolicySpec } from './planned-policies.ts';
 
 /** A collector that falls silent so long after an upgrade, and may talk again. */
@@ -33,6 +33,22 @@ export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
     ...fleet,
     groups: fleet.groups.map((group) => ({ ...group, timeZone: zoneOf.get(group.name) ?? zones[0] })),
     scenario: { ...fleet.scenario, groups: Object.fromEntries(groups) },
+  };
+}
+
+/** The same fleet, of which the build that everybody wants breaks some, until it is mended or for good. */
+export function withBadBuild(chance: Chance, fleet: FleetPlan): FleetPlan {
+  if (fleet.cannotFail || !chance.happens(0.6)) return fleet;
+  const bad: OutcomeScenario = {
+    toVersion: newestVersion,
+    share: chance.one([0.05, 0.3, 0.3, 0.7]),
+    end: chance.one(['fail', 'fail', 'fail', 'hang']),
+    message: 'The collector does not start.',
+    ...(chance.happens(0.3) ? { attempts: 1 } : {}),
+  };
+  return {
+    ...fleet,
+    scenario: { ...fleet.scenario, upgrade: { ...fleet.scenario.upgrade, outcomes: [bad] } },
   };
 }
 

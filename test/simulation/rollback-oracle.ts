@@ -1,11 +1,11 @@
 /** U14: only those that a rollout brought to its target are taken back, to the version that they had, and only when it is rolled back. */
-import type { HistoryRecord } from './record.ts';
+import type { HistoryRecord, PostRecord } from './record.ts';
 import { isUnsteady, type RolloutPost, rolloutsOf } from './rollouts.ts';
 
 export function rollbackViolations(record: HistoryRecord): string[] {
   return rolloutsOf(record).flatMap((posts) =>
-    posts.flatMap((post, index) => {
-      const what = post.intent.back ? unfounded(record, post, posts.slice(0, index)) : undefined;
+    posts.flatMap((post) => {
+      const what = post.intent.back ? unfounded(record, post) : undefined;
       return what === undefined
         ? []
         : [`U14: ${what}: ${post.process} posted ${post.name} to ${post.toVersion} at ${post.atMs}`];
@@ -13,12 +13,11 @@ export function rollbackViolations(record: HistoryRecord): string[] {
   );
 }
 
-function unfounded(record: HistoryRecord, post: RolloutPost, before: readonly RolloutPost[]): string | undefined {
+function unfounded(record: HistoryRecord, post: RolloutPost): string | undefined {
   const { intent, collectorId, name, toVersion } = post;
   if (intent.stop !== 'rollback') return 'taken back, and the rollout is not rolled back';
   if (!wantsRollback(record, intent.policy)) return 'taken back, and nobody has ever wanted that';
-  const forth = before.filter((one) => one.collectorId === collectorId && !one.intent.back);
-  const [first] = forth;
+  const first = firstForth(record, post);
   if (!first) return 'taken back, and it was never started';
   if (isUnsteady(record, name)) return undefined;
   // A list may have shown what was a moment ago.
@@ -29,6 +28,19 @@ function unfounded(record: HistoryRecord, post: RolloutPost, before: readonly Ro
     .get(collectorId)
     ?.some(({ version, sinceMs }) => version === intent.target && sinceMs <= post.atMs);
   return hasReached ? undefined : 'taken back, and it was never at the target';
+}
+
+/** What was in flight to the target of a rollout when that began belongs to it. */
+function firstForth({ posts }: HistoryRecord, { intent, collectorId, atMs }: RolloutPost): PostRecord | undefined {
+  const forth = posts.filter(
+    (one) =>
+      one.collectorId === collectorId &&
+      one.toVersion === intent.target &&
+      one.atMs < atMs &&
+      one.intent?.policy === intent.policy &&
+      !one.intent.back,
+  );
+  return forth.find((one) => one.intent?.rolloutId === intent.rolloutId) ?? forth.at(-1);
 }
 
 function wantsRollback({ policyChanges }: HistoryRecord, uid: string): boolean {

@@ -47,7 +47,8 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
     // Whom another policy took elsewhere is brought back when it comes back.
     const elsewhere = tasks.length - accepted.length;
-    const most = (rollouts + renewals(record)) * (1 + retries) + unknown + interventions(record, id) + elsewhere;
+    const renewed = renewals(record) * (1 + mostRetries(record));
+    const most = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;
     if (accepted.length > most) {
       found.push(
         `U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, ${most} are the most (${unknown} unknown)`,
@@ -81,6 +82,10 @@ function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): 
   const back = new Set(posts.filter(({ intent }) => intent?.back).map(({ intent }) => intent?.rolloutId)).size;
   const restores = disturbances.filter(({ what }) => what === 'restore').length;
   return plan.fleet.cannotFail ? restores : (1 + retries) * (1 + back) - 1 + restores;
+}
+
+function mostRetries({ plan, policyChanges }: HistoryRecord): number {
+  return plan.fleet.cannotFail ? 0 : Math.max(...policyChanges.map(({ policy }) => policy.spec.retryPolicy.limit));
 }
 
 /** How often somebody else may have changed a collector. */
