@@ -34,7 +34,11 @@ export function steer(input: DecideInput, draft: Draft, heeded: LedgerHeader): C
   return { header, stages, excess: stop ? undefined : excess, wayBack };
 }
 
-function stagesOf({ policy, observation, now }: DecideInput, draft: Draft, header: LedgerHeader): StageProgress {
+function stagesOf(
+  { policy, roster, observation, now }: DecideInput,
+  draft: Draft,
+  header: LedgerHeader,
+): StageProgress {
   // Nothing is started, so nothing begins.
   if (policy.spec.mode === 'Observe') return notBegun(header);
   const sweptMs = observation.listing.completeSinceMs();
@@ -47,6 +51,7 @@ function stagesOf({ policy, observation, now }: DecideInput, draft: Draft, heade
     }),
     sweptSinceMs: sweptMs === undefined ? undefined : now.wallMs - (now.monotonicMs - sweptMs),
     wallMs: now.wallMs,
+    isReselected: roster.isReselected && header.selection !== roster.selection,
   });
 }
 

@@ -26,6 +26,8 @@ export interface StageInput {
   /** Wall time at which the first request of the newest complete sweep was sent; undefined before the first. */
   readonly sweptSinceMs: number | undefined;
   readonly wallMs: number;
+  /** Whether a person has just selected others: who comes by that does not come late to a stage that has ended, but goes through it. */
+  readonly isReselected?: boolean;
 }
 
 /** What those wait for who belong to a later stage. */
@@ -70,9 +72,11 @@ export function progressStages(input: StageInput): StageProgress {
   };
   let proven = records;
   for (const [index, stage] of stages.entries()) {
-    const before = records.find(({ name }) => name === stage.name);
-    if (before?.endedAtMs !== undefined) continue;
+    const known = records.find(({ name }) => name === stage.name);
     const count = input.countOf(index);
+    const isOver = known?.endedAtMs !== undefined;
+    if (isOver && !(input.isReselected && heldUpBy(count.counts, spec) > 0)) continue;
+    const before = isOver ? { name: stage.name, startedAtMs: known.startedAtMs } : known;
     const step = stepOf(stage, before, count, input);
     records = withRecord(records, step.record);
     if (step.record?.endedAtMs !== undefined) {

@@ -4,7 +4,7 @@ import { policiesPath, type World } from '../../support/world.ts';
 
 const configMapsPath = '/api/v1/namespaces/logging/configmaps';
 
-type Json = { readonly [name: string]: unknown };
+export type Json = { readonly [name: string]: unknown };
 
 export class Backup {
   readonly #world: World;
@@ -53,7 +53,16 @@ function ledgersOf({ api }: World): readonly StoredObject[] {
 }
 
 /** The merge patch that makes one the other. */
-function patchTo(now: Json, wanted: Json): Json {
+export function patchTo(now: Json, wanted: Json): Json {
   const gone = Object.keys(now).filter((name) => !(name in wanted));
-  return { ...Object.fromEntries(gone.map((name) => [name, null])), ...wanted };
+  const kept = Object.entries(wanted).map(([name, value]) => [name, patchOf(now[name], value)] as const);
+  return { ...Object.fromEntries(gone.map((name) => [name, null])), ...Object.fromEntries(kept) };
+}
+
+function patchOf(now: unknown, wanted: unknown): unknown {
+  return isObject(now) && isObject(wanted) ? patchTo(now, wanted) : wanted;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

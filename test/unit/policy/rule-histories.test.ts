@@ -421,6 +421,44 @@ describe('soak', () => {
   });
 });
 
+describe('selection change', () => {
+  const groups = { dev: { count: 10, version: before }, prod: { count: 30, version: before } };
+  const stages = [
+    { ...canary, size: '20%', soakDuration: '1h' },
+    { ...rest, approval: 'Required' },
+  ];
+
+  test('× stages: who is selected later by a person goes through the stages, also when they have ended', async () => {
+    const one = rollout({ scenario: { groups }, strategy: { stages }, spec: { selector: { matchNames: ['dev-*'] } } });
+    one.world.start();
+    expect(await one.untilReason('AwaitingApproval')).toBe(true);
+    one.annotate(annotations.approve, `${one.status()?.rollout?.id}/rest`);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.tasks()).toHaveLength(10);
+    one.patch({ spec: { selector: { matchNames: ['*'] } } });
+    expect(await one.untilReason('Soaking')).toBe(true);
+    // A fifth of all, of which those of before are some.
+    expect(one.tasks().length).toBeLessThanOrEqual(10 + 8);
+    expect(one.status()?.stages?.[0]).toMatchObject({ members: 8, updated: 8, state: 'Soaking' });
+    expect(await one.untilReason('AllUpdated', 12 * hourMs)).toBe(true);
+    expect(one.tasks()).toHaveLength(40);
+  });
+
+  test('× failure stop: who keeps failing is left out by it, and a retry goes on without another soak', async () => {
+    const failing = { web: { count: 10, version: before }, zbad: { count: 1, version: before, ...fails } };
+    const soaks = [{ ...canary, soakDuration: '1h' }, rest];
+    const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
+    const one = rollout({ scenario: { groups: failing }, strategy: { stages: soaks }, spec: { failurePolicy } });
+    one.world.start();
+    expect(await one.untilReason('RolloutStopped')).toBe(true);
+    const hasSoaked = one.tasks().length > 2;
+    one.patch({ spec: { exclude: [{ matchNames: ['zbad*'] }] } });
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);
+    expect(await one.untilReason('AllUpdated', hasSoaked ? 30 * minuteMs : 3 * hourMs)).toBe(true);
+    expect(one.at(target)).toBe(10);
+  });
+});
+
 describe('overlap', () => {
   test('× stages: who belongs to another policy holds no stage up, and finds its own when that is gone', async () => {
     const one = rollout({

@@ -19,9 +19,17 @@ interface Setting {
   readonly of?: readonly (Partial<Counts> & { readonly tally?: Partial<Tally> })[];
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly sweptMs?: number;
+  readonly isReselected?: boolean;
 }
 
-function progress({ stages = [canary, rest], header: known = {}, of = [], spec: more = {}, sweptMs }: Setting) {
+function progress({
+  stages = [canary, rest],
+  header: known = {},
+  of = [],
+  spec: more = {},
+  sweptMs,
+  isReselected = false,
+}: Setting) {
   const countOf = (index: number): StageCount => {
     const { tally, ...standing } = of[index] ?? {};
     return { counts: counts(standing), tally: { ...emptyTally, ...tally } };
@@ -32,6 +40,7 @@ function progress({ stages = [canary, rest], header: known = {}, of = [], spec: 
     countOf,
     sweptSinceMs: sweptMs,
     wallMs: nowMs,
+    isReselected,
   });
 }
 
@@ -137,6 +146,18 @@ describe('a stage', () => {
       current: 1,
       reached: 1,
     });
+  });
+
+  test('that has ended begins again for who is selected anew by a person, without another approval', () => {
+    const ended = { ...soaking(hourMs), endedAtMs: nowMs - 1 };
+    const stages = [{ ...canary, approval: 'Required' } as const, rest];
+    const setting = { stages, header: { stages: [ended] }, isReselected: true };
+    expect(progress({ ...setting, of: [{ ...done, pending: 5 }, left] })).toMatchObject({
+      records: [begun],
+      current: 0,
+      reached: 0,
+    });
+    expect(progress({ ...setting, of: [done, left] })).toMatchObject({ current: 1, reached: 1 });
   });
 
   test('of several that have nothing to wait for, all end at once', () => {
