@@ -1,10 +1,12 @@
 /** One column of a Parquet file: its type in the schema, and its values for the rows of a row group. */
 import type { ColumnSource, SchemaElement } from 'hyparquet-writer';
 import type { Column, ColumnType } from './columns.ts';
-import { copyBytes, writeText } from './json-text.ts';
+import { IntegerStore } from './integer-store.ts';
 import { type RowColumns, valueKind } from './row-columns.ts';
 import { TextStore } from './text-store.ts';
 import { decimalOf, instantOf, integerOf, type TypedValue, truthOf } from './typed-value.ts';
+
+type ColumnWriting = Pick<ColumnSource, 'encoding' | 'statistics'>;
 
 export interface ParquetColumn {
   readonly element: SchemaElement;
@@ -12,7 +14,10 @@ export interface ParquetColumn {
   readonly bytes: number;
   /** Takes the value that a column of the row has. False where it is not of this column's type. */
   add(row: RowColumns, column: number): boolean;
-  source(): ColumnSource;
+  /** How the writer is to write them. */
+  readonly writing: ColumnWriting;
+  /** By row; good until `clear`. */
+  values(): ColumnSource['data'];
   clear(): void;
 }
 
@@ -21,9 +26,9 @@ export function parquetColumn({ name, type }: Column): ParquetColumn {
     case 'text':
       return new TextColumn(name);
     case 'integer':
-      return new TypedColumn(name, type, integerOf);
+      return new IntegerColumn(name, type, integerOf);
     case 'instant':
-      return new TypedColumn(name, type, instantOf);
+      return new IntegerColumn(name, type, instantOf);
     case 'decimal':
       return new TypedColumn(name, type, decimalOf);
     case 'truth':
@@ -56,7 +61,7 @@ export class TextColumn implements ParquetColumn {
         this.addText(row.bytes, start + 1, end - 1);
         return true;
       case valueKind.escaped:
-        this.#store.add(end - start, (memory, at) => writeText(memory, at, row.bytes, row.view, start + 1, end - 1));
+        this.#store.addEscaped(row.bytes, row.view, start + 1, end - 1);
         return true;
       default:
         this.addText(row.bytes, start, end);
@@ -65,18 +70,20 @@ export class TextColumn implements ParquetColumn {
   }
 
   addText(bytes: Buffer, start: number, end: number): void {
-    this.#store.add(end - start, (memory, at) => copyBytes(memory, at, bytes, start, end));
+    this.#store.add(bytes, start, end);
   }
 
   addNull(): void {
     this.#store.addNull();
   }
 
-  source(): ColumnSource {
-    const { name } = this.element;
-    const data = this.#store.values();
-    // Bounds of texts that hardly repeat, such as whole messages, help nobody who looks for one.
-    return this.#store.repeats ? { name, data } : { name, data, encoding: 'PLAIN', statistics: false };
+  /** Bounds of texts that hardly repeat, such as whole messages, help nobody who looks for one. */
+  get writing(): ColumnWriting {
+    return this.#store.repeats ? {} : { encoding: 'PLAIN', statistics: false };
+  }
+
+  values(): ColumnSource['data'] {
+    return this.#store.values();
   }
 
   clear(): void {
@@ -84,9 +91,46 @@ export class TextColumn implements ParquetColumn {
   }
 }
 
-class TypedColumn<T extends bigint | number | boolean> implements ParquetColumn {
+/** Integers and times. Nearly all are plain digits, few enough that they need no look at their range. */
+class IntegerColumn implements ParquetColumn {
   readonly element: SchemaElement;
   readonly bytes = 0;
+  readonly writing: ColumnWriting = {};
+  readonly #read: (text: string) => TypedValue<bigint>;
+  readonly #mostPlainDigits: number;
+  readonly #store = new IntegerStore();
+
+  constructor(name: string, type: 'integer' | 'instant', read: (text: string) => TypedValue<bigint>) {
+    this.element = elementOf(name, type);
+    this.#read = read;
+    this.#mostPlainDigits = type === 'instant' ? 13 : 20;
+  }
+
+  add(row: RowColumns, column: number): boolean {
+    const start = (row.starts[column] as number) + 1;
+    const end = (row.ends[column] as number) - 1;
+    const isShort = row.kinds[column] === valueKind.plain && end - start <= this.#mostPlainDigits;
+    if (isShort && this.#store.addDigits(row.bytes, start, end)) return true;
+    const text = textOf(row, column);
+    const { value, fits } = text === undefined ? { value: null, fits: false } : this.#read(text);
+    if (value === null) this.#store.addNull();
+    else this.#store.add(value);
+    return fits;
+  }
+
+  values(): ColumnSource['data'] {
+    return this.#store.values();
+  }
+
+  clear(): void {
+    this.#store.clear();
+  }
+}
+
+class TypedColumn<T extends number | boolean> implements ParquetColumn {
+  readonly element: SchemaElement;
+  readonly bytes = 0;
+  readonly writing: ColumnWriting = {};
   readonly #read: (text: string) => TypedValue<T>;
   #values: (T | null)[] = [];
 
@@ -102,8 +146,8 @@ class TypedColumn<T extends bigint | number | boolean> implements ParquetColumn 
     return fits;
   }
 
-  source(): ColumnSource {
-    return { name: this.element.name, data: this.#values };
+  values(): ColumnSource['data'] {
+    return this.#values;
   }
 
   clear(): void {

@@ -8,7 +8,7 @@
  * Rows are held back until a row group is full, which is bounded by memory and not by a number of rows.
  */
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
 import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';
@@ -19,9 +19,9 @@ import { RowColumns } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 /** A row group takes so much memory at most, and a row more. */
-const usualGroupBytes = 16 * 1024 * 1024;
-/** What a value takes beside its text: its object, and its place in lists. */
-const bytesOfValue = 32;
+const usualGroupBytes = 4 * 1024 * 1024;
+/** What a value takes beside its text. */
+const bytesOfValue = 8;
 
 export interface ParquetOptions {
   readonly compression: Compression;
@@ -95,7 +95,8 @@ export class ParquetEncoder implements RowEncoder {
 
   #writeGroup(): void {
     if (this.#rows === 0) return;
-    const columnData = this.#all.map((column) => column.source());
+    // Each is made when the writer comes to it, so that the objects of one column are gone before those of the next one come.
+    const columnData = this.#all.map((column) => lazily(column));
     this.#writer.write({ columnData, rowGroupSize: this.#rows });
     this.#detachBounds();
     for (const column of this.#all) column.clear();
@@ -110,6 +111,16 @@ export class ParquetEncoder implements RowEncoder {
       if (statistics?.max_value instanceof Uint8Array) statistics.max_value = Uint8Array.from(statistics.max_value);
     }
   }
+}
+
+function lazily(column: ParquetColumn): ColumnSource {
+  return {
+    name: column.element.name,
+    ...column.writing,
+    get data() {
+      return column.values();
+    },
+  };
 }
 
 /** Passes on what is written, so that no row group is in memory a second time. */

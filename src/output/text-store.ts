@@ -3,6 +3,7 @@
  * memory once: who writes a dictionary then finds the same object again, which is faster than to compare texts. A column that turns
  * out to say something new in most rows is kept as it comes.
  */
+import { copyBytes, writeText } from './json-text.ts';
 
 /** After so many rows it is known whether a column repeats itself. */
 const rowsOnTrial = 1_000;
@@ -31,13 +32,16 @@ export class TextStore {
     return this.#shares;
   }
 
-  /** Room for a text of so many bytes at most: `write` puts it into the memory at an index, and returns where it ends. */
-  add(mostBytes: number, write: (memory: Buffer, at: number) => number): void {
-    const start = this.bytes;
-    this.#reserve(start + mostBytes);
-    const end = write(this.#bytes, start);
-    this.#texts.push(this.#shares && end - start <= longestShared ? this.#shared(start, end) : this.#keep(end));
-    if (this.#texts.length === rowsOnTrial && this.#ends.length > rowsOnTrial / 2) this.#shares = false;
+  /** Adds the bytes that stand there. */
+  add(bytes: Buffer, start: number, end: number): void {
+    const at = this.#reserve(end - start);
+    this.#end(at, copyBytes(this.#bytes, at, bytes, start, end));
+  }
+
+  /** Adds what a JSON string says whose text, inside of its quotes, stands there. */
+  addEscaped(bytes: Buffer, view: DataView, start: number, end: number): void {
+    const at = this.#reserve(end - start);
+    this.#end(at, writeText(this.#bytes, at, bytes, view, start, end));
   }
 
   addNull(): void {
@@ -110,10 +114,19 @@ export class TextStore {
     return hash ^ (hash >>> 15);
   }
 
-  #reserve(bytes: number): void {
-    if (bytes <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * this.#bytes.length));
-    this.#bytes.copy(larger, 0, 0, this.bytes);
-    this.#bytes = larger;
+  /** Makes room for so many bytes, and returns where they go. */
+  #reserve(bytes: number): number {
+    const start = this.bytes;
+    if (start + bytes > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(start + bytes, 2 * this.#bytes.length));
+      this.#bytes.copy(larger, 0, 0, start);
+      this.#bytes = larger;
+    }
+    return start;
+  }
+
+  #end(start: number, end: number): void {
+    this.#texts.push(this.#shares && end - start <= longestShared ? this.#shared(start, end) : this.#keep(end));
+    if (this.#texts.length === rowsOnTrial && this.#ends.length > rowsOnTrial / 2) this.#shares = false;
   }
 }

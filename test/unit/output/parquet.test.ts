@@ -196,7 +196,7 @@ describe.each(compressions)('with $kind', (compression) => {
     expect(await read(file)).toEqual(expected);
     expect(await readParquet(file)).toEqual(expected);
     const { row_groups } = parquetMetadata(arrayBufferOf(file));
-    expect(row_groups.length).toBeGreaterThan(3);
+    expect(row_groups.length).toBeGreaterThan(2);
     for (const group of row_groups) expect(group.total_byte_size).toBeLessThan(2 ** 20 + 300_000);
     const codecs = new Set(row_groups.flatMap(({ columns }) => columns.map(({ meta_data }) => meta_data?.codec)));
     expect([...codecs]).toEqual([{ none: 'UNCOMPRESSED', gzip: 'GZIP', zstd: 'ZSTD' }[compression.kind]]);
@@ -204,7 +204,7 @@ describe.each(compressions)('with $kind', (compression) => {
 
   test('statistics are right for who searches by them', async () => {
     const rows = Array.from({ length: 3_000 }, (_, index) => JSON.stringify(members(index)));
-    const file = parquet(messageColumns(['_messagetime', '_sourceHost'], []), rows, compression, 100_000);
+    const file = parquet(messageColumns(['_messagetime', '_sourceHost'], []), rows, compression, 30_000);
     const sql = (place: string) =>
       `SELECT count(*) AS found FROM read_parquet('${place}') WHERE _sourceHost = 'web-3' AND _messagetime >= make_timestamptz(1787999999000000)`;
     const expected = Array.from({ length: 1_001 }, (_, index) => index).filter((index) => index % 7 === 3).length;
