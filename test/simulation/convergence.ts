@@ -137,8 +137,12 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
       const exclusions = spec.maintenance?.exclusions ?? [];
       return exclusions.some(({ endTime }) => Date.parse(endTime) > state.time + longerThanHistoriesMs);
     }
-    case 'RollingOut':
-      return spec.offlinePolicy === 'Wait' && members.some(({ running, alive }) => !running || !alive);
+    case 'RollingOut': {
+      const says = status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
+      const isLeft = status?.collectors?.pending === 0 && /waiting for \d+ collectors? to come back/.test(says);
+      const isAwaited = isLeft || says.includes('waiting for the end of stage');
+      return isAwaited && spec.offlinePolicy === 'Wait' && members.some(({ running, alive }) => !running || !alive);
+    }
     default:
       return false;
   }
