@@ -1,0 +1,164 @@
+/**
+ * What commits an interval: a small record, written unless there is one (E3). It names the files that count and the figures that
+ * prove them (E6).
+ *
+ * Invariant: records of a segment are written from its end downwards, each from where the one before began. A record is keyed by
+ * segment and upper bound alone, so that of two who search the same, whatever each of them found or cut, one is first.
+ */
+import { assert } from '../base/assert.ts';
+import type { Destination } from './destination.ts';
+import { destinationError } from './destination-error.ts';
+import type { ExportLayout } from './export-layout.ts';
+import { nameProblem } from './object-name.ts';
+import { damaged, decodeStored, encodeStored, type StoredMembers } from './stored-json.ts';
+
+/** Of one interval; far more than `maxPartSize` can ask for. */
+const maxFiles = 10_000;
+const readsAtOnce = 16;
+
+export interface CommittedFile {
+  /** From the export's folder: `data/…`. */
+  readonly name: string;
+  readonly rows: number;
+  /** As they lie there, compressed where that is asked for. */
+  readonly bytes: number;
+  /** Before compression. */
+  readonly contentBytes: number;
+  /** Of what lies there, in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** Where the number of rows came from that there had to be (E6). */
+export type CountSource = 'Job' | 'Aggregate' | 'Histogram';
+
+export interface CommitRecord {
+  readonly segment: number;
+  /** `[fromMs, toMs)` in milliseconds since the epoch. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Rows that the service gave for it. */
+  readonly received: number;
+  readonly written: number;
+  /** Rows that lay outside the interval (E10). */
+  readonly outside: number;
+  /** Rows that came again (E9). */
+  readonly duplicates: number;
+  /** Rows of the cut's millisecond, which the next interval has again (E4). */
+  readonly left: number;
+  readonly count: { readonly rows: number; readonly source: CountSource };
+  readonly files: readonly CommittedFile[];
+  /** Only with `incompletePolicy: Keep`: why the figures do not prove it. */
+  readonly incomplete?: { readonly reason: string };
+}
+
+export type CommitOutcome =
+  | { readonly kind: 'committed' }
+  /** Somebody was first: theirs counts, our files are gone, and work goes on from its `fromMs`. */
+  | { readonly kind: 'taken'; readonly standing: CommitRecord };
+
+/** Writes a record, or takes over the one that stands there. Doing it again is fine, also when it is not known what came of it. */
+export async function commit(
+  destination: Destination,
+  layout: ExportLayout,
+  record: CommitRecord,
+): Promise<CommitOutcome> {
+  const problem = recordProblem(record);
+  const name = layout.commit(record.segment, record.toMs);
+  assert(problem === undefined, `${name}: ${problem}`);
+  const content = encodeRecord(record);
+  if ((await destination.create(name, content)) === 'created') return { kind: 'committed' };
+  const found = await destination.read(name);
+  if (!found) throw destinationError('away', `${name} in ${destination.url} stood there, and is gone again`);
+  if (Buffer.compare(found, content) === 0) return { kind: 'committed' };
+  const standing = decodeRecord(name, found);
+  const kept = new Set(standing.files.map((file) => file.name));
+  for (const file of record.files) if (!kept.has(file.name)) await destination.remove(layout.within(file.name));
+  return { kind: 'taken', standing };
+}
+
+/** All that stand there, in no order. `destination.damaged` when one is not as it has to be. */
+export async function readRecords(destination: Destination, layout: ExportLayout): Promise<readonly CommitRecord[]> {
+  const names: string[] = [];
+  for await (const { name } of destination.list(layout.commits)) names.push(name);
+  const records: CommitRecord[] = [];
+  for (let start = 0; start < names.length; start += readsAtOnce) {
+    const batch = names.slice(start, start + readsAtOnce);
+    records.push(...(await Promise.all(batch.map((name) => readRecord(destination, layout, name)))));
+  }
+  return records;
+}
+
+async function readRecord(destination: Destination, layout: ExportLayout, name: string): Promise<CommitRecord> {
+  const content = await destination.read(name);
+  if (!content) throw destinationError('away', `${name} in ${destination.url} stood there, and is gone again`);
+  const record = decodeRecord(name, content);
+  if (layout.commit(record.segment, record.toMs) === name) return record;
+  throw damaged(name, `it belongs to ${layout.commit(record.segment, record.toMs)}`);
+}
+
+export function encodeRecord(record: CommitRecord): Uint8Array {
+  return encodeStored({ kind: 'logfleet.dev/export-commit', version: 1, ...record });
+}
+
+export function decodeRecord(name: string, content: Uint8Array): CommitRecord {
+  return decodeStored(name, content, (members) => {
+    members.choice('kind', ['logfleet.dev/export-commit']);
+    members.choice('version', [1]);
+    return readRecordMembers(members);
+  });
+}
+
+/** Also of the entries of a manifest, which have the same form. */
+export function readRecordMembers(members: StoredMembers): CommitRecord {
+  const incomplete = members.optionalObject('incomplete', (inner) => ({ reason: inner.text('reason') }));
+  const record: CommitRecord = {
+    segment: members.integer('segment'),
+    fromMs: members.integer('fromMs'),
+    toMs: members.integer('toMs'),
+    received: members.integer('received'),
+    written: members.integer('written'),
+    outside: members.integer('outside'),
+    duplicates: members.integer('duplicates'),
+    left: members.integer('left'),
+    count: members.object('count', (count) => ({
+      rows: count.integer('rows'),
+      source: count.choice('source', ['Job', 'Aggregate', 'Histogram']),
+    })),
+    files: members.objects('files', readFile),
+    ...(incomplete === undefined ? {} : { incomplete }),
+  };
+  const problem = recordProblem(record);
+  if (problem !== undefined) throw members.wrong(problem);
+  return record;
+}
+
+function readFile(members: StoredMembers): CommittedFile {
+  const file = {
+    name: members.text('name'),
+    rows: members.integer('rows'),
+    bytes: members.integer('bytes'),
+    contentBytes: members.integer('contentBytes'),
+    sha256: members.text('sha256', /^[0-9a-f]{64}$/),
+  };
+  const problem = nameProblem(file.name);
+  if (problem !== undefined) throw members.wrong(`/name: ${problem}`);
+  if (!file.name.startsWith('data/')) throw members.wrong('/name does not lie in data/');
+  return file;
+}
+
+/** What figures contradict each other; undefined when none do (E6). */
+function recordProblem(record: CommitRecord): string | undefined {
+  const { fromMs, toMs, received, written, outside, duplicates, left, count, files, incomplete } = record;
+  if (fromMs >= toMs) return `it ends at ${toMs}, which is not after its begin, ${fromMs}`;
+  if (files.length > maxFiles) return `it has more than ${maxFiles} files`;
+  if (new Set(files.map(({ name }) => name)).size < files.length) return 'it names a file twice';
+  const inFiles = files.reduce((sum, { rows }) => sum + rows, 0);
+  if (inFiles !== written) return `its files have ${inFiles} rows, and ${written} were written`;
+  const accounted = written + outside + duplicates + left;
+  if (accounted !== received) return `${received} rows were received, and ${accounted} are accounted for`;
+  if (incomplete) return undefined;
+  // A job counts what it gave; what a limit does not touch counts the rows of the interval itself.
+  const [counted, what] = count.source === 'Job' ? [received, 'received'] : [written, 'written'];
+  if (count.rows !== counted) return `the service counts ${count.rows} rows, and ${counted} were ${what}`;
+  return undefined;
+}

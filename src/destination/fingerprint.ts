@@ -1,0 +1,67 @@
+/**
+ * What an export is, as far as it decides rows or bytes, and the fingerprint under which its files lie (E1): files of another query,
+ * range or format can never be counted as its own.
+ */
+import { createHash } from 'node:crypto';
+import { canonicalText } from '../base/canonical-text.ts';
+import type { StoredMembers } from './stored-json.ts';
+
+/** Raised when the same identity gives other rows or bytes than before. */
+const generation = 1;
+
+export interface ExportOutput {
+  readonly format: 'NDJSON' | 'CSV' | 'Parquet';
+  readonly compression: 'None' | 'Gzip' | 'Zstd';
+  /** Empty: all of them. */
+  readonly fields: readonly string[];
+  readonly maxPartBytes: number;
+  readonly csv: { readonly formulaGuard: boolean };
+}
+
+export interface ExportIdentity {
+  readonly serviceHost: string;
+  readonly query: string;
+  /** Milliseconds since the epoch; `[fromMs, toMs)`. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly byReceiptTime: boolean;
+  readonly autoParsingMode: string;
+  readonly results: 'Messages' | 'Records';
+  readonly requiresRawMessages: boolean;
+  readonly output: ExportOutput;
+}
+
+/** SHA-256 in hexadecimal digits. */
+export function fingerprintOf(identity: ExportIdentity): string {
+  return createHash('sha256')
+    .update(canonicalText({ generation, identity: plainIdentity(identity) }))
+    .digest('hex');
+}
+
+/** Its own members alone, so that nothing that an object brings along besides decides. */
+export function plainIdentity(identity: ExportIdentity): ExportIdentity {
+  const { serviceHost, query, fromMs, toMs, byReceiptTime, autoParsingMode, results, requiresRawMessages } = identity;
+  const { format, compression, fields, maxPartBytes, csv } = identity.output;
+  const output = { format, compression, fields, maxPartBytes, csv: { formulaGuard: csv.formulaGuard } };
+  return { serviceHost, query, fromMs, toMs, byReceiptTime, autoParsingMode, results, requiresRawMessages, output };
+}
+
+export function readIdentity(members: StoredMembers): ExportIdentity {
+  return {
+    serviceHost: members.text('serviceHost'),
+    query: members.text('query'),
+    fromMs: members.integer('fromMs'),
+    toMs: members.integer('toMs'),
+    byReceiptTime: members.boolean('byReceiptTime'),
+    autoParsingMode: members.text('autoParsingMode'),
+    results: members.choice('results', ['Messages', 'Records']),
+    requiresRawMessages: members.boolean('requiresRawMessages'),
+    output: members.object('output', (output) => ({
+      format: output.choice('format', ['NDJSON', 'CSV', 'Parquet']),
+      compression: output.choice('compression', ['None', 'Gzip', 'Zstd']),
+      fields: output.texts('fields'),
+      maxPartBytes: output.integer('maxPartBytes', 1),
+      csv: output.object('csv', (csv) => ({ formulaGuard: csv.boolean('formulaGuard') })),
+    })),
+  };
+}

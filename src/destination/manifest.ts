@@ -1,0 +1,133 @@
+/**
+ * The manifest: what an export is, its intervals with their figures, and the files that count. Written last and once (E3).
+ *
+ * Invariant: its bytes follow from the export and its records alone, whoever writes it and however often. Only files that a record
+ * names are in it.
+ */
+import { assert } from '../base/assert.ts';
+import { type CommitRecord, readRecordMembers } from './commit-record.ts';
+import type { Coverage } from './coverage.ts';
+import type { Destination } from './destination.ts';
+import { destinationError } from './destination-error.ts';
+import type { ExportLayout } from './export-layout.ts';
+import { type ExportIdentity, fingerprintOf, plainIdentity, readIdentity } from './fingerprint.ts';
+import { damaged, decodeStored, encodeStored } from './stored-json.ts';
+
+export interface ManifestTotals {
+  readonly intervals: number;
+  readonly files: number;
+  /** In the files. */
+  readonly rows: number;
+  readonly received: number;
+  readonly outside: number;
+  readonly duplicates: number;
+  readonly bytes: number;
+  readonly contentBytes: number;
+}
+
+export interface Manifest {
+  readonly fingerprint: string;
+  readonly export: ExportIdentity;
+  /** False when an interval is flagged as incomplete. */
+  readonly complete: boolean;
+  readonly totals: ManifestTotals;
+  /** In order of time; they cover the export's range without gaps. */
+  readonly intervals: readonly CommitRecord[];
+}
+
+/** Of an export that is covered as a whole. */
+export function manifestOf(identity: ExportIdentity, { intervals, rest, strays }: Coverage): Manifest {
+  assert(rest.length === 0 && strays.length === 0, 'a manifest of an export that is not covered, or in disorder');
+  const complete = intervals.every(({ incomplete }) => incomplete === undefined);
+  const { fromMs, toMs } = identity;
+  assert(intervals[0]?.fromMs === fromMs && intervals.at(-1)?.toMs === toMs, 'a manifest of another range');
+  return {
+    fingerprint: fingerprintOf(identity),
+    export: plainIdentity(identity),
+    complete,
+    totals: totalsOf(intervals),
+    intervals,
+  };
+}
+
+export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
+  const sum = (figure: (interval: CommitRecord) => number) =>
+    intervals.reduce((total, interval) => total + figure(interval), 0);
+  const sumOfFiles = (figure: 'bytes' | 'contentBytes') =>
+    sum(({ files }) => files.reduce((total, file) => total + file[figure], 0));
+  return {
+    intervals: intervals.length,
+    files: sum(({ files }) => files.length),
+    rows: sum(({ written }) => written),
+    received: sum(({ received }) => received),
+    outside: sum(({ outside }) => outside),
+    duplicates: sum(({ duplicates }) => duplicates),
+    bytes: sumOfFiles('bytes'),
+    contentBytes: sumOfFiles('contentBytes'),
+  };
+}
+
+/** Fine when it stands there already with the same content; `destination.damaged` when another does. */
+export async function writeManifest(destination: Destination, layout: ExportLayout, manifest: Manifest): Promise<void> {
+  const content = encodeManifest(manifest);
+  if ((await destination.create(layout.manifest, content)) === 'created') return;
+  const standing = await destination.read(layout.manifest);
+  if (!standing) {
+    throw destinationError('away', `${layout.manifest} in ${destination.url} stood there, and is gone again`);
+  }
+  if (Buffer.compare(standing, content) === 0) return;
+  throw damaged(layout.manifest, 'it is not what the records of this export say');
+}
+
+/** Undefined when there is none. */
+export async function readManifest(destination: Destination, layout: ExportLayout): Promise<Manifest | undefined> {
+  const content = await destination.read(layout.manifest);
+  return content && decodeManifest(layout.manifest, content);
+}
+
+export function encodeManifest(manifest: Manifest): Uint8Array {
+  return encodeStored({ kind: 'logfleet.dev/export-manifest', version: 1, ...manifest });
+}
+
+/** Holds the form alone; whether the figures fit each other and the files is for `verify.ts`. */
+export function decodeManifest(name: string, content: Uint8Array): Manifest {
+  return decodeStored(name, content, (members) => {
+    members.choice('kind', ['logfleet.dev/export-manifest']);
+    members.choice('version', [1]);
+    return {
+      fingerprint: members.text('fingerprint', /^[0-9a-f]{64}$/),
+      export: members.object('export', readIdentity),
+      complete: members.boolean('complete'),
+      totals: members.object('totals', (totals) => ({
+        intervals: totals.integer('intervals'),
+        files: totals.integer('files'),
+        rows: totals.integer('rows'),
+        received: totals.integer('received'),
+        outside: totals.integer('outside'),
+        duplicates: totals.integer('duplicates'),
+        bytes: totals.integer('bytes'),
+        contentBytes: totals.integer('contentBytes'),
+      })),
+      intervals: members.objects('intervals', readRecordMembers),
+    };
+  });
+}
+
+/**
+ * Removes files of data that no record names, and uploads that still run, and says how many. Right only when all is covered: then
+ * whoever still writes one finds its interval taken.
+ */
+export async function removeStrays(
+  destination: Destination,
+  layout: ExportLayout,
+  coverage: Coverage,
+): Promise<number> {
+  assert(coverage.rest.length === 0, 'files of an export that is not covered may still be committed');
+  const counted = new Set(coverage.intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
+  let removed = await destination.abortLeftovers(layout.folder, 'all');
+  const strays: string[] = [];
+  for await (const { name } of destination.list(layout.data)) if (!counted.has(name)) strays.push(name);
+  for (const name of strays) await destination.remove(name);
+  removed += strays.length;
+  return removed;
+}

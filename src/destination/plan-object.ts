@@ -1,0 +1,71 @@
+/**
+ * The first segments of an export's range, written once (E2): who comes second reads what stands there, and so all who work on an export
+ * cut their intervals out of the same segments.
+ */
+import { assert } from '../base/assert.ts';
+import type { Destination } from './destination.ts';
+import { destinationError } from './destination-error.ts';
+import type { ExportLayout } from './export-layout.ts';
+import { damaged, decodeStored, encodeStored } from './stored-json.ts';
+
+/** So many intervals at least has an export, whose records and manifest have to stay small objects. */
+const maxSegments = 10_000;
+
+export interface ExportPlan {
+  /** Where segments begin and end, in milliseconds since the epoch: segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
+  readonly boundariesMs: readonly number[];
+}
+
+export interface Segment {
+  readonly index: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export function segmentsOf({ boundariesMs }: ExportPlan): readonly Segment[] {
+  return boundariesMs.slice(1).map((toMs, index) => ({ index, fromMs: boundariesMs[index] ?? 0, toMs }));
+}
+
+/** The plan that counts: ours, or the one that somebody wrote before. `destination.damaged` when that covers another range. */
+export async function settlePlan(
+  destination: Destination,
+  layout: ExportLayout,
+  ours: ExportPlan,
+): Promise<ExportPlan> {
+  const problem = planProblem(ours);
+  assert(problem === undefined, `plan: ${problem}`);
+  if ((await destination.create(layout.plan, encodePlan(ours))) === 'created') return ours;
+  const standing = await readPlan(destination, layout);
+  if (!standing) throw destinationError('away', `${layout.plan} in ${destination.url} stood there, and is gone again`);
+  const ends = ({ boundariesMs }: ExportPlan) => `${boundariesMs[0]} to ${boundariesMs.at(-1)}`;
+  if (ends(standing) === ends(ours)) return standing;
+  throw damaged(layout.plan, `it covers ${ends(standing)}, and the export ${ends(ours)}`);
+}
+
+/** Undefined when there is none. */
+export async function readPlan(destination: Destination, layout: ExportLayout): Promise<ExportPlan | undefined> {
+  const content = await destination.read(layout.plan);
+  return content && decodePlan(layout.plan, content);
+}
+
+export function encodePlan({ boundariesMs }: ExportPlan): Uint8Array {
+  return encodeStored({ kind: 'logfleet.dev/export-plan', version: 1, boundariesMs });
+}
+
+export function decodePlan(name: string, content: Uint8Array): ExportPlan {
+  return decodeStored(name, content, (members) => {
+    members.choice('kind', ['logfleet.dev/export-plan']);
+    members.choice('version', [1]);
+    const plan = { boundariesMs: members.integers('boundariesMs') };
+    const problem = planProblem(plan);
+    if (problem !== undefined) throw members.wrong(problem);
+    return plan;
+  });
+}
+
+function planProblem({ boundariesMs }: ExportPlan): string | undefined {
+  if (boundariesMs.length < 2) return '/boundariesMs has to name a begin and an end';
+  if (boundariesMs.length > maxSegments + 1) return `/boundariesMs has more than ${maxSegments} segments`;
+  const index = boundariesMs.findIndex((boundary, at) => at > 0 && boundary <= (boundariesMs[at - 1] ?? 0));
+  return index < 0 ? undefined : `/boundariesMs/${index} is not later than the one before`;
+}

@@ -1,0 +1,205 @@
+/**
+ * Reads an export's files again and proves them against its manifest: every byte, every row, every interval, and that nothing lies
+ * beside them. What differs comes back as data; rendering it is for a command.
+ *
+ * Leans on the manifest's own words as little as it can: sums are added up anew, and rows are counted in the files.
+ */
+import { createHash } from 'node:crypto';
+import { canonicalText } from '../base/canonical-text.ts';
+import { LogfleetError } from '../base/errors.ts';
+import { type CommittedFile, readRecords } from './commit-record.ts';
+import type { Destination } from './destination.ts';
+import { destinationError } from './destination-error.ts';
+import type { ExportLayout } from './export-layout.ts';
+import { type ExportOutput, fingerprintOf } from './fingerprint.ts';
+import { type Manifest, readManifest, totalsOf } from './manifest.ts';
+import { countRows } from './row-count.ts';
+
+export type DifferenceKind =
+  /** The fingerprint is not that of what the manifest says the export is. */
+  | 'fingerprint'
+  /** The first interval begins late or the last ends early, or between two nobody looked. */
+  | 'gap'
+  | 'overlap'
+  /** A sum of the manifest's is not the sum of its intervals. */
+  | 'total'
+  /** `complete` says otherwise than the intervals. */
+  | 'completeness'
+  /** A record beside the manifest, which says otherwise. */
+  | 'record'
+  | 'missingFile'
+  | 'bytes'
+  | 'sha256'
+  | 'rows'
+  /** The bytes cannot be read as what they should be. */
+  | 'unreadable'
+  /** A file that the manifest does not know. */
+  | 'strayFile'
+  /** Two intervals name the same file. */
+  | 'sharedFile';
+
+export interface Difference {
+  readonly kind: DifferenceKind;
+  /** A file's name, a moment or an interval, for people. */
+  readonly where: string;
+  readonly expected?: string | number;
+  readonly found?: string | number;
+}
+
+export interface Verification {
+  readonly manifest: Manifest;
+  /** Empty: every row is there, once. */
+  readonly differences: readonly Difference[];
+  /** Intervals that the manifest itself flags. */
+  readonly incomplete: number;
+  /** What was read, not what was promised. */
+  readonly files: number;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+export interface VerifyProgress {
+  readonly files: number;
+  readonly bytes: number;
+  readonly totalFiles: number;
+  readonly totalBytes: number;
+}
+
+/** `destination.absent` when there is no manifest; `destination.damaged` when it is not of the form. */
+export async function verifyExport(
+  destination: Destination,
+  layout: ExportLayout,
+  onProgress: (progress: VerifyProgress) => void = () => {},
+): Promise<Verification> {
+  const manifest = await readManifest(destination, layout);
+  if (!manifest) throw destinationError('absent', `there is no ${layout.manifest} in ${destination.url}`);
+  const differences = [
+    ...differencesWithin(manifest),
+    ...(await recordDifferences(destination, layout, manifest)),
+    ...(await strayFiles(destination, layout, manifest)),
+  ];
+  const files = manifest.intervals.flatMap((interval) => interval.files);
+  const total = { totalFiles: files.length, totalBytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
+  const read = { files: 0, rows: 0, bytes: 0 };
+  for (const file of files) {
+    const found = await readFile(destination, layout, file, manifest.export.output);
+    differences.push(...found.differences);
+    read.files += found.exists ? 1 : 0;
+    read.rows += found.rows;
+    read.bytes += found.bytes;
+    onProgress({ ...total, files: read.files, bytes: read.bytes });
+  }
+  const incomplete = manifest.intervals.filter((interval) => interval.incomplete !== undefined).length;
+  return { manifest, differences, incomplete, ...read };
+}
+
+/** What the manifest's own figures contradict. */
+export function differencesWithin(manifest: Manifest): readonly Difference[] {
+  const { intervals, totals, complete, fingerprint, export: identity } = manifest;
+  const differences: Difference[] = [];
+  const differ = (kind: DifferenceKind, where: string, expected: string | number, found: string | number) => {
+    if (expected !== found) differences.push({ kind, where, expected, found });
+  };
+  differ('fingerprint', 'manifest', fingerprintOf(identity), fingerprint);
+  let reachedMs = identity.fromMs;
+  for (const { fromMs, toMs } of intervals) {
+    if (fromMs !== reachedMs) {
+      differ(fromMs > reachedMs ? 'gap' : 'overlap', `before ${moment(fromMs)}`, moment(reachedMs), moment(fromMs));
+    }
+    reachedMs = Math.max(reachedMs, toMs);
+  }
+  differ(reachedMs < identity.toMs ? 'gap' : 'overlap', 'at the end', moment(identity.toMs), moment(reachedMs));
+  const sums = totalsOf(intervals);
+  for (const [name, sum] of Object.entries(sums)) differ('total', name, sum, totals[name as keyof typeof totals]);
+  const flagged = intervals.some(({ incomplete }) => incomplete !== undefined);
+  differ('completeness', 'manifest', String(!flagged), String(complete));
+  const seen = new Set<string>();
+  for (const { name } of intervals.flatMap(({ files }) => files)) {
+    if (seen.has(name)) differences.push({ kind: 'sharedFile', where: name });
+    seen.add(name);
+  }
+  return differences;
+}
+
+/** Only those that are there: files and manifest may have been taken elsewhere without them. */
+async function recordDifferences(
+  destination: Destination,
+  layout: ExportLayout,
+  { intervals }: Manifest,
+): Promise<readonly Difference[]> {
+  const known = new Map(intervals.map((each) => [layout.commit(each.segment, each.toMs), canonicalText(each)]));
+  const records = await readRecords(destination, layout);
+  return records
+    .map((record) => ({ name: layout.commit(record.segment, record.toMs), text: canonicalText(record) }))
+    .filter(({ name, text }) => known.get(name) !== text)
+    .map(({ name }) => ({ kind: 'record', where: layout.relative(name) }));
+}
+
+async function strayFiles(
+  destination: Destination,
+  layout: ExportLayout,
+  { intervals }: Manifest,
+): Promise<readonly Difference[]> {
+  const known = new Set([
+    layout.plan,
+    layout.manifest,
+    ...intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))),
+  ]);
+  const strays: Difference[] = [];
+  for await (const { name } of destination.list(layout.folder)) {
+    if (known.has(name) || name.startsWith(`${layout.commits}/`)) continue;
+    strays.push({ kind: 'strayFile', where: layout.relative(name) });
+  }
+  return strays;
+}
+
+interface ReadFile {
+  readonly exists: boolean;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly differences: readonly Difference[];
+}
+
+/** Goes on reading for the sum of the bytes when the rows cannot be counted. */
+async function readFile(
+  destination: Destination,
+  layout: ExportLayout,
+  file: CommittedFile,
+  output: ExportOutput,
+): Promise<ReadFile> {
+  const hash = createHash('sha256');
+  const counter = countRows(output);
+  let bytes = 0;
+  let unreadable: string | undefined;
+  const counting = async <T>(act: () => Promise<T>): Promise<T | undefined> => {
+    if (unreadable !== undefined) return undefined;
+    return act().catch((error: Error) => {
+      unreadable = error.message;
+      return undefined;
+    });
+  };
+  try {
+    for await (const piece of destination.stream(layout.within(file.name))) {
+      hash.update(piece);
+      bytes += piece.length;
+      await counting(() => counter.write(piece));
+    }
+  } catch (error) {
+    if (!(error instanceof LogfleetError) || error.code !== 'destination.absent') throw error;
+    return { exists: false, rows: 0, bytes: 0, differences: [{ kind: 'missingFile', where: file.name }] };
+  }
+  const rows = (await counting(() => counter.end())) ?? 0;
+  const differences: Difference[] = [];
+  const differ = (kind: DifferenceKind, expected: string | number, found: string | number) => {
+    if (expected !== found) differences.push({ kind, where: file.name, expected, found });
+  };
+  differ('bytes', file.bytes, bytes);
+  differ('sha256', file.sha256, hash.digest('hex'));
+  if (unreadable === undefined) differ('rows', file.rows, rows);
+  else differences.push({ kind: 'unreadable', where: file.name, found: unreadable });
+  return { exists: true, rows, bytes, differences };
+}
+
+function moment(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}

@@ -1,0 +1,196 @@
+/** Commits of intervals (E3, E4, E6): of two who search the same, one is first, and whatever happens every millisecond is covered once. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type CommitRecord,
+  commit,
+  decodeRecord,
+  encodeRecord,
+  readRecords,
+} from '../../../src/destination/commit-record.ts';
+import { coverageOf } from '../../../src/destination/coverage.ts';
+import { manifestOf, removeStrays, writeManifest } from '../../../src/destination/manifest.ts';
+import { segmentsOf } from '../../../src/destination/plan-object.ts';
+import { verifyExport } from '../../../src/destination/verify.ts';
+import { MemoryDestination } from './memory-destination.ts';
+import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
+
+const endMs = startMs + 4 * hourMs;
+
+describe('a commit', () => {
+  test('writes the record under segment and upper bound alone (E3)', async () => {
+    const destination = new MemoryDestination();
+    const { record } = recordOf(1, startMs + 3 * hourMs, endMs, 10);
+    expect(await commit(destination, layout, record)).toEqual({ kind: 'committed' });
+    expect([...destination.objects.keys()]).toEqual([`${layout.folder}/commits/000001-20261101T040000000Z.json`]);
+    expect(await readRecords(destination, layout)).toEqual([record]);
+  });
+
+  test('takes over what somebody else committed, and deletes its own file only (E3)', async () => {
+    const destination = new MemoryDestination();
+    const first = await store(destination, recordOf(1, startMs + 3 * hourMs, endMs, 10, 'w1'));
+    const second = await store(destination, recordOf(1, startMs + 2 * hourMs, endMs, 20, 'w2'));
+    await commit(destination, layout, first);
+    expect(await commit(destination, layout, second)).toEqual({ kind: 'taken', standing: first });
+    expect(destination.objects.has(layout.within(first.files[0]!.name))).toBe(true);
+    expect(destination.objects.has(layout.within(second.files[0]!.name))).toBe(false);
+    const { rest } = coverageOf(plan, await readRecords(destination, layout));
+    expect(rest).toContainEqual({ index: 1, fromMs: startMs + 2 * hourMs, toMs: startMs + 3 * hourMs });
+  });
+
+  test('whose answer was lost is known by what stands there, and keeps its file', async () => {
+    const destination = new MemoryDestination();
+    const record = await store(destination, recordOf(1, startMs + 3 * hourMs, endMs, 10));
+    destination.losesAnswer = true;
+    expect(await commit(destination, layout, record)).toEqual({ kind: 'committed' });
+    expect(await commit(destination, layout, record)).toEqual({ kind: 'committed' });
+    expect(destination.objects.has(layout.within(record.files[0]!.name))).toBe(true);
+  });
+
+  const { record } = recordOf(1, startMs, endMs, 10);
+  test.each<[string, Partial<CommitRecord>]>([
+    ['rows are unaccounted for', { received: 14 }],
+    ['the count of the job is not what was received (E6)', { count: { rows: 14, source: 'Job' } }],
+    ['the count of the interval is not what was written (E6)', { count: { rows: 13, source: 'Aggregate' } }],
+    ['its files do not have its rows', { files: [] }],
+    ['it has no length', { fromMs: endMs }],
+  ])('is refused when %s', async (_, changes) => {
+    const destination = new MemoryDestination();
+    await expect(commit(destination, layout, { ...record, ...changes })).rejects.toMatchObject({
+      code: 'bug.assertion',
+    });
+    expect(destination.objects.size).toBe(0);
+  });
+
+  test('of a cut is proved by what its limit does not touch (E6)', async () => {
+    const cut: CommitRecord = { ...record, count: { rows: 10, source: 'Histogram' } };
+    expect(await commit(new MemoryDestination(), layout, cut)).toEqual({ kind: 'committed' });
+  });
+
+  test('that is flagged as incomplete needs no proof', async () => {
+    const kept: CommitRecord = {
+      ...record,
+      count: { rows: 99, source: 'Job' },
+      incomplete: { reason: 'CountDiffers' },
+    };
+    const destination = new MemoryDestination();
+    expect(await commit(destination, layout, kept)).toEqual({ kind: 'committed' });
+    expect(await readRecords(destination, layout)).toEqual([kept]);
+  });
+});
+
+describe('a record that is read back', () => {
+  const { record } = recordOf(1, startMs, endMs, 10);
+  const file = record.files[0]!;
+
+  test('is what was written, from the same bytes each time', () => {
+    const shuffled = Object.fromEntries(Object.entries(record).reverse()) as unknown as CommitRecord;
+    expect(Buffer.from(encodeRecord(shuffled)).equals(Buffer.from(encodeRecord(record)))).toBe(true);
+    expect(decodeRecord('x', encodeRecord(record))).toEqual(record);
+  });
+
+  test.each<[string, object, string]>([
+    ['a figure is missing', { received: undefined }, '/received is missing'],
+    ['a figure is no number', { received: '13' }, '/received is "13", and has to be a whole number from 0 on'],
+    ['a figure is negative', { left: -1 }, '/left is -1'],
+    ['a figure is not whole', { left: 0.5 }, '/left is 0.5'],
+    ['there is more than known', { note: 'x' }, '/note is not known to this version'],
+    ['it is of another version', { version: 2 }, '/version is 2, and has to be 1'],
+    ['it is something else', { kind: 'logfleet.dev/export-plan' }, '/kind is "logfleet.dev/export-plan"'],
+    ['its count has another source', { count: { rows: 13, source: 'Guess' } }, '/count/source is "Guess"'],
+    ['a hash is none', { files: [{ ...file, sha256: 'abc' }] }, '/files/0/sha256 is "abc"'],
+    ['a file lies elsewhere', { files: [{ ...file, name: '../../x' }] }, '/files/0: /name: ".." begins with a dot'],
+    ['a file is no data', { files: [{ ...file, name: 'plan.json' }] }, '/files/0: /name does not lie in data/'],
+    ['a file is named twice', { files: [file, file], written: 20, received: 23 }, 'it names a file twice'],
+    ['files are no list', { files: {} }, '/files is {}, and has to be a list'],
+    ['a file is no object', { files: [3] }, '/files/0 is no object'],
+  ])('is refused where %s', (_, changes, problem) => {
+    const stored = { ...JSON.parse(Buffer.from(encodeRecord(record)).toString()), ...changes };
+    expect(() => decodeRecord('commits/x.json', Buffer.from(JSON.stringify(stored)))).toThrow(
+      expect.objectContaining({
+        code: 'destination.damaged',
+        handling: { kind: 'stall' },
+        message: expect.stringMatching(/^commits\/x\.json is not as logfleet writes it: .*move the folder/s),
+      }),
+    );
+    expect(() => decodeRecord('x', Buffer.from(JSON.stringify(stored)))).toThrow(problem);
+  });
+
+  test.each(['', '{', '[]', 'null', '\ud800'])('is refused as %j', (text) => {
+    expect(() => decodeRecord('x', Buffer.from(text))).toThrow('is not as logfleet writes it');
+  });
+
+  test('is refused under the name of another', async () => {
+    const destination = new MemoryDestination();
+    destination.objects.set(layout.commit(0, endMs), encodeRecord(record));
+    await expect(readRecords(destination, layout)).rejects.toThrow('it belongs to');
+  });
+});
+
+describe('what is covered', () => {
+  const record = (segment: number, fromHour: number, toHour: number) =>
+    recordOf(segment, startMs + fromHour * hourMs, startMs + toHour * hourMs, 1).record;
+
+  test('is the plan minus the records, whatever their order', () => {
+    const records = [record(1, 3, 4), record(0, 0, 1), record(0, 1, 2), record(1, 2.5, 3)];
+    const { intervals, rest, strays } = coverageOf(plan, records);
+    expect(intervals).toEqual([records[1], records[2], records[3], records[0]]);
+    expect(rest).toEqual([{ index: 1, fromMs: startMs + 2 * hourMs, toMs: startMs + 2.5 * hourMs }]);
+    expect(strays).toEqual([]);
+  });
+
+  test.each([
+    ['begins before its segment', record(1, 1, 4)],
+    ['hangs in the air', record(1, 2, 3)],
+    ['is of no segment', record(7, 2, 4)],
+  ])('is not what a record says that %s', (_, stray) => {
+    const { intervals, rest, strays } = coverageOf(plan, [stray]);
+    expect([intervals, strays]).toEqual([[], [stray]]);
+    expect(rest).toEqual(segmentsOf(plan));
+  });
+});
+
+/**
+ * Two operators on one destination: each reads the records now and then, works on some rest that it saw, cuts where it
+ * likes, loses answers, and dies before its commit.
+ */
+test('commits of two writers in any order cover the range once, and nothing lies beside it (E3)', async () => {
+  const step = fc.record({
+    writer: fc.nat(1),
+    looksAgain: fc.boolean(),
+    which: fc.nat(3),
+    cut: fc.double({ min: 0, max: 1, noNaN: true }),
+    rows: fc.nat(5),
+    fate: fc.constantFrom('commits', 'commits', 'losesTheAnswer', 'dies'),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const destination = new MemoryDestination();
+      const seen: (readonly CommitRecord[])[] = [[], []];
+      let turn = 0;
+      const work = async ({ writer, looksAgain, which, cut, rows, fate }: (typeof steps)[number]) => {
+        if (looksAgain) seen[writer] = await readRecords(destination, layout);
+        const { rest } = coverageOf(plan, seen[writer] ?? []);
+        const segment = rest[which % Math.max(1, rest.length)];
+        if (!segment) return;
+        const fromMs = segment.fromMs + Math.floor(cut * (segment.toMs - segment.fromMs - 1));
+        const made = recordOf(segment.index, fromMs, segment.toMs, rows, `w${writer}-${turn++}`);
+        await store(destination, made);
+        if (fate === 'dies') return;
+        destination.losesAnswer = fate === 'losesTheAnswer';
+        const outcome = await commit(destination, layout, made.record);
+        destination.losesAnswer = false;
+        seen[writer] = [...(seen[writer] ?? []), outcome.kind === 'taken' ? outcome.standing : made.record];
+      };
+      for (const each of steps) await work(each);
+      const looking = { writer: 0, looksAgain: true, which: 0, cut: 0, rows: 2, fate: 'commits' as const };
+      while (coverageOf(plan, await readRecords(destination, layout)).rest.length > 0) await work(looking);
+      const coverage = coverageOf(plan, await readRecords(destination, layout));
+      await removeStrays(destination, layout, coverage);
+      await writeManifest(destination, layout, manifestOf(identity, coverage));
+      await writeManifest(destination, layout, manifestOf(identity, coverage));
+      expect((await verifyExport(destination, layout)).differences).toEqual([]);
+    }),
+    { numRuns: 150 },
+  );
+});

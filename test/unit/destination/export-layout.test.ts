@@ -1,0 +1,123 @@
+/** Where an export lies (E1), and what its fingerprint and plan hold (E1, E2). */
+import { describe, expect, test } from 'vitest';
+import { bucketRoot, dataFileName, ExportLayout, volumeRoot } from '../../../src/destination/export-layout.ts';
+import { type ExportIdentity, fingerprintOf } from '../../../src/destination/fingerprint.ts';
+import { decodePlan, encodePlan, readPlan, settlePlan } from '../../../src/destination/plan-object.ts';
+import { MemoryDestination } from './memory-destination.ts';
+import { identity, layout, plan, startMs } from './sample-export.ts';
+
+describe('the layout', () => {
+  test('has one folder for an export, by its fingerprint (E1)', () => {
+    const { plan, manifest, commits, data } = ExportLayout.of('audit', 'f00d');
+    const names = ['plan.json', 'manifest.json', 'commits', 'data'];
+    expect([plan, manifest, commits, data]).toEqual(names.map((name) => `audit/f00d/${name}`));
+  });
+
+  test('is the same in a folder that was taken elsewhere', () => {
+    for (const folder of ['', 'copies/of audit']) {
+      const moved = new ExportLayout(folder);
+      expect(moved.relative(moved.within('data/x'))).toBe('data/x');
+    }
+    expect(new ExportLayout('').manifest).toBe('manifest.json');
+  });
+
+  test.each([
+    [{ format: 'NDJSON', compression: 'None' }, '.ndjson'],
+    [{ format: 'NDJSON', compression: 'Gzip' }, '.ndjson.gz'],
+    [{ format: 'CSV', compression: 'Zstd' }, '.csv.zst'],
+    [{ format: 'Parquet', compression: 'Gzip' }, '.parquet'],
+  ] as const)('names files of %o so that readers know them', (output, extension) => {
+    expect(dataFileName({ segment: 3, toMs: startMs, part: 1, writerToken: 'w1' }, output)).toBe(
+      `data/000003-20261101T000000000Z-001-w1${extension}`,
+    );
+  });
+
+  test('sorts by segment and time', () => {
+    const names = [0, 1, 12].flatMap((segment) =>
+      [0, startMs, startMs + 1].map((toMs) => layout.commit(segment, toMs)),
+    );
+    expect([...names].sort()).toEqual(names);
+  });
+
+  test('keeps namespaces apart in volumes, whatever a manifest names as path', () => {
+    expect(volumeRoot('logging', 'audit/')).toBe('logging/audit');
+    expect(volumeRoot('logging', '')).toBe('logging');
+    expect(() => volumeRoot('logging', '../billing')).toThrow('begins with a dot');
+    expect(() => volumeRoot('logging', '/billing')).toThrow('must not begin with a slash');
+  });
+
+  test('lies below the prefix in buckets', () => {
+    expect(bucketRoot('exports/2026/', 'logging')).toBe('exports/2026/logging');
+    expect(bucketRoot('', 'logging')).toBe('logging');
+  });
+});
+
+describe('the fingerprint', () => {
+  const changes: readonly Partial<ExportIdentity>[] = [
+    { serviceHost: 'other.example.com' },
+    { query: 'error' },
+    { fromMs: identity.fromMs + 1 },
+    { toMs: identity.toMs + 1 },
+    { byReceiptTime: true },
+    { autoParsingMode: 'AutoParse' },
+    { results: 'Records' },
+    { requiresRawMessages: false },
+    { output: { ...identity.output, format: 'CSV' } },
+    { output: { ...identity.output, compression: 'None' } },
+    { output: { ...identity.output, fields: ['_raw'] } },
+    { output: { ...identity.output, maxPartBytes: 1_000 } },
+    { output: { ...identity.output, csv: { formulaGuard: false } } },
+  ];
+
+  test('is another for everything that decides rows or bytes (E1)', () => {
+    const all = [identity, ...changes.map((change) => ({ ...identity, ...change }))].map(fingerprintOf);
+    expect(new Set(all).size).toBe(changes.length + 1);
+    expect(all.every((each) => /^[0-9a-f]{64}$/.test(each))).toBe(true);
+  });
+
+  test('covers every member that there is', () => {
+    const touched = new Set(changes.flatMap((change) => Object.keys(change)));
+    expect([...touched].sort()).toEqual(Object.keys(identity).sort());
+  });
+
+  test('is the same for the same, in whatever order and with whatever besides', () => {
+    const shuffled = Object.fromEntries(Object.entries(identity).reverse()) as unknown as ExportIdentity;
+    expect(fingerprintOf({ ...shuffled, settleDelayMs: 3 } as ExportIdentity)).toBe(fingerprintOf(identity));
+  });
+
+  test('stays what it was: files of exports that run lie under it', () => {
+    expect(fingerprintOf(identity)).toBe('5075e008aa2329ca91bccde310765ebb9f149c1cd27691b96ead082a9907befe');
+  });
+});
+
+describe('the plan', () => {
+  test('of who comes second is the one that stands (E2)', async () => {
+    const destination = new MemoryDestination();
+    const other = { boundariesMs: [identity.fromMs, identity.fromMs + 5, identity.toMs] };
+    expect(await settlePlan(destination, layout, plan)).toEqual(plan);
+    expect(await settlePlan(destination, layout, other)).toEqual(plan);
+    expect(await readPlan(destination, layout)).toEqual(plan);
+  });
+
+  test('that covers another range is not worked on', async () => {
+    const destination = new MemoryDestination();
+    await settlePlan(destination, layout, { boundariesMs: [1, 2] });
+    await expect(settlePlan(destination, layout, plan)).rejects.toMatchObject({ code: 'destination.damaged' });
+  });
+
+  test('is not there before somebody wrote it', async () => {
+    expect(await readPlan(new MemoryDestination(), layout)).toBeUndefined();
+  });
+
+  test.each([
+    [[1], 'has to name a begin and an end'],
+    [[1, 3, 3], '/boundariesMs/2 is not later than the one before'],
+    [[3, 1], '/boundariesMs/1 is not later than the one before'],
+    [[1, 2.5], '/boundariesMs/1 is 2.5, and has to be a whole number'],
+    [['1', 2], '/boundariesMs/0 is "1"'],
+    [Array.from({ length: 10_002 }, (_, index) => index), 'has more than 10000 segments'],
+  ])('with the boundaries %j is refused', (boundariesMs, problem) => {
+    const stored = { ...JSON.parse(Buffer.from(encodePlan(plan)).toString()), boundariesMs };
+    expect(() => decodePlan('plan.json', Buffer.from(JSON.stringify(stored)))).toThrow(problem);
+  });
+});

@@ -1,0 +1,59 @@
+/** What readers of data files do with bytes that are not what they should be. Whole files are read in `verify.test.ts`. */
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parquetRows } from '../../../src/destination/parquet-footer.ts';
+import { countRows } from '../../../src/destination/row-count.ts';
+
+describe('a file that is damaged is told of', () => {
+  const read = async (output: Parameters<typeof countRows>[0], content: Uint8Array) => {
+    const counter = countRows(output);
+    for (let start = 0; start < content.length; start += 1_000)
+      await counter.write(content.subarray(start, start + 1_000));
+    return counter.end();
+  };
+  const text = '{"row":"0123456789"}\n'.repeat(5_000);
+
+  test.each([
+    ['gzip that ends early', 'Gzip', gzipSync(text).subarray(0, -9)],
+    ['gzip that is none', 'Gzip', Buffer.from(text)],
+    ['zstd that is none', 'Zstd', Buffer.from(text)],
+    ['zstd that ends early', 'Zstd', zstdCompressSync(text).subarray(0, -3)],
+  ] as const)('%s', async (_, compression, content) => {
+    await expect(read({ format: 'NDJSON', compression }, content)).rejects.toThrow();
+  });
+
+  test('CSV that ends inside of quotes', async () => {
+    await expect(read({ format: 'CSV', compression: 'None' }, Buffer.from('a\r\n"b'))).rejects.toThrow(
+      'inside of quotes',
+    );
+  });
+
+  test.each([
+    ['', 'does not end as a Parquet file does'],
+    ['PAR1', 'does not end as a Parquet file does'],
+    ['\xff\xff\xff\xffPAR1', 'larger than is read'],
+    ['\x00\x00\x00\x00PAR1', 'is damaged'],
+    ['\x00\x01\x00\x00\x00PAR1', 'does not say how many rows'],
+    ['\x1f\x01\x00\x00\x00PAR1', 'is damaged'],
+  ])('Parquet that ends as %j', (end, problem) => {
+    expect(() => parquetRows(Buffer.from(end, 'latin1'))).toThrow(problem);
+  });
+});
+
+test('a Parquet footer of any bytes gives a number or an error, and always ends', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (footer) => {
+      const length = Buffer.alloc(4);
+      length.writeUInt32LE(footer.length);
+      let outcome: unknown;
+      try {
+        outcome = parquetRows(Buffer.concat([footer, length, Buffer.from('PAR1')]));
+      } catch (error) {
+        outcome = (error as Error).message;
+      }
+      expect(['number', 'string']).toContain(typeof outcome);
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,67 @@
+/** An export of four hours in two segments, and records of it. */
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import { dataFileName, ExportLayout } from '../../../src/destination/export-layout.ts';
+import { type ExportIdentity, fingerprintOf } from '../../../src/destination/fingerprint.ts';
+import type { ExportPlan } from '../../../src/destination/plan-object.ts';
+import type { MemoryDestination } from './memory-destination.ts';
+
+export const hourMs = 3_600_000;
+export const startMs = Date.UTC(2026, 10, 1);
+
+export const identity: ExportIdentity = {
+  serviceHost: 'service.example.com',
+  query: '_sourceCategory=prod/* error',
+  fromMs: startMs,
+  toMs: startMs + 4 * hourMs,
+  byReceiptTime: false,
+  autoParsingMode: 'Manual',
+  results: 'Messages',
+  requiresRawMessages: true,
+  output: {
+    format: 'NDJSON',
+    compression: 'Gzip',
+    fields: [],
+    maxPartBytes: 268_435_456,
+    csv: { formulaGuard: true },
+  },
+};
+
+export const layout = ExportLayout.of('audit', fingerprintOf(identity));
+export const plan: ExportPlan = { boundariesMs: [startMs, startMs + 2 * hourMs, startMs + 4 * hourMs] };
+
+/** Of so many rows in one file, and none at all for none. */
+export function recordOf(
+  segment: number,
+  fromMs: number,
+  toMs: number,
+  rows: number,
+  writerToken = 'w1',
+): { readonly record: CommitRecord; readonly content: Uint8Array | undefined } {
+  const text = Array.from({ length: rows }, (_, row) => `{"row":${fromMs + row}}\n`).join('');
+  const content = rows === 0 ? undefined : gzipSync(text);
+  const files = content && [
+    {
+      name: dataFileName({ segment, toMs, part: 1, writerToken }, identity.output),
+      rows,
+      bytes: content.length,
+      contentBytes: text.length,
+      sha256: createHash('sha256').update(content).digest('hex'),
+    },
+  ];
+  const figures = { received: rows + 3, written: rows, outside: 0, duplicates: 2, left: 1 };
+  return {
+    content,
+    record: { segment, fromMs, toMs, ...figures, count: { rows: rows + 3, source: 'Job' }, files: files ?? [] },
+  };
+}
+
+/** Puts the files of a record where they belong. */
+export async function store(
+  destination: MemoryDestination,
+  { record, content }: ReturnType<typeof recordOf>,
+): Promise<CommitRecord> {
+  for (const { name } of record.files) destination.objects.set(layout.within(name), content ?? new Uint8Array());
+  return record;
+}

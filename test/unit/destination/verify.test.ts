@@ -1,0 +1,225 @@
+/** The manifest and its proof: whatever is changed afterwards is found, and nothing else is. */
+import { createHash } from 'node:crypto';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { ByteWriter, parquetWrite } from 'hyparquet-writer';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import { encodeRecord } from '../../../src/destination/commit-record.ts';
+import { coverageOf } from '../../../src/destination/coverage.ts';
+import { ExportLayout } from '../../../src/destination/export-layout.ts';
+import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
+import {
+  decodeManifest,
+  encodeManifest,
+  type Manifest,
+  manifestOf,
+  removeStrays,
+  writeManifest,
+} from '../../../src/destination/manifest.ts';
+import { encodePlan } from '../../../src/destination/plan-object.ts';
+import { verifyExport } from '../../../src/destination/verify.ts';
+import { MemoryDestination } from './memory-destination.ts';
+import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
+
+let destination: MemoryDestination;
+let records: readonly CommitRecord[];
+let manifest: Manifest;
+beforeEach(async () => {
+  destination = new MemoryDestination();
+  const at = (hours: number) => startMs + hours * hourMs;
+  records = [
+    await store(destination, recordOf(1, at(3), at(4), 1_000)),
+    await store(destination, recordOf(0, at(0), at(2), 300)),
+    await store(destination, recordOf(1, at(2), at(3), 0)),
+  ];
+  manifest = manifestOf(identity, coverageOf(plan, records));
+  destination.objects.set(layout.plan, encodePlan(plan));
+  for (const record of records)
+    destination.objects.set(layout.commit(record.segment, record.toMs), encodeRecord(record));
+  await writeManifest(destination, layout, manifest);
+});
+
+const replaceManifest = (changes: object) =>
+  destination.objects.set(layout.manifest, encodeManifest({ ...manifest, ...changes }));
+const differences = async () => (await verifyExport(destination, layout)).differences;
+
+describe('a manifest', () => {
+  test('lists recorded files only, in order of time, with sums', () => {
+    expect(manifest.intervals.map(({ fromMs }) => (fromMs - startMs) / hourMs)).toEqual([0, 2, 3]);
+    expect(manifest.totals).toMatchObject({ intervals: 3, files: 2, rows: 1_300, received: 1_309, duplicates: 6 });
+    expect(manifest.complete).toBe(true);
+    expect(decodeManifest('manifest.json', encodeManifest(manifest))).toEqual(manifest);
+  });
+
+  test('has the same bytes whoever writes it, so that writing it twice is fine', async () => {
+    const again = manifestOf(identity, coverageOf(plan, [...records].reverse()));
+    await writeManifest(destination, layout, again);
+    expect(Buffer.from(encodeManifest(again)).equals(Buffer.from(encodeManifest(manifest)))).toBe(true);
+  });
+
+  test('is not put in place of another', async () => {
+    replaceManifest({ complete: false });
+    await expect(writeManifest(destination, layout, manifest)).rejects.toMatchObject({ code: 'destination.damaged' });
+  });
+
+  test('is not made of an export that is not covered', () => {
+    expect(() => manifestOf(identity, coverageOf(plan, records.slice(1)))).toThrow('not covered');
+    expect(() => manifestOf({ ...identity, toMs: identity.toMs + 1 }, coverageOf(plan, records))).toThrow(
+      'another range',
+    );
+  });
+
+  test('flags what was kept although it is incomplete', async () => {
+    const flagged = records.map((record) => ({ ...record, incomplete: { reason: 'CountDiffers' } }));
+    destination = new MemoryDestination();
+    for (const record of records) await store(destination, { record, content: undefined });
+    await writeManifest(destination, layout, manifestOf(identity, coverageOf(plan, flagged)));
+    const { incomplete, manifest: read } = await verifyExport(destination, layout);
+    expect([incomplete, read.complete]).toEqual([3, false]);
+  });
+});
+
+describe('what lies beside it', () => {
+  test('is removed before it is written, and nothing that counts', async () => {
+    destination.objects.set(layout.within('data/stray'), Buffer.from('x'));
+    expect(await removeStrays(destination, layout, coverageOf(plan, records))).toBe(1);
+    expect(await differences()).toEqual([]);
+  });
+
+  test('is left while somebody may still commit it', async () => {
+    await expect(removeStrays(destination, layout, coverageOf(plan, records.slice(1)))).rejects.toThrow(
+      'may still be committed',
+    );
+  });
+});
+
+describe('verification', () => {
+  const fileName = () => records[0]!.files[0]!.name;
+  const changeFile = (change: (content: Buffer) => Uint8Array) => {
+    const name = layout.within(fileName());
+    destination.objects.set(name, change(Buffer.from(destination.objects.get(name) ?? [])));
+  };
+  const interval = (index: number, changes: Partial<CommitRecord>) =>
+    manifest.intervals.map((each, at) => (at === index ? { ...each, ...changes } : each));
+
+  test('of an export that is as it was finds no difference, and reads it all', async () => {
+    const progress: number[] = [];
+    const { manifest: _, ...result } = await verifyExport(destination, layout, ({ files }) => progress.push(files));
+    expect(result).toEqual({ differences: [], incomplete: 0, files: 2, rows: 1_300, bytes: manifest.totals.bytes });
+    expect(progress).toEqual([1, 2]);
+  });
+
+  test('needs the files and the manifest alone, wherever they were taken', async () => {
+    const moved = new MemoryDestination();
+    for (const [name, content] of destination.objects) {
+      const relative = layout.relative(name);
+      if (!relative.startsWith('commits/') && relative !== 'plan.json') moved.objects.set(relative, content);
+    }
+    expect((await verifyExport(moved, new ExportLayout(''))).differences).toEqual([]);
+  });
+
+  test('says when there is no manifest', async () => {
+    await expect(verifyExport(new MemoryDestination(), layout)).rejects.toMatchObject({ code: 'destination.absent' });
+  });
+
+  test('finds a file that is missing', async () => {
+    destination.objects.delete(layout.within(fileName()));
+    expect(await differences()).toEqual([{ kind: 'missingFile', where: fileName() }]);
+  });
+
+  test('finds a byte that changed', async () => {
+    changeFile((content) => content.fill(content[9]! ^ 1, 9, 10));
+    expect(await differences()).toContainEqual(expect.objectContaining({ kind: 'sha256', where: fileName() }));
+  });
+
+  test('finds a file that was cut short', async () => {
+    changeFile((content) => content.subarray(0, -20));
+    const kinds = (await differences()).map(({ kind }) => kind);
+    expect(kinds).toEqual(['bytes', 'sha256', 'unreadable']);
+  });
+
+  test('counts the rows itself', async () => {
+    const [first] = manifest.intervals[2]!.files;
+    const intervals = interval(2, { files: [{ ...first!, rows: 999 }], written: 999, duplicates: 3 });
+    replaceManifest({ intervals, totals: { ...manifest.totals, rows: 1_299, duplicates: 7 } });
+    expect(await differences()).toContainEqual({ kind: 'rows', where: fileName(), expected: 999, found: 1_000 });
+  });
+
+  test('finds a file that nobody committed', async () => {
+    destination.objects.set(layout.within('data/stray.gz'), Buffer.from('x'));
+    destination.objects.set(layout.within('note.txt'), Buffer.from('x'));
+    expect(await differences()).toEqual([
+      { kind: 'strayFile', where: 'data/stray.gz' },
+      { kind: 'strayFile', where: 'note.txt' },
+    ]);
+  });
+
+  test('finds a record that says otherwise, or that the manifest leaves out', async () => {
+    const { record } = recordOf(0, startMs, startMs + hourMs, 5);
+    destination.objects.set(layout.commit(0, startMs + hourMs), encodeRecord(record));
+    destination.objects.set(
+      layout.commit(1, identity.toMs),
+      encodeRecord({ ...records[0]!, fromMs: startMs + 2 * hourMs }),
+    );
+    expect((await differences()).map(({ kind }) => kind)).toEqual(['record', 'record']);
+  });
+
+  test.each<[string, () => object, string]>([
+    ['a gap', () => ({ intervals: interval(1, { fromMs: startMs + 2 * hourMs + 1 }) }), 'gap'],
+    ['a gap at the begin', () => ({ intervals: interval(0, { fromMs: startMs + 1 }) }), 'gap'],
+    ['a gap at the end', () => ({ intervals: interval(2, { toMs: identity.toMs - 1 }) }), 'gap'],
+    ['an overlap', () => ({ intervals: interval(1, { fromMs: startMs + 2 * hourMs - 1 }) }), 'overlap'],
+    ['more than the range', () => ({ intervals: interval(2, { toMs: identity.toMs + 1 }) }), 'overlap'],
+    ['a sum that is none', () => ({ totals: { ...manifest.totals, rows: 1 } }), 'total'],
+    ['another fingerprint', () => ({ fingerprint: '0'.repeat(64) }), 'fingerprint'],
+    ['another query', () => ({ export: { ...identity, query: '*' } }), 'fingerprint'],
+    ['completeness that is none', () => ({ complete: false }), 'completeness'],
+    ['a file that counts twice', () => ({ intervals: [...manifest.intervals, manifest.intervals[2]] }), 'sharedFile'],
+  ])('finds %s', async (_, changes, kind) => {
+    replaceManifest(changes());
+    expect((await differences()).map((each) => each.kind)).toContain(kind);
+  });
+});
+
+describe('rows are counted in files of', () => {
+  const parquet = (rows: number, rowGroupSize: number) => {
+    const writer = new ByteWriter();
+    const data = Array.from({ length: rows }, (_, row) => `row ${row}`);
+    const columnData = ['_raw', '_messagetime', 'host'].map((name) => ({ name, data, type: 'STRING' as const }));
+    parquetWrite({ writer, columnData, rowGroupSize });
+    return writer.getBytes();
+  };
+  const csv = '"time","raw"\r\n1,"a ""b""\r\nc"\r\n2,"\r\n"\r\n3,x';
+  const files: readonly [string, Pick<ExportOutput, 'format' | 'compression'>, Uint8Array, number][] = [
+    ['NDJSON', { format: 'NDJSON', compression: 'None' }, Buffer.from('{"a":1}\n{}\n{"b":"\\n"}\n'), 3],
+    ['NDJSON without a last line break', { format: 'NDJSON', compression: 'None' }, Buffer.from('{}\n{}'), 2],
+    ['nothing', { format: 'NDJSON', compression: 'None' }, Buffer.from(''), 0],
+    ['NDJSON and zstd', { format: 'NDJSON', compression: 'Zstd' }, zstdCompressSync('{}\n'.repeat(70_000)), 70_000],
+    [
+      'NDJSON and gzip in two members',
+      { format: 'NDJSON', compression: 'Gzip' },
+      Buffer.concat([gzipSync('{}\n'), gzipSync('{}\n{}\n')]),
+      3,
+    ],
+    ['CSV', { format: 'CSV', compression: 'None' }, Buffer.from(csv), 3],
+    ['CSV with a header alone', { format: 'CSV', compression: 'None' }, Buffer.from('"time"\r\n'), 0],
+    ['Parquet', { format: 'Parquet', compression: 'Zstd' }, parquet(2_345, 100), 2_345],
+  ];
+
+  test.each(files)('%s', async (_, output, content, rows) => {
+    const exported = { ...identity, output: { ...identity.output, ...output } };
+    const file = { name: 'data/x', bytes: content.length, contentBytes: 0, rows };
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    const figures = { received: rows, written: rows, outside: 0, duplicates: 0, left: 0 };
+    const range = { segment: 0, fromMs: identity.fromMs, toMs: identity.toMs };
+    const count = { rows, source: 'Job' as const };
+    const record: CommitRecord = { ...range, ...figures, count, files: [{ ...file, sha256 }] };
+    const whole = { boundariesMs: [identity.fromMs, identity.toMs] };
+    const moved = new ExportLayout('');
+    const place = new MemoryDestination();
+    place.objects.set('data/x', content);
+    await writeManifest(place, moved, manifestOf(exported, coverageOf(whole, [record])));
+    const { differences: found, rows: counted } = await verifyExport(place, moved);
+    expect([found, counted]).toEqual([[], rows]);
+  });
+});
