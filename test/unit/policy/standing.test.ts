@@ -2,7 +2,16 @@
 import { describe, expect, test } from 'vitest';
 import { parseBuildVersion } from '../../../src/base/build-version.ts';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
-import { type StandingContext, type StandingInput, skipReason, standingOf } from '../../../src/policy/standing.ts';
+import {
+  isEligible,
+  isMended,
+  isSilent,
+  type Standing,
+  type StandingContext,
+  type StandingInput,
+  skipReason,
+  standingOf,
+} from '../../../src/policy/standing.ts';
 import { endedEntry, entry, newerVersion, oldVersion, openEntry, row, settings, target } from './builders.ts';
 
 const { graceMs } = settings;
@@ -213,5 +222,127 @@ describe('why a collector is left alone', () => {
     ['failed', { entry: endedEntry('failed', {}, { used: 9 }) }, undefined],
   ])('%s', (_, more, reason) => {
     expect(skipReason(input(more), context())).toBe(reason);
+  });
+});
+
+describe('in stages and windows', () => {
+  test.each<[string, Partial<StandingInput>, string, string | undefined]>([
+    ['whom no stage has is left alone', { unstaged: true }, 'skipped', 'NoStage'],
+    ['although it does not run', { unstaged: true, row: offlineRow() }, 'skipped', 'NoStage'],
+    ['whose zone cannot be read is left alone', { zoneless: true }, 'skipped', 'TimeZoneUnreadable'],
+    ['the stage is told first', { unstaged: true, zoneless: true }, 'skipped', 'NoStage'],
+    [
+      'who is at the target needs neither',
+      { unstaged: true, zoneless: true, row: row(target, 0) },
+      'updated',
+      undefined,
+    ],
+    ['who was started goes on', { unstaged: true, zoneless: true, entry: openEntry() }, 'inProgress', undefined],
+    [
+      'who has failed is retried',
+      { unstaged: true, zoneless: true, entry: endedEntry('failed', {}, { used: 1 }) },
+      'retrying',
+      undefined,
+    ],
+    ['who is hosted is that first', { unstaged: true, row: hosted }, 'skipped', 'HostedCollector'],
+  ])('%s', (_, more, standing, reason) => {
+    expect(standingOf(input(more), context())).toBe(standing);
+    if (standing !== 'inProgress')
+      expect(skipReason(input(more), context())).toBe(standing === 'updated' ? 'NoStage' : reason);
+  });
+});
+
+describe('who died at the target', () => {
+  const died = endedEntry('died', { sinceMs: 1_000 }, { failures: 1 });
+
+  test.each<[string, Row | undefined, string]>([
+    ['is failed, whatever attempts are left', row(target, 2_000, { alive: false }), 'failed'],
+    ['is updated once it runs again', row(target, 2_000, { alive: true }), 'updated'],
+    ['is failed elsewhere, too: what killed it would kill it again', row(oldVersion, 2_000), 'failed'],
+  ])('%s', (_, shown, standing) => {
+    expect(standingOf(input({ row: shown, entry: died }), context({ retryLimit: 10 }))).toBe(standing);
+  });
+
+  test('has not died before it was at the target, or while it is upgraded again', () => {
+    const silent = row(target, 2_000, { alive: false });
+    const updated = endedEntry('updated', { sinceMs: 1_000 });
+    expect(isSilent({ row: silent, entry: updated }, context())).toBe(true);
+    expect(isSilent({ row: row(target, 999, { alive: false }), entry: updated }, context())).toBe(false);
+    expect(isSilent({ row: row(oldVersion, 2_000, { alive: false }), entry: updated }, context())).toBe(false);
+    expect(isSilent({ row: row(target, 2_000), entry: updated }, context())).toBe(false);
+    expect(isSilent({ row: undefined, entry: updated }, context())).toBe(false);
+    expect(isSilent({ row: silent, entry: undefined }, context())).toBe(false);
+    expect(isSilent({ row: silent, entry: { ...updated, open: openEntry().open } }, context())).toBe(false);
+    expect(isSilent({ row: silent, entry: { ...updated, back: true } }, context())).toBe(false);
+    expect(isSilent({ row: silent, entry: endedEntry('failed') }, context())).toBe(false);
+  });
+});
+
+describe('who left the target within a soak', () => {
+  const left = endedEntry('left', { sinceMs: 1_000 }, { failures: 1 });
+
+  test.each<[string, Row | undefined, Partial<StandingInput>, string]>([
+    ['drifts', row(oldVersion, 2_000), {}, 'drifting'],
+    ['is updated once it is back', row(target, 2_000), {}, 'updated'],
+    ['is contested the second time', row(oldVersion, 2_000), { entry: { ...left, drifts: 1 } }, 'skipped'],
+    ['is offline where it does not run', row(oldVersion, 2_000, { alive: false }), {}, 'offline'],
+  ])('%s', (_, shown, more, standing) => {
+    expect(standingOf(input({ row: shown, entry: left, ...more }), context())).toBe(standing);
+  });
+});
+
+describe('U6: who has failed no more', () => {
+  const at = (version: string, alive = true) => row(version, 2_000, { alive });
+
+  test.each<[string, Row, StandingInput['entry'], boolean]>([
+    ['timed out, and arrived', at(target), endedEntry('timedOut', { sinceMs: 1_000 }), true],
+    ['failed, and arrived', at(target), endedEntry('failed', { sinceMs: 1_000 }), true],
+    ['failed, by a row of before', row(target, 500), endedEntry('failed', { sinceMs: 1_000 }), false],
+    ['failed, and is where it was', at(oldVersion), endedEntry('failed', { sinceMs: 1_000 }), false],
+    ['died, and runs', at(target), endedEntry('died', { sinceMs: 1_000 }), true],
+    ['died, and does not run', at(target, false), endedEntry('died', { sinceMs: 1_000 }), false],
+    ['left, and came back', at(target), endedEntry('left', { sinceMs: 1_000 }), true],
+    ['was updated: it has never failed', at(target), endedEntry('updated', { sinceMs: 1_000 }), false],
+    ['is tried again', at(target), { ...endedEntry('failed'), ...openEntry() }, false],
+    ['failed on the way back', at(target), endedEntry('failed', { sinceMs: 1_000 }, { back: true }), false],
+  ])('%s: %s', (_, shown, known, expected) => {
+    expect(isMended({ row: shown, entry: known }, context())).toBe(expected);
+  });
+});
+
+describe('on the way back', () => {
+  const back = (more: object = {}) => endedEntry('updated', { toVersion: oldVersion, ...more }, { back: true });
+
+  test.each<[string, Partial<StandingInput>, string]>([
+    ['who is back waits for what comes next', { row: row(oldVersion, 2_000), entry: back() }, 'pending'],
+    ['also where lists lag', { row: row(target, 2_000), entry: back() }, 'pending'],
+    [
+      'who is on the way is in upgrade',
+      { row: row(target, 2_000), entry: openEntry({}, { back: true }) },
+      'inProgress',
+    ],
+    [
+      'who could not be taken back is at the target',
+      { row: row(target, 2_000), entry: endedEntry('failed', {}, { back: true }) },
+      'updated',
+    ],
+    ['who belongs to others is theirs', { row: row(target, 2_000), entry: back(), owned: false }, 'foreign'],
+  ])('%s', (_, more, standing) => {
+    expect(standingOf(input(more), context())).toBe(standing);
+  });
+});
+
+describe('who proves something for those after it in their stages', () => {
+  const never: readonly Standing[] = ['foreign', 'newer', 'skipped'];
+  const always: readonly Standing[] = ['updated', 'inProgress', 'pending', 'retrying', 'drifting', 'failed'];
+
+  test.each([
+    ...never.map((standing) => [standing, 'Skip', false] as const),
+    ...never.map((standing) => [standing, 'Wait', false] as const),
+    ...always.map((standing) => [standing, 'Skip', true] as const),
+    ['offline', 'Skip', false] as const,
+    ['offline', 'Wait', true] as const,
+  ])('%s, with offlinePolicy %s: %s', (standing, offlinePolicy, expected) => {
+    expect(isEligible(standing, { offlinePolicy })).toBe(expected);
   });
 });

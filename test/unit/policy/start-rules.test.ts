@@ -11,9 +11,14 @@ import {
   refusalOf,
   refusalOfAll,
 } from '../../../src/policy/start-rules.ts';
-import { ending, moment, openEntry, type PolicyParts, policy, settings, spec, target } from './builders.ts';
+import { endedEntry, ending, moment, openEntry, type PolicyParts, policy, settings, spec, target } from './builders.ts';
 import { fleetOf, PolicyBench, quietCourse } from './policy-bench.ts';
 
+const closed = new MaintenanceCalendar({
+  cutoff: '30m',
+  windows: [{ schedule: '0 12 * * *', duration: '2h', timeZone: 'UTC' }],
+  exclusions: [],
+});
 const problem = new LogfleetError({ code: 'x.y', message: 'No.', handling: { kind: 'backoff' } });
 
 /** In the order in which they are told. */
@@ -57,6 +62,52 @@ describe('of all collectors', () => {
       expect(refusalOfAll(policy(parts), known(seen))?.waitsFor).toBe(waitsFor);
     },
   );
+});
+
+describe('of all collectors, by what the rollout and the calendar say', () => {
+  const noon = 12 * 60 * 60_000;
+  const stopped = (kind: RolloutStop['kind']): RolloutStop => ({ kind, message: 'x', atMs: 1 });
+
+  test.each(['failures', 'abort'] as const)('a stop (%s) waits for a person', (kind) => {
+    expect(refusalOfAll(policy(), known(quiet, stopped(kind)))).toEqual({ waitsFor: 'a person, since it is stopped' });
+  });
+
+  test('a rollback goes on, also where the target is offered no longer', () => {
+    expect(refusalOfAll(policy(), known({ ...quiet, notOffered: 'x' }, stopped('rollback')))).toBeUndefined();
+  });
+
+  test('a stop is told before a target that is not offered, and after a pause', () => {
+    const seen = { ...quiet, notOffered: 'x' };
+    expect(refusalOfAll(policy(), known(seen, stopped('abort')))?.waitsFor).toBe('a person, since it is stopped');
+    const paused = policy({ spec: { paused: true } });
+    expect(refusalOfAll(paused, known(seen, stopped('abort')))?.waitsFor).toBe('the end of the pause by spec.paused');
+  });
+
+  test('the kill switch is told before all else', () => {
+    const seen = { ...quiet, pausedForAll: 'the ConfigMap', problem } as Observation;
+    expect(refusalOfAll(policy({ spec: { paused: true } }), known(seen))?.waitsFor).toContain('the ConfigMap');
+  });
+
+  test('a window that is closed is told last, with when it opens', () => {
+    expect(refusalOfAll(policy(), { ...known(), calendar: closed })).toMatchObject({
+      waitsFor: 'the maintenance window that opens 2026-11-01T12:00:00Z',
+      reason: 'WaitingForWindow',
+      untilMs: noon,
+    });
+    expect(refusalOfAll(policy(), { ...known({ ...quiet, ledgerFull: true }), calendar: closed })?.waitsFor).toBe(
+      'room in the ledger',
+    );
+  });
+
+  test.each([
+    [noon - 1, false],
+    [noon, true],
+    [noon + 90 * 60_000 - 1, true],
+    [noon + 90 * 60_000, false],
+  ])('a window lets go on at %d ms of the day: %s', (atMs, mayStart) => {
+    const refusal = refusalOfAll(policy(), { ...known(), calendar: closed, now: moment(atMs) });
+    expect(refusal === undefined).toBe(mayStart);
+  });
 });
 
 describe('of one collector', () => {
@@ -134,5 +185,94 @@ describe('of one collector', () => {
     ],
   ])('it waits for %s', (_, candidate, among, refusal) => {
     expect(refusalOf(candidate, among)).toEqual(refusal);
+  });
+
+  describe('in stages', () => {
+    const stages = [
+      { name: 'canary', selector: { matchNames: ['web-1'] }, soakDuration: '0s' },
+      { name: 'rest', soakDuration: '0s', approval: 'Required' as const, maxInProgress: 1 },
+    ];
+    const strategy = { maxInProgress: 1_000, order: 'Name', stages } as const;
+    const staged = (more: Partial<Line> = {}) => {
+      const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2) });
+      return line(0, 0, { roster: bench.roster, spec: bench.spec, draft: bench.draft(), ...more });
+    };
+    const at = (reached: number, current: number | undefined, waitsFor?: string, approved: readonly string[] = []) => ({
+      course: {
+        ...quietCourse,
+        header: { ...quietCourse.header, approved },
+        stages: {
+          ...quietCourse.stages,
+          reached,
+          current,
+          gate:
+            waitsFor === undefined
+              ? undefined
+              : { waitsFor, reason: 'Soaking', untilMs: moment(50).wallMs, byPerson: false },
+        },
+      },
+    });
+    const [first, second] = [
+      { id: '1', because: 'pending' },
+      { id: '2', because: 'pending' },
+    ] as const satisfies readonly Candidate[];
+
+    test('who belongs to a later one waits for what the gate says, until when', () => {
+      const among = staged(at(0, 0, 'the end of stage canary'));
+      expect(refusalOf(second, among)).toEqual({ waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 });
+      expect(refusalOf(first, among)).toBeUndefined();
+    });
+
+    test('who is taken back waits for no stage, nor for its places or its approval', () => {
+      const among = staged({ ...at(0, 0, 'x'), stagePlaces: () => ({ open: 1, most: 1 }) });
+      expect(refusalOf({ id: '2', because: 'rollback' }, among)).toBeUndefined();
+    });
+
+    test('who comes late to one that was passed over waits for its approval', () => {
+      const waits = { waitsFor: 'the approval of stage rest', reason: 'AwaitingApproval' };
+      expect(refusalOf(second, staged(at(Number.POSITIVE_INFINITY, undefined)))).toEqual(waits);
+      expect(refusalOf(second, staged(at(Number.POSITIVE_INFINITY, undefined, undefined, ['rest'])))).toBeUndefined();
+      expect(refusalOf(second, staged(at(1, 1)))).toBeUndefined();
+      expect(refusalOf(first, staged(at(Number.POSITIVE_INFINITY, undefined)))).toBeUndefined();
+    });
+
+    test('a place of its own stage: those after it wait as well where that is under way', () => {
+      const stagePlaces = () => ({ open: 1, most: 1 });
+      const waitsFor = 'a place: stage rest allows no more than 1 at once';
+      expect(refusalOf(second, staged({ ...at(1, 1), stagePlaces }))).toEqual({ waitsFor, forAll: true });
+      const late = { ...at(Number.POSITIVE_INFINITY, undefined, undefined, ['rest']), stagePlaces };
+      expect(refusalOf(second, staged(late))).toEqual({ waitsFor });
+    });
+  });
+
+  test('its own window, where it goes by its own zone', () => {
+    const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
+    const calendar = new MaintenanceCalendar({ cutoff: '30m', windows, exclusions: [] });
+    const collectors = fleetOf(2, (index) => ({ timeZone: index === 0 ? 'Asia/Tokyo' : 'UTC' }));
+    const bench = new PolicyBench({ collectors });
+    const among = line(4 * 60 * 60_000, 0, { calendar, roster: bench.roster });
+    expect(refusalOf({ id: '1', because: 'pending' }, among)).toBeUndefined();
+    expect(refusalOf({ id: '2', because: 'pending' }, among)).toMatchObject({
+      reason: 'WaitingForWindow',
+      untilMs: 12 * 60 * 60_000,
+    });
+  });
+
+  test('whom a person has tried again waits for no back-off, but for a look (U6)', () => {
+    const again: Candidate = { ...failed, used: 0 };
+    expect(refusalOf(again, line(graceMs, graceMs))).toBeUndefined();
+    expect(refusalOf(again, line(graceMs - 1, 0))).toMatchObject({ untilMs: graceMs });
+  });
+
+  test('U8: who seems to be back already is looked at before it is taken back', () => {
+    const back: Candidate = { id: '1', because: 'rollback' };
+    const entries = [endedEntry('updated', { sinceMs: 1_000 })];
+    const draft = new PolicyBench({ collectors: fleetOf(2), entries }).draft();
+    expect(refusalOf(back, line(2_000, 0, { draft }))).toEqual({
+      waitsFor: 'a look at who may be back already',
+      untilMs: 1_000 + graceMs,
+    });
+    expect(refusalOf(back, line(2 * graceMs, 0, { draft }))).toMatchObject({ unseenSinceMs: 1_000 + graceMs });
+    expect(refusalOf(back, line(2 * graceMs, 1_000 + graceMs, { draft }))).toBeUndefined();
   });
 });
