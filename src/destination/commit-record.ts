@@ -23,7 +23,9 @@ export interface CommittedFile {
   /** As they lie there, compressed where that is asked for. */
   readonly bytes: number;
   /** Before compression. */
-  readonly contentBytes: number;
+  readonly encodedBytes: number;
+  /** Values that are not what their column holds, and were written as they could be. */
+  readonly misfits: number;
   /** Of what lies there, in hexadecimal digits. */
   readonly sha256: string;
 }
@@ -137,7 +139,8 @@ function readFile(members: StoredMembers): CommittedFile {
     name: members.text('name'),
     rows: members.integer('rows'),
     bytes: members.integer('bytes'),
-    contentBytes: members.integer('contentBytes'),
+    encodedBytes: members.integer('encodedBytes'),
+    misfits: members.integer('misfits'),
     sha256: members.text('sha256', /^[0-9a-f]{64}$/),
   };
   const problem = nameProblem(file.name);

@@ -22,7 +22,8 @@ export interface ManifestTotals {
   readonly outside: number;
   readonly duplicates: number;
   readonly bytes: number;
-  readonly contentBytes: number;
+  readonly encodedBytes: number;
+  readonly misfits: number;
 }
 
 export interface Manifest {
@@ -53,7 +54,7 @@ export function manifestOf(identity: ExportIdentity, { intervals, rest, strays }
 export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
   const sum = (figure: (interval: CommitRecord) => number) =>
     intervals.reduce((total, interval) => total + figure(interval), 0);
-  const sumOfFiles = (figure: 'bytes' | 'contentBytes') =>
+  const sumOfFiles = (figure: 'bytes' | 'encodedBytes' | 'misfits') =>
     sum(({ files }) => files.reduce((total, file) => total + file[figure], 0));
   return {
     intervals: intervals.length,
@@ -63,7 +64,8 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
     outside: sum(({ outside }) => outside),
     duplicates: sum(({ duplicates }) => duplicates),
     bytes: sumOfFiles('bytes'),
-    contentBytes: sumOfFiles('contentBytes'),
+    encodedBytes: sumOfFiles('encodedBytes'),
+    misfits: sumOfFiles('misfits'),
   };
 }
 
@@ -106,7 +108,8 @@ export function decodeManifest(name: string, content: Uint8Array): Manifest {
         outside: totals.integer('outside'),
         duplicates: totals.integer('duplicates'),
         bytes: totals.integer('bytes'),
-        contentBytes: totals.integer('contentBytes'),
+        encodedBytes: totals.integer('encodedBytes'),
+        misfits: totals.integer('misfits'),
       })),
       intervals: members.objects('intervals', readRecordMembers),
     };

@@ -160,6 +160,19 @@ describe.each(placeKinds)('a destination of the kind %s', (kind) => {
     );
   });
 
+  test('a process that is killed while it creates leaves whole objects and nothing else (E3)', async () => {
+    for (const lines of [1, 2, 3, 5, 8]) {
+      const child = new Child(place.data, { kind: 'churn', folder: `commits/${lines}`, bytes: 300_000 });
+      for (let line = 0; line < lines; line++) await child.line();
+      await child.kill();
+      await destination.abortLeftovers('', 'ofTheDead');
+      const found = await listed(`commits/${lines}`);
+      expect(found.length).toBeGreaterThanOrEqual(lines);
+      expect(found.filter(([, bytes]) => bytes !== 300_000)).toEqual([]);
+    }
+    expect(place.files()).toHaveLength((await listed('')).length);
+  });
+
   test('leaves uploads of the living alone, unless nobody needs them any more (E15)', async () => {
     const file = await destination.open('data/kept');
     await file.write(Buffer.alloc(12 * mebibyte));
@@ -189,8 +202,8 @@ describe.each(placeKinds)('a destination of the kind %s', (kind) => {
   });
 
   describe('list', () => {
-    test('finds thousands, in a folder and below it', async () => {
-      const names = Array.from({ length: 2_300 }, (_, index) => `commits/${index % 7}/${index}`);
+    test('finds more than one answer of a store holds, in a folder and below it', async () => {
+      const names = Array.from({ length: 1_100 }, (_, index) => `commits/${index % 7}/${index}`);
       for (let start = 0; start < names.length; start += 50) {
         await Promise.all(names.slice(start, start + 50).map((name) => destination.create(name, Buffer.from(name))));
       }

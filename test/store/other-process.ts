@@ -12,6 +12,8 @@ export type Act =
   | { readonly kind: 'race'; readonly names: readonly string[]; readonly text: string }
   /** Writes so many bytes to a data file of its own in a folder, tells so, and waits for its end. */
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
+  /** Creates one object after the other, each of so many bytes, and tells after each, until it is killed. */
+  | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
   /** Uploads a whole file, and tells by how many bytes its memory grew at most. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
   /** Writes what there is room for, then what there is none for, and tells how that failed. */
@@ -37,6 +39,12 @@ switch (act.kind) {
     tell({ written: act.bytes });
     process.stdin.resume();
     break;
+  }
+  case 'churn': {
+    for (let index = 0; ; index++) {
+      await destination.create(`${act.folder}/${index}`, Buffer.alloc(act.bytes, 'x'));
+      tell({ index });
+    }
   }
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));

@@ -8,13 +8,9 @@
  * This module brings the SDK with it: import it where an export needs it, and not before.
  */
 import {
-  AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
-  ListMultipartUploadsCommand,
   ListObjectsV2Command,
-  ListPartsCommand,
-  type MultipartUpload,
   PutObjectCommand,
   type PutObjectCommandInput,
   type S3Client,
@@ -33,6 +29,7 @@ import { destinationError } from '../destination-error.ts';
 import { folderSegments, nameSegments } from '../object-name.ts';
 import { Writer } from '../writer.ts';
 import { PartBuffers } from './part-buffers.ts';
+import { RunningUploads } from './running-uploads.ts';
 import { createClient, type Environment } from './s3-client.ts';
 import { errorCode, httpStatus, isAbsent, isTaken, s3Error } from './s3-error.ts';
 import { checkSettings, type S3Settings } from './s3-settings.ts';
@@ -40,12 +37,6 @@ import { S3Upload } from './s3-upload.ts';
 
 /** How often a put is sent again that met another one at the same instant (409), and a body that broke off is gone on with. */
 const maxTries = 4;
-/**
- * An upload of a process that cannot be looked up is left over when nothing of it arrived for so long, by our clock: stores
- * answer nobody whose clock is off by more. Parts come as rows do; one that waited longer is written again.
- */
-const silenceMs = 15 * 60_000;
-
 export interface S3Options {
   readonly settings: S3Settings;
   readonly environment: Environment;
@@ -200,64 +191,12 @@ export class S3Destination implements Destination {
   }
 
   async abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number> {
-    let aborted = 0;
+    const bucket = this.#settings.bucket;
+    const uploads = new RunningUploads({ client: this.#client, clock: this.#clock, writer: this.#writer, bucket });
     try {
-      for await (const upload of this.#uploads(this.#prefix(folder))) {
-        if (choice === 'all' || (await this.#isLeftOver(upload))) aborted += await this.#abort(upload);
-      }
-      return aborted;
+      return await uploads.abort(this.#prefix(folder), choice);
     } catch (cause) {
       throw this.#error('tidy up', folder, cause);
-    }
-  }
-
-  async *#uploads(prefix: string): AsyncIterable<MultipartUpload> {
-    let marker: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
-    while (marker) {
-      const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({
-        Bucket: this.#settings.bucket,
-        Prefix: prefix,
-        ...marker,
-      });
-      const page = await this.#client.send(command);
-      yield* page.Uploads ?? [];
-      const { IsTruncated, NextKeyMarker, NextUploadIdMarker } = page;
-      marker =
-        IsTruncated && NextKeyMarker !== undefined
-          ? { KeyMarker: NextKeyMarker, ...(NextUploadIdMarker ? { UploadIdMarker: NextUploadIdMarker } : {}) }
-          : undefined;
-    }
-  }
-
-  async #isLeftOver({ Key, UploadId, Initiated }: MultipartUpload): Promise<boolean> {
-    const state = await this.#writer.stateOf(Key ?? '');
-    if (state !== 'unknown') return state === 'ended';
-    const isOld = (moment: Date | undefined) => this.#clock.now() - (moment?.getTime() ?? 0) >= silenceMs;
-    if (!isOld(Initiated)) return false;
-    const { Bucket } = this.#at('any');
-    let marker: string | undefined;
-    do {
-      const command: ListPartsCommand = new ListPartsCommand({
-        Bucket,
-        Key,
-        UploadId,
-        ...(marker === undefined ? {} : { PartNumberMarker: marker }),
-      });
-      const page = await this.#client.send(command);
-      if ((page.Parts ?? []).some(({ LastModified }) => !isOld(LastModified))) return false;
-      marker = page.IsTruncated ? page.NextPartNumberMarker : undefined;
-    } while (marker !== undefined);
-    return true;
-  }
-
-  async #abort({ Key, UploadId }: MultipartUpload): Promise<0 | 1> {
-    try {
-      await this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#settings.bucket, Key, UploadId }));
-      return 1;
-    } catch (cause) {
-      // Somebody was faster.
-      if (isAbsent(cause)) return 0;
-      throw cause;
     }
   }
 

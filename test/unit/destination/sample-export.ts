@@ -46,7 +46,8 @@ export function recordOf(
       name: dataFileName({ segment, toMs, part: 1, writerToken }, identity.output),
       rows,
       bytes: content.length,
-      contentBytes: text.length,
+      encodedBytes: text.length,
+      misfits: 0,
       sha256: createHash('sha256').update(content).digest('hex'),
     },
   ];

@@ -208,7 +208,7 @@ describe('rows are counted in files of', () => {
 
   test.each(files)('%s', async (_, output, content, rows) => {
     const exported = { ...identity, output: { ...identity.output, ...output } };
-    const file = { name: 'data/x', bytes: content.length, contentBytes: 0, rows };
+    const file = { name: 'data/x', bytes: content.length, encodedBytes: 0, misfits: 0, rows };
     const sha256 = createHash('sha256').update(content).digest('hex');
     const figures = { received: rows, written: rows, outside: 0, duplicates: 0, left: 0 };
     const range = { segment: 0, fromMs: identity.fromMs, toMs: identity.toMs };

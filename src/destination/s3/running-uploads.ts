@@ -1,0 +1,94 @@
+/**
+ * Uploads in parts that began and never ended: invisible, and billed until they are aborted (E15).
+ *
+ * Whose they are stands in the names of data files (`writer.ts`). One whose process cannot be looked up is left over when nothing of
+ * it arrived for a quarter of an hour, by our clock: stores answer nobody whose clock is off by more. Parts come as rows do;
+ * an upload that waited longer is begun again.
+ */
+import {
+  AbortMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
+  type MultipartUpload,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import type { Clock } from '../../base/clock.ts';
+import type { LeftoverChoice } from '../destination.ts';
+import type { Writer } from '../writer.ts';
+import { isAbsent } from './s3-error.ts';
+
+const silenceMs = 15 * 60_000;
+
+export interface RunningUploadsOptions {
+  readonly client: S3Client;
+  readonly bucket: string;
+  readonly clock: Clock;
+  readonly writer: Writer;
+}
+
+/** Raw errors of the SDK. */
+export class RunningUploads {
+  readonly #options: RunningUploadsOptions;
+
+  constructor(options: RunningUploadsOptions) {
+    this.#options = options;
+  }
+
+  /** How many there were; `prefix` is of keys. */
+  async abort(prefix: string, choice: LeftoverChoice): Promise<number> {
+    let aborted = 0;
+    for await (const upload of this.#list(prefix)) {
+      if ((choice === 'all' || (await this.#isLeftOver(upload))) && (await this.#abort(upload))) aborted++;
+    }
+    return aborted;
+  }
+
+  async *#list(Prefix: string): AsyncIterable<MultipartUpload> {
+    const { client, bucket: Bucket } = this.#options;
+    let marker: { readonly KeyMarker?: string; readonly UploadIdMarker?: string } | undefined = {};
+    while (marker) {
+      const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({ Bucket, Prefix, ...marker });
+      const { Uploads, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(command);
+      yield* Uploads ?? [];
+      const goesOn = IsTruncated === true && NextKeyMarker !== undefined;
+      const within = NextUploadIdMarker ? { UploadIdMarker: NextUploadIdMarker } : {};
+      marker = goesOn ? { KeyMarker: NextKeyMarker, ...within } : undefined;
+    }
+  }
+
+  async #isLeftOver(upload: MultipartUpload): Promise<boolean> {
+    const state = await this.#options.writer.stateOf(upload.Key ?? '');
+    if (state !== 'unknown') return state === 'ended';
+    return this.#isOld(upload.Initiated) && this.#partsAreOld(upload);
+  }
+
+  async #partsAreOld({ Key, UploadId }: MultipartUpload): Promise<boolean> {
+    const { client, bucket: Bucket } = this.#options;
+    let marker: { readonly PartNumberMarker?: string } | undefined = {};
+    while (marker) {
+      const command: ListPartsCommand = new ListPartsCommand({ Bucket, Key, UploadId, ...marker });
+      const { Parts = [], IsTruncated, NextPartNumberMarker } = await client.send(command);
+      if (Parts.some(({ LastModified }) => !this.#isOld(LastModified))) return false;
+      const goesOn = IsTruncated === true && NextPartNumberMarker !== undefined;
+      marker = goesOn ? { PartNumberMarker: NextPartNumberMarker } : undefined;
+    }
+    return true;
+  }
+
+  /** A moment that the store does not tell is no sign of life. */
+  #isOld(moment: Date | undefined): boolean {
+    return this.#options.clock.now() - (moment?.getTime() ?? 0) >= silenceMs;
+  }
+
+  /** False: somebody was faster. */
+  async #abort({ Key, UploadId }: MultipartUpload): Promise<boolean> {
+    const { client, bucket: Bucket } = this.#options;
+    try {
+      await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+      return true;
+    } catch (cause) {
+      if (isAbsent(cause)) return false;
+      throw cause;
+    }
+  }
+}
