@@ -98,9 +98,9 @@ function stageState(
 ): StageStatus['state'] {
   if (record?.endedAtMs !== undefined) return 'Completed';
   if (stop && isCurrent) return 'Stopped';
-  if (record) return record.updatedAtMs === undefined ? 'Progressing' : 'Soaking';
-  const isAwaited = isCurrent && hasWork && approval === 'Required' && !approved?.includes(name);
-  return isAwaited ? 'AwaitingApproval' : 'Pending';
+  if (isCurrent && hasWork && approval === 'Required' && !approved?.includes(name)) return 'AwaitingApproval';
+  if (!record) return 'Pending';
+  return record.updatedAtMs === undefined ? 'Progressing' : 'Soaking';
 }
 
 export function describeCounts(counts: Counts, matched: number): CollectorCounts {

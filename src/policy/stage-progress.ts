@@ -83,7 +83,7 @@ export function progressStages(input: StageInput): StageProgress {
       if (before || count.counts.updated > 0 || count.tally.finished > 0) proven = records;
       continue;
     }
-    const reached = step.record ? index : index - 1;
+    const reached = step.isAwaited ? index - 1 : index;
     return { records, reached, current: index, gate: step.gate, sweepFromMs: step.sweepFromMs };
   }
   return { ...open, records: proven };
@@ -98,6 +98,8 @@ export function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersio
 interface Step {
   /** Undefined where it has not begun. */
   readonly record: StageRecord | undefined;
+  /** Whether nobody of it may be started before a person has approved it. */
+  readonly isAwaited?: true;
   readonly gate?: Gate;
   readonly sweepFromMs?: number;
 }
@@ -110,8 +112,10 @@ function stepOf(
 ): Step {
   const { name, approval } = stage;
   const left = heldUpBy(counts, spec);
-  if (!before && left > 0 && approval === 'Required' && !header.approved?.includes(name)) {
-    return { record: undefined, gate: byPerson(`the approval of stage ${name}`, reasons.awaitingApproval) };
+  // Also where a person has asked for it in the midst of the stage.
+  if (left > 0 && approval === 'Required' && !header.approved?.includes(name)) {
+    const gate = byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
+    return { record: before, isAwaited: true, gate };
   }
   const begun = before ?? { name, startedAtMs: wallMs };
   if (left > 0) {

@@ -78,7 +78,7 @@ describe('window', () => {
   test('× soak: the soak goes on while the window is closed, and the next stage waits for it to open', async () => {
     const one = rollout({
       strategy: { stages: [{ ...canary, soakDuration: '3h' }, rest] },
-      spec: { maintenance: daily(22, '2h') },
+      spec: { resyncInterval: '2h', maintenance: daily(22, '2h') },
     });
     one.world.start();
     await one.untilTasks(2);
@@ -95,7 +95,10 @@ describe('window', () => {
   test('× rollback: taking back waits for the window, says so, and goes on in the next one', async () => {
     const groups = { web: { count: 10, version: before }, zbad: { count: 1, version: before, ...fails } };
     const maintenance = daily(22, '40m');
-    const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack, maintenance } });
+    const one = rollout({
+      scenario: { groups },
+      spec: { resyncInterval: '2h', failurePolicy: rollsBack, maintenance },
+    });
     one.world.start();
     expect(await one.world.until(() => one.to(before).length > 0, 14 * 24 * hourMs)).toBe(true);
     expect(await one.untilReason('RolledBack', 14 * 24 * hourMs)).toBe(true);
@@ -107,7 +110,7 @@ describe('window', () => {
   });
 
   test('× maxInProgress: what a closed window leaves is done in the next ones, no more at once than before', async () => {
-    const one = rollout({ spec: { maintenance: daily(22, '34m') } });
+    const one = rollout({ spec: { resyncInterval: '2h', maintenance: daily(22, '34m') } });
     one.world.start();
     expect(await one.untilReason('AllUpdated', 10 * 24 * hourMs)).toBe(true);
     const days = new Set(one.tasks().map(({ requestTime }) => Math.floor(requestTime / (24 * hourMs))));

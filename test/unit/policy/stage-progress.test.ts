@@ -148,10 +148,10 @@ describe('a stage', () => {
     });
   });
 
-  test('that has ended begins again for who is selected anew by a person, without another approval', () => {
+  test('that has ended begins again for who is selected anew by a person, without another approval where it has one', () => {
     const ended = { ...soaking(hourMs), endedAtMs: nowMs - 1 };
     const stages = [{ ...canary, approval: 'Required' } as const, rest];
-    const setting = { stages, header: { stages: [ended] }, isReselected: true };
+    const setting = { stages, header: { stages: [ended], approved: ['canary'] }, isReselected: true };
     expect(progress({ ...setting, of: [{ ...done, pending: 5 }, left] })).toMatchObject({
       records: [begun],
       current: 0,
@@ -233,14 +233,23 @@ describe('an approval', () => {
     expect(progress({ stages: first, of: [left, left] })).toMatchObject({ current: 0, reached: -1 });
   });
 
-  test('is not asked for a stage that has begun, or that has nothing to do', () => {
+  test('that is asked for in the midst of a stage holds who is left of it', () => {
     const header = {
       stages: [
         { ...begun, endedAtMs: 1 },
         { name: 'rest', startedAtMs: 1 },
       ],
     };
-    expect(progress({ stages, of: [done, left], header })).toMatchObject({ current: 1, reached: 1 });
+    expect(progress({ stages, of: [done, left], header })).toMatchObject({
+      records: header.stages,
+      current: 1,
+      reached: 0,
+      gate: { reason: 'AwaitingApproval' },
+    });
+    expect(progress({ stages, of: [done, left], header: { ...header, approved: ['rest'] } }).reached).toBe(1);
+  });
+
+  test('is not asked for a stage that has nothing to do', () => {
     expect(progress({ stages, of: [done, { updated: 4 }] })).toMatchObject({ current: undefined });
   });
 });
