@@ -109,7 +109,7 @@ export function decide(input: DecideInput): Decision {
   const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft, course));
   const watch = planReads(input, draft, admission, course.stages.sweepFromMs);
   const counts = draft.counts();
-  const wait = waitOf(refusal, admission, now);
+  const wait = lastSoakOf(course, counts, now) ?? waitOf(refusal, admission, now);
   const health = healthOf({
     spec: policy.spec,
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
@@ -198,6 +198,13 @@ function nextStartMs(refusal: Refusal | undefined, admission: Admission, { stage
   const { gate } = stages;
   const gateMs = gate?.untilMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs + gate.untilMs - now.wallMs;
   return Math.min(refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
+}
+
+/** The soak of the last stage, which nobody is behind; undefined where there is none. A death in it is told as what it is. */
+function lastSoakOf({ stages: { gate } }: Course, counts: Counts, now: Moment): RolloutWait | undefined {
+  if (gate?.reason !== reasons.soaking || gate.byPerson || outstanding(counts) > 0) return undefined;
+  const { waitsFor, reason, untilMs } = gate;
+  return toWait({ waitsFor, reason, untilMs: untilMs && now.monotonicMs + untilMs - now.wallMs }, '', now);
 }
 
 /** What has to happen before more is started; undefined where nothing has to. */

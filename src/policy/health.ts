@@ -69,6 +69,7 @@ const checks: readonly Check[] = [
   rollingBack,
   observing,
   rollingOut,
+  soaking,
   downgradeNeeded,
   collectorsFailed,
   collectorsRefused,
@@ -195,6 +196,13 @@ function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): 
   const message = `${progress}${excess}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
   const reason = inProgress === 0 ? (held?.reason ?? reasons.rollingOut) : reasons.rollingOut;
   return { ...atWork, reason, message };
+}
+
+/** All are at the target, and the last stage is watched still: who dies now is a failure of this rollout. */
+function soaking({ fleet, targetVersion, wait }: HealthInput): Health | undefined {
+  if (!fleet || wait?.reason !== reasons.soaking) return undefined;
+  const progress = `${fleet.counts.updated} of ${counted(fleet)} collectors run ${targetVersion}`;
+  return { ...atWork, reason: reasons.soaking, message: `${progress}; waiting for ${wait.waitingFor}.` };
 }
 
 function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {

@@ -122,26 +122,32 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
 function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
   const { metadata, spec, status } = policy;
   const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
+  const awaitsCollectors = spec.offlinePolicy === 'Wait' && members.some(({ running, alive }) => !running || !alive);
+  const comes = plan.actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
+  const isGiven = (stage: string | undefined) =>
+    metadata.annotations[annotations.approve] === `${status?.rollout?.id}/${stage}`;
+  const awaitsPerson =
+    !comes && (spec.strategy.stages ?? []).some(({ name, approval }) => approval === 'Required' && !isGiven(name));
   switch (reason) {
     case 'AwaitingApproval': {
       const [, awaited] = /approval of stage (\S+)/.exec(status?.rollout?.waitingFor ?? '') ?? [];
       const stage = spec.strategy.stages?.find(({ name }) => name === awaited);
-      const comes = plan.actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
-      const isGiven = metadata.annotations[annotations.approve] === `${status?.rollout?.id}/${awaited}`;
-      return stage?.approval === 'Required' && !comes && !isGiven;
+      return stage?.approval === 'Required' && !comes && !isGiven(awaited);
     }
     // One that died in its soak, and nobody has said how many are too many.
     case 'Soaking':
       return !tolerates(policy) && members.some(({ running }) => !running);
     case 'WaitingForWindow': {
       const exclusions = spec.maintenance?.exclusions ?? [];
-      return exclusions.some(({ endTime }) => Date.parse(endTime) > state.time + longerThanHistoriesMs);
+      if (exclusions.some(({ endTime }) => Date.parse(endTime) > state.time + longerThanHistoriesMs)) return true;
+      // No window helps where somebody has to come back, or to approve.
+      return awaitsPerson || awaitsCollectors;
     }
     case 'RollingOut': {
       const says = status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
       const isLeft = status?.collectors?.pending === 0 && /waiting for \d+ collectors? to come back/.test(says);
       const isAwaited = isLeft || says.includes('waiting for the end of stage');
-      return isAwaited && spec.offlinePolicy === 'Wait' && members.some(({ running, alive }) => !running || !alive);
+      return isAwaited && awaitsCollectors;
     }
     default:
       return false;

@@ -226,6 +226,20 @@ describe('a soak', () => {
     expect(tasks()[3]?.requestTime).toBeGreaterThanOrEqual(soakedUntil);
   });
 
+  test('of the last stage is part of the rollout: it is complete after it, and a death in it stops it', async () => {
+    const { world, tasks, status, untilReason } = staged({ stages: [{ ...rest, soakDuration: '1h', maxFailures: 0 }] });
+    world.start();
+    expect(await untilReason('Soaking')).toBe(true);
+    expect(tasks()).toHaveLength(30);
+    expect(world.ready('production')?.message).toMatch(
+      /^30 of 30 .* waiting for the end of the soak of stage rest until 2/,
+    );
+    expect(status()?.history).toEqual([]);
+    world.model.patch({ collectors: { 'web-0001': { running: false } } }, world.service.nowMs());
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    expect(status()?.history).toEqual([]);
+  });
+
   test('goes on after a restart, and does not begin anew', async () => {
     const { world, untilReason, stage } = staged({ stages });
     const first = world.start();
