@@ -1,0 +1,168 @@
+/** What status says of a rollout: its stages, its stop, what people did, and the next window. */
+import { describe, expect, test } from 'vitest';
+import type { Stage, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import type { LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
+import { endedEntry, epochMs, minuteMs, openEntry, target } from './builders.ts';
+import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
+
+const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });
+const canary = stage('canary', { selector: { matchNames: ['web-1'] }, soakDuration: '1h' });
+const rest = stage('rest');
+const nowMs = 10 * minuteMs;
+const time = '2026-11-01T00:00:00Z';
+
+interface Setting {
+  readonly stages?: readonly Stage[];
+  readonly header?: Partial<LedgerHeader>;
+  readonly seen?: Seen;
+  /** What collector 1 has come to; `pending` unless told. */
+  readonly first?: 'pending' | 'inProgress' | 'updated' | 'failed';
+}
+
+function told({ stages = [canary, rest], header = {}, seen = {}, first = 'pending' }: Setting) {
+  const entries = {
+    pending: [],
+    inProgress: [openEntry({ sinceMs: nowMs }, { stage: 'canary' })],
+    updated: [endedEntry('updated', {}, { stage: 'canary' })],
+    failed: [endedEntry('failed', {}, { stage: 'canary', used: 9, failures: 1 })],
+  }[first];
+  const collectors = fleetOf(3).map((one) =>
+    one.id === '1' && first === 'updated' ? { ...one, collectorVersion: target } : one,
+  );
+  const spec = { strategy: { maxInProgress: 1_000, order: 'Name' as const, stages: [...stages] } };
+  const bench = new PolicyBench({ spec, header, entries, collectors, seenAtMs: nowMs });
+  const decision = decided(bench, { nowMs, room: 0, ...seen });
+  return { ...decision.essentials, stages: decision.figures().stages };
+}
+
+describe('stages', () => {
+  const record = (more: Partial<StageRecord> = {}): StageRecord => ({ name: 'canary', startedAtMs: epochMs, ...more });
+  const ended = record({ updatedAtMs: epochMs, endedAtMs: epochMs + 1 });
+  const stop: RolloutStop = { kind: 'failures', message: 'x', atMs: epochMs, stage: 'canary' };
+  const asked = { ...rest, approval: 'Required' } as const;
+
+  test.each<[string, Setting, readonly [StageStatus['state'], StageStatus['state']]]>([
+    ['as it begins', {}, ['Progressing', 'Pending']],
+    ['under way', { first: 'inProgress', header: { stages: [record()] } }, ['Progressing', 'Pending']],
+    [
+      'in its soak',
+      { first: 'updated', header: { stages: [record({ updatedAtMs: epochMs })] } },
+      ['Soaking', 'Pending'],
+    ],
+    ['that has ended', { first: 'updated', header: { stages: [ended] } }, ['Completed', 'Progressing']],
+    [
+      'that waits for an approval',
+      { stages: [canary, asked], header: { stages: [ended] } },
+      ['Completed', 'AwaitingApproval'],
+    ],
+    [
+      'that is approved',
+      { stages: [canary, asked], header: { stages: [ended], approved: ['rest'] } },
+      ['Completed', 'Progressing'],
+    ],
+    ['in which it was stopped', { first: 'failed', header: { stages: [record()], stop } }, ['Stopped', 'Pending']],
+    ['while nothing is started at all', { seen: { policy: { spec: { mode: 'Observe' } } } }, ['Pending', 'Pending']],
+  ])('one %s', (_, setting, states) => {
+    expect(told(setting).stages.map(({ state }) => state)).toEqual(states);
+  });
+
+  test('are counted, with their times', () => {
+    const header = { stages: [record({ updatedAtMs: epochMs + minuteMs })] };
+    expect(told({ first: 'updated', header }).stages).toEqual([
+      {
+        name: 'canary',
+        members: 1,
+        updated: 1,
+        failed: 0,
+        state: 'Soaking',
+        startTime: time,
+        soakedUntil: '2026-11-01T01:01:00Z',
+      },
+      { name: 'rest', members: 2, updated: 0, failed: 0, state: 'Pending' },
+    ]);
+    expect(told({ first: 'failed', header: { stages: [record()] } }).stages[0]).toMatchObject({
+      updated: 0,
+      failed: 1,
+    });
+  });
+
+  test('show no soak that there was not: all were at the target before', () => {
+    const header = { stages: [record({ updatedAtMs: epochMs, endedAtMs: epochMs })] };
+    expect(told({ first: 'updated', header }).stages[0]).not.toHaveProperty('soakedUntil');
+  });
+
+  test('are none where the policy has none', () => {
+    expect(told({ stages: [] }).stages).toEqual([]);
+  });
+
+  test('the one under way is named', () => {
+    expect(told({ first: 'inProgress' }).rollout?.stage).toBe('canary');
+    expect(told({ first: 'updated', header: { stages: [ended] } }).rollout?.stage).toBe('rest');
+    expect(told({ stages: [] }).rollout).not.toHaveProperty('stage');
+  });
+});
+
+describe('a stop', () => {
+  test.each([
+    ['failures', 'RolloutStopped'],
+    ['rollback', 'RollingBack'],
+    ['abort', 'Aborted'],
+  ] as const)('%s is told as %s, whatever the conditions tell of', (kind, reason) => {
+    const header = { stop: { kind, message: 'Too many.', atMs: epochMs, stage: 'canary' } };
+    const stopped = { reason, time, message: 'Too many.', stage: 'canary' };
+    expect(told({ header }).rollout?.stopped).toEqual(stopped);
+    const paused = told({ header, seen: { policy: { spec: { paused: true } } } });
+    expect(paused.rollout?.stopped).toEqual(stopped);
+    expect(paused.conditions?.[0]?.reason).toBe('Paused');
+  });
+
+  test('of the whole names no stage, and is cut where it is long', () => {
+    const header = { stop: { kind: 'abort', message: 'x'.repeat(2_000), atMs: epochMs } } as const;
+    const { stopped } = told({ header }).rollout ?? {};
+    expect(stopped).not.toHaveProperty('stage');
+    expect(stopped?.message).toHaveLength(1_024);
+  });
+
+  test('shows also of a rollout that had been completed', () => {
+    const header = { stop: { kind: 'abort', message: 'x', atMs: epochMs }, completedAtMs: epochMs } as const;
+    const bench = new PolicyBench({ header, collectors: fleetOf(1, () => ({ collectorVersion: target })) });
+    expect(decided(bench).essentials.rollout?.stopped?.reason).toBe('Aborted');
+  });
+
+  test('is not told of a rollout that goes on', () => {
+    expect(told({}).rollout).not.toHaveProperty('stopped');
+  });
+});
+
+test('what people did shows with its rollout, and then in the history', () => {
+  const actions = [{ action: 'Approve', atMs: epochMs, stage: 'rest', by: 'kubectl' }] as const;
+  const shown = [{ action: 'Approve', time, stage: 'rest', by: 'kubectl' }];
+  expect(told({ header: { actions } }).rollout?.actions).toEqual(shown);
+  const done = new PolicyBench({ header: { actions }, collectors: fleetOf(1, () => ({ collectorVersion: target })) });
+  const { rollout, history } = decided(done).essentials;
+  expect(rollout).toBeUndefined();
+  expect(history).toMatchObject([{ outcome: 'Completed', actions: shown }]);
+});
+
+describe('the next window', () => {
+  const spec = (maintenance: object) => ({
+    policy: { spec: { maintenance: { cutoff: '30m', exclusions: [], ...maintenance } } },
+  });
+  const noon = { schedule: '0 12 * * *', duration: '2h', timeZone: 'UTC' };
+
+  test.each<[string, object, object | undefined]>([
+    ['is none where there are no windows', { windows: [] }, undefined],
+    [
+      'is the one that opens next',
+      { windows: [noon] },
+      { startTime: '2026-11-01T12:00:00Z', endTime: '2026-11-01T14:00:00Z' },
+    ],
+    [
+      'is the one that is open',
+      { windows: [{ ...noon, schedule: '0 0 * * *' }] },
+      { startTime: '2026-11-01T00:00:00Z', endTime: '2026-11-01T02:00:00Z' },
+    ],
+  ])('%s', (_, maintenance, window) => {
+    expect(told({ seen: spec(maintenance) as Seen }).nextWindow).toEqual(window);
+  });
+});
