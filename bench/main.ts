@@ -16,6 +16,9 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                 --quick   few repetitions
                 --only    parts: scanner, transfer, requests, alive, memory
                 --json    one JSON document instead of tables
+  output      how fast pages of messages become the bytes of files, in each format and compression, and in how much memory
+                --quick   short runs
+                --json    one JSON document instead of a table
   simulator   what the simulated service serves with its limits lifted`;
 
 const { values, positionals } = parseArgs({
@@ -39,6 +42,11 @@ switch (positionals[0]) {
     const { benchClient } = await import('./client.ts');
     const { only, ...rest } = values;
     await benchClient({ ...rest, ...(only === undefined ? {} : { only: only.split(',') }) });
+    break;
+  }
+  case 'output': {
+    const { benchOutput } = await import('./output.ts');
+    await benchOutput(values);
     break;
   }
   case 'simulator': {

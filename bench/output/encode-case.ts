@@ -1,0 +1,81 @@
+/**
+ * One way from pages of messages to the bytes of a file, measured in a process of its own: `node encode-case.ts '{"way": …}'` prints the
+ * figures as one line of JSON. Nothing is sent and nothing is stored. Processor time is of all threads, compression among them.
+ */
+import { keepHeapSmall } from '../../src/cli/heap.ts';
+import { messageColumns } from '../../src/output/columns.ts';
+import type { Compression } from '../../src/output/compression.ts';
+import { fileForm, type OutputFormat } from '../../src/output/output-format.ts';
+import { type PartSink, PartWriter } from '../../src/output/part-writer.ts';
+import { PageScanner } from '../../src/service/page-scanner.ts';
+import { peakResidentMiB } from '../process-figures.ts';
+import { LogPage } from './log-page.ts';
+import { writePlainly } from './plain-export.ts';
+
+export interface EncodeCase {
+  /** As exports do it; or as a user would write it, which knows NDJSON alone. */
+  readonly way: 'export' | 'plain';
+  readonly format: OutputFormat['kind'];
+  /** Of a row, where not all of it is wanted. */
+  readonly fields: readonly string[];
+  readonly compression: Compression;
+  /** How many pages are read after the first one. */
+  readonly pages: number;
+}
+
+export interface EncodeFigures extends EncodeCase {
+  /** Million bytes of pages. */
+  readonly mbPerSecond: number;
+  readonly mbPerProcessorSecond: number;
+  /** How much of the pages' bytes the file has. */
+  readonly share: number;
+  /** Million bytes, the page itself (9 MB) among them. */
+  readonly peakResidentMb: number;
+}
+
+/** Takes pages until there are no more; resolves to the length of the file. */
+export type Way = (pages: Iterable<LogPage>, one: EncodeCase) => Promise<number>;
+
+const nowhere: PartSink = {
+  write: () => Promise.resolve(),
+  finish: () => Promise.resolve(),
+  abort: () => Promise.resolve(),
+};
+
+const writeAsExports: Way = async (pages, { format, fields, compression }) => {
+  const columns = messageColumns(fields, []);
+  const form = fileForm({ kind: format, fields, columns, formulaGuard: true }, compression);
+  const part = new PartWriter({ ...form, open: async () => nowhere, maxPartBytes: Number.POSITIVE_INFINITY });
+  for (const page of pages) {
+    const scanner = new PageScanner((row) => part.row(row));
+    for (const chunk of page.chunks()) {
+      scanner.write(chunk);
+      await part.room();
+    }
+    scanner.end();
+  }
+  return (await part.end()).bytes;
+};
+
+async function measure(one: EncodeCase): Promise<EncodeFigures> {
+  // As the operator has it.
+  if (one.way === 'export') keepHeapSmall();
+  const way = one.way === 'export' ? writeAsExports : writePlainly;
+  const page = new LogPage();
+  await way([page], one);
+  const before = process.cpuUsage();
+  const startMs = performance.now();
+  const fileBytes = await way(Array(one.pages).fill(page), one);
+  const elapsedMs = performance.now() - startMs;
+  const { user, system } = process.cpuUsage(before);
+  const bytes = one.pages * page.bytes;
+  return {
+    ...one,
+    mbPerSecond: bytes / 1_000 / elapsedMs,
+    mbPerProcessorSecond: bytes / (user + system),
+    share: fileBytes / bytes,
+    peakResidentMb: peakResidentMiB(process.pid) * 1.048576,
+  };
+}
+
+if (import.meta.main) console.log(JSON.stringify(await measure(JSON.parse(process.argv[2] ?? '') as EncodeCase)));

@@ -1,0 +1,84 @@
+/**
+ * Pages of 10,000 messages (2.5) of about 0.9 KB each, in chunks as a connection brings them. Compression finds as much in them as in logs of
+ * web servers: hosts, paths and agents come again, addresses, ids, times and lengths do not. One in a hundred has a character beyond
+ * Latin-1, as pages of this size do: whoever makes one string of a page then has two bytes for each character.
+ */
+
+const messagesOfPage = 10_000;
+const chunkBytes = 65_536;
+
+export class LogPage {
+  readonly bytes: number;
+  readonly #page: Buffer;
+
+  constructor() {
+    const random = randomFrom(1);
+    const first = message(0, random);
+    const fields = Object.keys(first).map((name) => ({ name, fieldType: 'string', keyField: false }));
+    const pieces = [Buffer.from(`{"fields":${JSON.stringify(fields)},"messages":[${JSON.stringify({ map: first })}`)];
+    for (let index = 1; index < messagesOfPage; index++) {
+      pieces.push(Buffer.from(`,${JSON.stringify({ map: message(index, random) })}`));
+    }
+    this.#page = Buffer.concat([...pieces, Buffer.from(']}')]);
+    this.bytes = this.#page.length;
+  }
+
+  *chunks(): Generator<Buffer> {
+    for (let at = 0; at < this.bytes; at += chunkBytes) yield this.#page.subarray(at, at + chunkBytes);
+  }
+}
+
+type RandomNumber = (below: number) => number;
+
+/** The same numbers each time (mulberry32). */
+function randomFrom(seed: number): RandomNumber {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+function message(index: number, random: RandomNumber): Readonly<Record<string, string>> {
+  const host = random(100);
+  const timeMs = 1_788_000_000_000 - 3 * index - random(3);
+  const raw = accessLine(timeMs, random);
+  return {
+    _blockid: String(-98_765_432_101 * (1 + (index >> 8))),
+    _messagetime: String(timeMs),
+    _raw: raw,
+    _collectorId: String(100_000_001 + host),
+    _sourceid: String(200_000_001 + host * 3),
+    _collector: `web-${host}`,
+    _messagecount: String(index),
+    _sourceHost: `web-${host}.example.com`,
+    _messageid: String(-9_007_199_254_740_993_000n - BigInt(index) * 1_000_003n - BigInt(random(1_000_000))),
+    _sourceName: '/var/log/nginx/access.log',
+    _size: String(raw.length),
+    _receipttime: String(timeMs + 500 + random(900)),
+    _sourceCategory: 'prod/web/nginx/access',
+    _format: 't:cache:o:19:l:26:p:dd/MMM/yyyy:HH:mm:ss ZZZZ',
+    _source: 'nginx access',
+  };
+}
+
+const paths = ['items', 'orders', 'users', 'carts', 'sessions', 'search', 'images', 'prices'];
+const systems = [
+  'X11; Linux x86_64',
+  'Windows NT 10.0; Win64; x64',
+  'Macintosh; Intel Mac OS X 10_15_7',
+  'Android 14; Mobile',
+];
+
+function accessLine(timeMs: number, random: RandomNumber): string {
+  const hex = (digits: number) => Array.from({ length: digits }, () => random(16).toString(16)).join('');
+  const any = (choices: readonly string[]) => choices[random(choices.length)];
+  const agent = `Mozilla/5.0 (${any(systems)}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${100 + random(40)}.0 Safari/537.36`;
+  const request = `GET /api/v1/${any(paths)}/${random(1_000_000)}?page=${random(50)}&session=${hex(16)} HTTP/1.1`;
+  const address = `${10 + random(200)}.${random(256)}.${random(256)}.${random(256)}`;
+  const time = new Date(timeMs).toISOString();
+  const status = random(20) === 0 ? 404 + random(100) : 200;
+  return `${address} - - [${time}] "${request}" ${status} ${random(99_999)} "https://example.com/${any(paths)}" "${agent}" upstream=10.0.${random(8)}.${random(256)}:8080 took=0.${random(1_000)} request=${hex(32)} cache=${random(100) === 0 ? 'MISS → origin' : 'MISS'}`;
+}
