@@ -28,8 +28,6 @@ export interface Place {
   remove(): void;
 }
 
-export const placeKinds = ['volume', 's3'] as const;
-
 let buckets = 0;
 
 export function makePlace(kind: 'volume' | 's3', gateway: S3GatewayAccess): Place {

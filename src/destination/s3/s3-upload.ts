@@ -1,6 +1,5 @@
 /**
- * One data file on its way into a store: small ones with a single put, larger ones in parts, of which two are sent while a third
- * is filled.
+ * One data file on its way into a store: small ones with a single put, larger ones in parts that are sent while the next is filled.
  *
  * Nothing that stands under the name is overwritten, by `If-None-Match`. An answer that was lost makes a second try meet our own
  * object: a mark in its metadata tells it from others.
@@ -25,7 +24,6 @@ import { destinationError } from '../destination-error.ts';
 import { type PartBuffers, partBytes } from './part-buffers.ts';
 import { isAbsent, isTaken, s3Error } from './s3-error.ts';
 
-const maxPartsInFlight = 2;
 const maxParts = 10_000;
 const markName = 'logfleet-upload';
 
@@ -148,14 +146,14 @@ export class S3Upload implements FileUpload {
     const buffer = this.#buffer;
     if (!buffer) return;
     const uploadId = this.#uploadId ?? (await this.#begin());
-    while (this.#sending.size >= maxPartsInFlight) await Promise.race(this.#sending);
-    this.#throwFailure();
     if (this.#partCount === maxParts) throw tooManyParts(this.#shown);
+    await this.#options.buffers.maySend();
     const content = buffer.subarray(0, this.#filledBytes);
     this.#buffer = undefined;
     this.#filledBytes = 0;
     const sending = this.#uploadPart(uploadId, ++this.#partCount, content).finally(() => {
       this.#options.buffers.giveBack(buffer);
+      this.#options.buffers.sent();
       this.#sending.delete(sending);
     });
     this.#sending.add(sending);

@@ -1,13 +1,13 @@
-/** What every destination promises (`src/destination/destination.ts`), on a directory and on a real S3 gateway. */
+/** What every destination promises (`src/destination/destination.ts`), as one suite for all kinds. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { type Destination, largestObjectBytes } from '../../src/destination/destination.ts';
 import { Child } from './child.ts';
-import { makePlace, openPlace, type Place, placeKinds } from './place.ts';
+import { makePlace, openPlace, type Place } from './place.ts';
 
 const mebibyte = 1024 * 1024;
 
-describe.each(placeKinds)('a destination of the kind %s', (kind) => {
+export function describeDestination(kind: 'volume' | 's3'): void {
   let place: Place;
   let destination: Destination;
   beforeEach(async () => {
@@ -297,4 +297,4 @@ describe.each(placeKinds)('a destination of the kind %s', (kind) => {
       kind === 'volume' ? /^file:\/\/\/.*\/logging\/audit$/ : /^s3:\/\/bucket-\S+\/audit\/logging$/,
     );
   });
-});
+}
