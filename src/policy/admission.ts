@@ -14,7 +14,7 @@ import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
 import { shareOf } from './stages.ts';
 import { hasFailed } from './standing.ts';
-import { type Candidate, type Line, type Refusal, refusalOf } from './start-rules.ts';
+import { type Candidate, type Line, ownWindowClosed, type Refusal, refusalOf } from './start-rules.ts';
 
 export interface AdmissionInput {
   readonly spec: CollectorVersionPolicySpec;
@@ -156,6 +156,8 @@ class Batch {
         !probeIsDue(open, roster.row(collectorId), settings)
       )
         continue;
+      // It may never have been sent, so that it would begin now (R8).
+      if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#line())) continue;
       if (this.#post.length >= this.#input.room) return;
       this.#write({ ...entry, open: { ...open, state: 'intended', probe: true } });
     }

@@ -170,7 +170,8 @@ function windowClosed(_: CollectorVersionPolicy, { calendar, now }: KnownOfAll):
   return calendar.byCollector ? undefined : closedAt(calendar, now, undefined);
 }
 
-function ownWindowClosed({ id }: Candidate, { calendar, roster, now }: Line): Refusal | undefined {
+/** R8, where windows open by the collectors' own zones. */
+export function ownWindowClosed({ id }: Candidate, { calendar, roster, now }: Line): Refusal | undefined {
   return calendar.byCollector ? closedAt(calendar, now, roster.row(id)?.collector.timeZone) : undefined;
 }
 
@@ -189,7 +190,7 @@ function closedAt(calendar: MaintenanceCalendar, { wallMs, monotonicMs }: Moment
   }
 }
 
-/** One stage after the other. Who came late to a stage that has ended need not wait; who is taken back, neither. */
+/** R2: one stage after the other. Who came late to a stage that has ended need not wait; who is taken back, neither. */
 function stageNotReached({ id, because }: Candidate, { course, roster, now }: Line): Refusal | undefined {
   const { gate, reached } = course.stages;
   if (because === 'rollback' || !gate || roster.stageOf(id) <= reached) return undefined;

@@ -462,6 +462,96 @@ describe('selection change', () => {
   });
 });
 
+describe('stage gate', () => {
+  const stages = [
+    { ...canary, soakDuration: '1h' },
+    { ...rest, approval: 'Required' },
+  ];
+
+  test.each([
+    ['nobody is matched', { groups: {} }],
+    ['nobody runs', { groups: { web: { count: 10, version: before, running: false } } }],
+  ])(
+    '× newcomers: a rollout that begins while %s leads them through its stages when they come',
+    async (_, scenario) => {
+      const one = rollout({ scenario, strategy: { stages } });
+      one.world.start();
+      await one.world.clock.advance(2 * hourMs);
+      expect(one.status()?.stages?.map(({ state }) => state) ?? ['Pending', 'Pending']).toEqual(['Pending', 'Pending']);
+      one.change({ groups: { web: { count: 10, version: before, running: true } } });
+      expect(await one.untilReason('Soaking')).toBe(true);
+      expect(one.tasks()).toHaveLength(2);
+      expect(await one.untilReason('AwaitingApproval')).toBe(true);
+      await one.world.clock.advance(3 * hourMs);
+      expect(one.tasks()).toHaveLength(2);
+    },
+  );
+
+  test('× approval: who comes back to a stage that was passed over without one is not started without one', async () => {
+    const passed = { name: 'prod', selector: { matchNames: ['prod-*'] }, approval: 'Required', soakDuration: '0s' };
+    const groups = { web: { count: 4, version: before }, prod: { count: 5, version: before, running: false } };
+    const one = rollout({ scenario: { groups }, strategy: { stages: [passed, rest] } });
+    one.world.start();
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.tasks()).toHaveLength(4);
+    one.change({ groups: { prod: { running: true } } });
+    expect(await one.untilReason('AwaitingApproval')).toBe(true);
+    await one.world.clock.advance(2 * hourMs);
+    expect(one.tasks()).toHaveLength(4);
+    const id = one.status()?.rollout?.id as string;
+    one.annotate(annotations.approve, `${id}/prod`);
+    expect(await one.world.until(() => one.at(target) === 9, 2 * hourMs)).toBe(true);
+  });
+
+  test('× back-off: a stage ends when its retries have, and the next one waits for them', async () => {
+    const once = { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full', attempts: 1 }] };
+    const one = rollout({
+      scenario: { upgrade: once as Scenario['upgrade'] & object },
+      strategy: { stages: [canary, rest] },
+      spec: { retryPolicy: { limit: 1, backoff: { duration: '30m', factor: 1, cap: '30m' } } },
+    });
+    one.world.start();
+    await one.untilTasks(2);
+    await one.world.clock.advance(25 * minuteMs);
+    expect(one.tasks()).toHaveLength(2);
+    expect(one.world.ready('production')?.message).toContain('the back-off after a failed upgrade (2 collectors)');
+    await one.untilTasks(4);
+    expect(new Set(one.tasks().map(({ collectorId }) => collectorId)).size).toBe(2);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.tasks()).toHaveLength(20);
+  });
+
+  test('× failure stop: a percentage is judged at the end of the stage, however few have ended', async () => {
+    const groups = { web: { count: 9, version: before }, zbad: { count: 1, version: before, ...fails } };
+    const first = { name: 'first', selector: { matchNames: ['web-1', 'web-2', 'zbad*'] }, soakDuration: '0s' };
+    const failurePolicy = { maxFailures: '10%', minSamples: 50, action: 'Pause' };
+    const one = rollout({ scenario: { groups }, strategy: { stages: [first, rest] }, spec: { failurePolicy } });
+    one.world.start();
+    expect(await one.untilReason('RolloutStopped')).toBe(true);
+    expect(one.tasks().length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('failure stop', () => {
+  test('× a tolerance that is loosened after it: it stays until a person goes on', async () => {
+    const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
+    const groups = { web: { count: 9, version: before }, bad: { count: 1, version: before, ...fails } };
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy } });
+    one.world.start();
+    expect(await one.untilReason('RolloutStopped')).toBe(true);
+    const count = one.tasks().length;
+    one.patch({ spec: { failurePolicy: { maxFailures: 5 } } });
+    await one.world.clock.advance(hourMs);
+    one.patch({ spec: { failurePolicy: null } });
+    await one.world.clock.advance(hourMs);
+    expect(one.tasks()).toHaveLength(count);
+    expect(one.world.ready('production')?.reason).toBe('RolloutStopped');
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);
+    expect(await one.untilReason('CollectorsFailed')).toBe(true);
+    expect(one.at(target)).toBe(9);
+  });
+});
+
 describe('overlap', () => {
   test('× stages: who belongs to another policy holds no stage up, and finds its own when that is gone', async () => {
     const one = rollout({
