@@ -143,8 +143,8 @@ export const mutants: readonly Mutant[] = [
         replace: 'return true;',
       },
       {
-        file: 'policy/roster.ts',
-        find: "const after = ending?.kind === 'updated' ? ending.sinceMs + this.#options.settings.graceMs : 0;",
+        file: 'policy/row-notes.ts',
+        find: "const after = ending?.kind === 'updated' ? ending.sinceMs + settings.graceMs : 0;",
         replace: 'const after = 0;',
       },
     ],
@@ -268,7 +268,7 @@ export const mutants: readonly Mutant[] = [
     mutations: [
       {
         file: 'policy/stage-progress.ts',
-        find: 'const reached = step.record ? index : index - 1;',
+        find: 'const reached = step.isAwaited ? index - 1 : index;',
         replace: 'const reached = Number.POSITIVE_INFINITY;',
       },
     ],
