@@ -36,9 +36,11 @@ describe('rows as they came', () => {
 
   test('stand in one line each and mean the same, however the service breaks lines', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(rowMembers, writings), { maxLength: 5 }), (rows) => {
+      fc.property(fc.array(fc.tuple(rowMembers, writings), { maxLength: 5 }), fc.nat(2_000), (rows, size) => {
         const texts = rows.map(([members, writing]) => writtenRow(members, writing));
-        const lines = whole(texts).toString().split('\n');
+        const lines = whole(texts, size + 1)
+          .toString()
+          .split('\n');
         expect(lines.pop()).toBe('');
         expect(lines.map((line) => JSON.parse(line))).toEqual(texts.map((text) => JSON.parse(text)));
         for (const [index, text] of texts.entries()) if (!text.includes('\n')) expect(lines[index]).toBe(text);
