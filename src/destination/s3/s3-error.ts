@@ -9,6 +9,8 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['NoSuchBucket', 'missing'],
   ['NoSuchKey', 'absent'],
   ['NoSuchUpload', 'lost'],
+  // Its storage class is one that has to be restored before it is read.
+  ['InvalidObjectState', 'damaged'],
   ['AccessDenied', 'denied'],
   ['AllAccessDisabled', 'denied'],
   ['AccountProblem', 'denied'],
@@ -46,6 +48,7 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
     's3:ListMultipartUploadParts below the prefix, and s3:ListBucket and s3:ListBucketMultipartUploads on the bucket',
   credentials: 'correct the Secret that s3.credentialsSecretRef names, or what the environment gives',
   lost: 'it was removed as left over while it was written, and is written again',
+  damaged: 'restore the object so that it can be read',
   invalid: 'correct spec.destination.s3',
   unsupported: 'this store lacks what logfleet needs; use another store, or a volume',
 };

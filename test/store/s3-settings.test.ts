@@ -1,0 +1,177 @@
+/** That each setting of a store reaches it: encryption, storage class, region, credentials of the environment, proxies. */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { SecretText } from '../../src/base/secret-text.ts';
+import type { Destination } from '../../src/destination/destination.ts';
+import { openDestination } from '../../src/destination/open-destination.ts';
+import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
+import { makeBucket, openPlace, settingsOf } from './place.ts';
+
+const credentials = { accessKeyId: 'key', secretAccessKey: new SecretText('secret') };
+
+const opened: Destination[] = [];
+afterEach(async () => {
+  for (const destination of opened.splice(0)) await destination.close();
+  vi.unstubAllEnvs();
+});
+
+async function open(settings: S3Settings, environment: Record<string, string> = {}): Promise<Destination> {
+  const destination = await openDestination(
+    { kind: 's3', settings },
+    { clock: systemClock, random: systemRandom, environment },
+  );
+  opened.push(destination);
+  return destination;
+}
+
+describe('what a store is sent', () => {
+  let server: Server;
+  const sent: { readonly method: string; readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
+  beforeEach(async () => {
+    sent.length = 0;
+    const multipart = '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>';
+    server = createServer((request, response) => {
+      const { method = '', url = '', headers } = request;
+      const stands = sent.some((earlier) => earlier.method === method && earlier.url === url);
+      sent.push({ method, url, headers });
+      request.resume().on('end', () => {
+        if (method === 'PUT' && stands) response.writeHead(412).end();
+        else response.setHeader('etag', '"e"').end(url.includes('uploads') ? multipart : '<x/>');
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterEach(() => server.close());
+
+  const settings = (): S3Settings => ({
+    bucket: 'audit-logs',
+    root: 'exports/logging',
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    insecure: true,
+    forcePathStyle: true,
+    region: 'eu-central-1',
+    credentials,
+    serverSideEncryption: { type: 'aws:kms', kmsKeyID: 'key-1' },
+    storageClass: 'STANDARD_IA',
+  });
+  const encrypted = {
+    'x-amz-server-side-encryption': 'aws:kms',
+    'x-amz-server-side-encryption-aws-kms-key-id': 'key-1',
+  };
+
+  test('of small objects: conditions, checksum, encryption, region, and no storage class that could not be read', async () => {
+    await (await open(settings())).create('plan.json', Buffer.from('x'));
+    const { url, headers } = sent[0]!;
+    expect(url).toMatch(/^\/audit-logs\/exports\/logging\/plan\.json(?:\?|$)/);
+    expect(headers).toMatchObject({ ...encrypted, 'if-none-match': '*', 'x-amz-checksum-crc32': expect.any(String) });
+    expect(headers.authorization).toContain('/eu-central-1/s3/');
+    expect(headers).not.toHaveProperty('x-amz-storage-class');
+  });
+
+  test('of a data file: its storage class, too', async () => {
+    const upload = await (await open(settings())).open('data/a');
+    await upload.write(Buffer.from('row'));
+    await upload.finish();
+    expect(sent[0]?.headers).toMatchObject({
+      ...encrypted,
+      'if-none-match': '*',
+      'x-amz-storage-class': 'STANDARD_IA',
+    });
+  });
+
+  test('of a data file in parts: all that with its begin, and the condition with its end', async () => {
+    const upload = await (await open(settings())).open('data/a');
+    await upload.write(Buffer.alloc(6 * 1024 * 1024));
+    await upload.finish();
+    const [begin, end] = sent.filter(({ method }) => method === 'POST');
+    expect(begin?.headers).toMatchObject({ ...encrypted, 'x-amz-storage-class': 'STANDARD_IA' });
+    expect(end?.headers).toMatchObject({ 'if-none-match': '*' });
+    expect(sent.filter(({ method }) => method === 'PUT')).toHaveLength(2);
+  });
+
+  test('of names: escaped once', async () => {
+    await (await open(settings())).create('a b/c+d=(1),ü.gz', Buffer.from('x'));
+    const path = sent[0]?.url.split('?')[0] ?? '';
+    expect(decodeURIComponent(path)).toBe('/audit-logs/exports/logging/a b/c+d=(1),ü.gz');
+  });
+});
+
+describe('credentials of the environment', () => {
+  const place = () => makeBucket(inject('s3Gateway'));
+  const ambient = (data: ReturnType<typeof place>['data']): S3Settings => {
+    const chosen = settingsOf(data);
+    if (chosen.kind !== 's3') throw new Error('a bucket is in a store');
+    return { ...chosen.settings, credentials: 'ambient' };
+  };
+  beforeEach(() => {
+    for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/no/such/file');
+    vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+  });
+
+  test('are used where the caller allows them', async () => {
+    const bucket = place();
+    const { accessKeyId, secretAccessKey } = inject('s3Gateway');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', accessKeyId);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', secretAccessKey);
+    expect(await (await open(ambient(bucket.data))).create('plan', Buffer.from('x'))).toBe('created');
+  });
+
+  test('that are not there are told of', async () => {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', '');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', '');
+    await expect((await open(ambient(place().data))).read('plan')).rejects.toMatchObject({
+      code: 'destination.credentials',
+      message: expect.stringContaining('what the environment gives'),
+    });
+  });
+
+  test('are never used in place of those that were given', async () => {
+    const bucket = place();
+    const { accessKeyId, secretAccessKey } = inject('s3Gateway');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', accessKeyId);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', secretAccessKey);
+    const other = await openPlace({ ...bucket.data, secretAccessKey: 'wrong' } as typeof bucket.data);
+    opened.push(other);
+    await expect(other.read('plan')).rejects.toMatchObject({ code: 'destination.credentials' });
+  });
+});
+
+describe('a proxy', () => {
+  let proxy: Server;
+  const asked: string[] = [];
+  beforeEach(async () => {
+    asked.length = 0;
+    proxy = createServer().on('connect', ({ url }, socket) => {
+      asked.push(url ?? '');
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+  });
+  afterEach(() => proxy.close());
+
+  const settings: S3Settings = {
+    bucket: 'audit-logs',
+    root: '',
+    endpoint: 'https://store.invalid:9000',
+    forcePathStyle: true,
+    credentials,
+  };
+  const address = () => `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+
+  test('of the environment leads to the store', async () => {
+    const destination = await open(settings, { HTTPS_PROXY: address() });
+    await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });
+    expect(new Set(asked)).toEqual(new Set(['store.invalid:9000']));
+  });
+
+  test('is left out for whom NO_PROXY names', async () => {
+    const destination = await open(settings, { HTTPS_PROXY: address(), NO_PROXY: 'store.invalid' });
+    await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });
+    expect(asked).toEqual([]);
+  });
+});
