@@ -56,10 +56,7 @@ export function planMembers({ roster, ledger, bound }: Seen, decision: Decision,
   const entryOf = (id: string) => (settled.has(id) ? settled.get(id) : ledger.entry(id));
   const standingOf = (id: string) => standingAfter(id, settled, roster);
   const stages = new Map<number, StageMembers>();
-  const groups = new Map<
-    string,
-    { reason: LeftOutReason; policy: string | undefined; collectors: PlannedCollector[] }
-  >();
+  const leftOut = new LeftOutGroups();
   const first: string[] = [];
   let matched = 0;
   for (const id of roster.ids()) {
@@ -72,21 +69,34 @@ export function planMembers({ roster, ledger, bound }: Seen, decision: Decision,
     // Who is no new start goes first, and so does who has become pending by what was learnt just now.
     else if (isGoingOn(standing) || (standing === 'pending' && roster.standingNow(id) !== 'pending')) first.push(id);
     const reason = reasonOf(id, standing, entryOf(id), roster);
-    if (reason === undefined) continue;
-    const policy = reason === 'Foreign' ? ownerOf(id, bound) : undefined;
-    const key = `${reason} ${policy ?? ''}`;
-    const group = groups.get(key) ?? { reason, policy, collectors: [] };
-    groups.set(key, group);
-    group.collectors.push(collectorOf(id, roster));
+    if (reason !== undefined) leftOut.add(reason, ownerOf(id, standing, bound), collectorOf(id, roster));
   }
-  const line = [...first, ...roster.pending()];
-  for (const id of line) {
+  for (const id of [...first, ...roster.pending()]) {
     const standing = standingOf(id);
     const isWanted = standing !== undefined && (standing === 'pending' || isGoingOn(standing));
     if (isWanted) stageIn(stages, roster.stageOf(id)).upgrades.push(collectorOf(id, roster));
   }
-  const leftOut = [...groups.values()].sort((left, right) => right.collectors.length - left.collectors.length);
-  return { matched, stages, leftOut };
+  return { matched, stages, leftOut: leftOut.list() };
+}
+
+class LeftOutGroups {
+  readonly #groups = new Map<
+    string,
+    { readonly of: Omit<LeftOut, 'collectors'>; readonly collectors: PlannedCollector[] }
+  >();
+
+  add(reason: LeftOutReason, policy: string | undefined, collector: PlannedCollector): void {
+    const key = `${reason} ${policy ?? ''}`;
+    const group = this.#groups.get(key) ?? { of: { reason, policy }, collectors: [] };
+    this.#groups.set(key, group);
+    group.collectors.push(collector);
+  }
+
+  /** The largest first. */
+  list(): readonly LeftOut[] {
+    const groups = Array.from(this.#groups.values(), ({ of, collectors }) => ({ ...of, collectors }));
+    return groups.sort((left, right) => right.collectors.length - left.collectors.length);
+  }
 }
 
 export function emptyStage(): StageMembers {
@@ -145,7 +155,9 @@ function reasonOf(id: string, standing: Standing, entry: Entry | undefined, rost
   }
 }
 
-function ownerOf(id: string, { ownership }: Seen['bound']): string | undefined {
+/** The other policy that a collector belongs to; undefined where it belongs to this one. */
+function ownerOf(id: string, standing: Standing, { ownership }: Seen['bound']): string | undefined {
+  if (standing !== 'foreign') return undefined;
   const owner = ownership.owner(id);
   return owner && `${owner.namespace}/${owner.name}`;
 }

@@ -58,14 +58,9 @@ export function stagesAhead(input: RolloutAhead): readonly StageAhead[] {
   return ahead;
 }
 
-/** Whether a stage waits for a person once its turn has come. */
-export function needsApproval(
-  { name, approval }: Stage,
-  header: LedgerHeader,
-  { records }: Pick<StageProgress, 'records'>,
-) {
-  const isGiven = records.some((record) => record.name === name) || header.approved?.includes(name);
-  return approval === 'Required' && !isGiven;
+/** Whether nobody else of a stage is started before a person has approved it, once its turn has come. */
+export function needsApproval({ name, approval }: Stage, { approved }: LedgerHeader): boolean {
+  return approval === 'Required' && !approved?.includes(name);
 }
 
 /** A stage's own limit as a number; undefined where it sets none. */
@@ -89,7 +84,7 @@ function stageAhead(
     maxInProgress: placesOf(stage, counts),
     soakMs: soakMsOf(stage),
     underWay,
-    needsApproval: needsApproval(stage, header, progress) && groups.length > 0,
+    needsApproval: needsApproval(stage, header) && groups.length > 0,
     soakedMs: isSoaking ? (gate.untilMs ?? wallMs) : undefined,
     heldBy: deaths ?? awaited(spec, counts),
   };

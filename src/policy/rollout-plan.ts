@@ -61,7 +61,7 @@ export interface PlannedStage {
   /** Of the stage's own; undefined where it has none. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
-  /** `needed`: it waits for a person once its turn has come. */
+  /** `needed`: those who are to be upgraded wait for a person, once its turn has come. */
   readonly approval: 'none' | 'needed' | 'given';
   /** `ended`: whoever is left in it is upgraded at once. A rollout that begins has none under way. */
   readonly state: 'ahead' | 'underWay' | 'ended';
@@ -192,7 +192,7 @@ function stagesOf(
   { strategy }: CollectorVersionPolicySpec,
   { header }: Decision,
   members: PlannedMembers,
-  progress: StageProgress,
+  { records }: StageProgress,
   begins: boolean,
 ): readonly UntimedStage[] {
   const { stages = [] } = strategy;
@@ -202,16 +202,18 @@ function stagesOf(
     return [{ ...shown, approval: 'none', state: begins ? 'ahead' : 'underWay' }];
   }
   return stages.map((stage, index) => {
-    const { name, approval } = stage;
+    const { name } = stage;
     const shown = shownOf(members.stages.get(index) ?? emptyStage());
-    const record = progress.records.find((one) => one.name === name);
+    const record = records.find((one) => one.name === name);
+    const state = record?.endedAtMs !== undefined ? 'ended' : record && !begins ? 'underWay' : 'ahead';
+    const isAwaited = state !== 'ended' && shown.upgrades.length > 0 && needsApproval(stage, header);
     return {
       ...shown,
       name,
       maxInProgress: placesOf(stage, shown.counts),
       soakMs: soakMsOf(stage),
-      approval: approval !== 'Required' ? 'none' : needsApproval(stage, header, progress) ? 'needed' : 'given',
-      state: record?.endedAtMs !== undefined ? 'ended' : record && !begins ? 'underWay' : 'ahead',
+      approval: isAwaited ? 'needed' : header.approved?.includes(name) ? 'given' : 'none',
+      state,
     };
   });
 }
