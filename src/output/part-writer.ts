@@ -75,9 +75,9 @@ export class PartWriter {
     return this.#rows;
   }
 
-  /** Length of the file so far, where what is not packed yet is taken to become as short as what is. */
+  /** Length of the file so far, where what is held back or not packed yet is taken to become as short as what is. */
   get bytes(): number {
-    const unpackedBytes = this.#spool.totalBytes - this.#takenBytes;
+    const unpackedBytes = this.#spool.totalBytes - this.#takenBytes + this.#encoder.heldBytes;
     const isPacked = this.#options.compression.kind !== 'none' && this.#bytes > 0;
     const ratio = isPacked ? this.#bytes / this.#takenBytes : 1;
     return (isPacked ? this.#bytes : this.#takenBytes) + unpackedBytes * ratio;

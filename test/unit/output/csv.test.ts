@@ -62,6 +62,13 @@ describe('a file', () => {
     expect(csv(recordColumns([], described), ['{"_rest":"a","b":"c"}'])).toBe('_rest,__rest\r\na,"{""b"":""c""}"\r\n');
   });
 
+  test('has cells of 256 KB whole', () => {
+    const long = '"x,\n'.repeat(64_000);
+    const row = JSON.stringify({ a: long, b: 'y'.repeat(256_000) });
+    const lines = csv(messageColumns(['a', 'b'], []), [row, row], plain, 4_096);
+    expect(lines).toBe(`a,b\r\n${`"${long.replaceAll('"', '""')}",${'y'.repeat(256_000)}\r\n`.repeat(2)}`);
+  });
+
   test('is UTF-8, whatever came', () => {
     const row = Buffer.from('{"a":"x\xff"}', 'latin1');
     expect(csv(messageColumns(['a'], []), [row])).toBe('a\r\nx\ufffd\r\n');

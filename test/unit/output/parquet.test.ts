@@ -212,6 +212,26 @@ describe.each(compressions)('with $kind', (compression) => {
   });
 });
 
+test('what is held back stays below a row group and a row, and is none at the end', () => {
+  const spool = new ByteSpool();
+  const encoder = new ParquetEncoder(spool, messageColumns([], []), { compression: none, groupBytes: 2 ** 20 });
+  const row = rowWith({ _raw: 'x'.repeat(10_000), other: 'y'.repeat(5_000) });
+  let most = 0;
+  for (let rows = 0; rows < 500; rows++) {
+    encoder.row(row);
+    most = Math.max(most, encoder.heldBytes);
+  }
+  // A text that comes again takes no more memory.
+  encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
+  const heldBytes = encoder.heldBytes;
+  encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
+  expect(encoder.heldBytes - heldBytes).toBeLessThan(200);
+  expect(most).toBeGreaterThan(2 ** 19);
+  expect(most).toBeLessThan(2 ** 20);
+  encoder.end();
+  expect(encoder.heldBytes).toBe(0);
+});
+
 test('any rows, in any writing, are what JSON.parse finds', async () => {
   const set = messageColumns([], []);
   const names = set.columns.map(({ name }) => name);

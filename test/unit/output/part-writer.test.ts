@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { messageColumns } from '../../../src/output/columns.ts';
 import type { Compression } from '../../../src/output/compression.ts';
 import { NdjsonEncoder } from '../../../src/output/ndjson-encoder.ts';
+import { fileForm } from '../../../src/output/output-format.ts';
 import { PartSeries } from '../../../src/output/part-series.ts';
 import { type PartOptions, type PartSink, PartWriter } from '../../../src/output/part-writer.ts';
 import { KeepingSink, PassingRow, rowWith } from './rows.ts';
@@ -166,6 +168,22 @@ describe('a series of parts', () => {
       { rows: 2, bytes: 16 },
       { rows: 1, bytes: 8 },
     ]);
+  });
+
+  test('of Parquet counts rows that are held back, so that no part is larger than it may be', async () => {
+    const sinks: KeepingSink[] = [];
+    const { encoder } = fileForm({ kind: 'parquet', columns: messageColumns([], []) }, { kind: 'none' });
+    const series = new PartSeries((index) => {
+      const sink = new KeepingSink();
+      sinks[index] = sink;
+      return optionsFor(sink, { encoder, maxPartBytes: 100_000 });
+    });
+    for (let number = 0; number < 1_000; number++) series.row(rowWith({ _raw: `${number}`.repeat(200) }));
+    const parts = await series.end();
+    expect(parts.length).toBeGreaterThan(2);
+    expect(parts.reduce((sum, { rows }) => sum + rows, 0)).toBe(1_000);
+    for (const { bytes } of parts) expect(bytes).toBeLessThan(110_000);
+    expect(sinks.map(({ bytes }) => bytes.length)).toEqual(parts.map(({ bytes }) => bytes));
   });
 
   test('is no part at all without rows', async () => {
