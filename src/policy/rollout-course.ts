@@ -69,13 +69,13 @@ function excessOf(
   const whole = scope(draft.counts(), draft.tally());
   // The stages that were under way when this decision began: one that would end now is judged first.
   for (const [index, stage] of (spec.strategy.stages ?? []).entries()) {
-    if (index > (progress.current ?? Number.POSITIVE_INFINITY)) break;
     const ended = header.stages?.some(({ name, endedAtMs }) => name === stage.name && endedAtMs !== undefined);
     if (ended) continue;
-    const excess = failureExcess(spec, whole, {
-      spec: stage,
-      scope: scope(draft.stageCounts(index), draft.stageTally(index)),
-    });
+    const own = scope(draft.stageCounts(index), draft.stageTally(index));
+    // One whose turn comes only now, since stages were changed, may have failures already, and is not at its end.
+    const isLater = index > (progress.current ?? Number.POSITIVE_INFINITY);
+    const judged = isLater ? { ...own, outstanding: Math.max(1, own.outstanding) } : own;
+    const excess = failureExcess(spec, whole, { spec: stage, scope: judged });
     if (excess) return excess;
   }
   return failureExcess(spec, whole, undefined);

@@ -342,3 +342,24 @@ test('U8: a drift is corrected, once', () => {
   }
   expect(posts(decided(bench, { nowMs: 200 + driftConfirmMs }))).toEqual(['1']);
 });
+
+test('R5: a stage whose turn comes only later, since stages were changed, stops the rollout by the failures that it has', () => {
+  const strategy = {
+    maxInProgress: 1_000,
+    order: 'Name',
+    stages: [
+      { name: 'new', selector: { matchNames: ['web-3'] }, soakDuration: '0s' },
+      { name: 'rest', soakDuration: '0s', maxFailures: 0 },
+    ],
+  } as const;
+  const failed = endedEntry('failed', {}, { stage: 'rest', used: 9, failures: 1 });
+  const bench = new PolicyBench({
+    spec: { strategy: { ...strategy, stages: [...strategy.stages] } },
+    header: { stages: [{ name: 'rest', startedAtMs: epochMs }] },
+    collectors: fleetOf(3),
+    entries: [failed],
+  });
+  const decision = decided(bench);
+  expect(posts(decision)).toEqual([]);
+  expect(decision.header.stop).toMatchObject({ kind: 'failures', stage: 'rest' });
+});
