@@ -201,8 +201,9 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   } else if (seen && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
   }
-  // Who was upgraded is a member also when no list shows it any more (U7, U12).
-  const upgraded = own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
+  // Who was upgraded is a member also when no list shows it any more (U7, U12), unless a backup knows nothing of that.
+  const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
+  const upgraded = isRestored ? 0 : own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
   if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, and ${upgraded} were upgraded`);
   missing.push(...missingStages(policy));
   for (const collector of own) {

@@ -334,7 +334,7 @@ export const mutants: readonly Mutant[] = [
     'stages are not judged',
     'failingStage',
     'policy/rollout-course.ts',
-    'if (index > (progress.current ?? Number.POSITIVE_INFINITY)) break;',
-    'if (index >= 0) break;',
+    'if (ended) continue;',
+    'if (ended || index >= 0) continue;',
   ),
 ];
