@@ -1,5 +1,5 @@
 /**
- * When a rollout under way will have brought everybody to the target, for its status: the forecast of what is left, by what was measured
+ * When a rollout under way will be done, for its status: the forecast of what is left, by what was measured
  * of upgrades. Large fleets are forecast on a smaller scale, fewer collectors at a lower rate with fewer places, and nobody walks over
  * all of them: it costs some milliseconds, however many there are.
  */
@@ -48,7 +48,7 @@ export function estimateCompletionMs(input: EstimateInput): number | undefined {
   const { spec, course, draft, roster, typicalMs, limits, calendar, wallMs } = input;
   const { header, stages: progress } = course;
   if (typicalMs === undefined || header.stop || header.completedAtMs !== undefined) return undefined;
-  if (outstanding(draft.counts()) === 0) return undefined;
+  if (outstanding(draft.counts()) === 0 && progress.gate?.untilMs === undefined) return undefined;
   const shares = sharesOf(input);
   const begun = startsUnderWay(input);
   const ahead = stagesAhead({

@@ -65,7 +65,7 @@ export interface Forecast {
   readonly startMs: number;
   /** Those that begin. */
   readonly stages: readonly ForecastOfStage[];
-  /** From the start until all are upgraded, whatever soaks then still; undefined where that never comes. */
+  /** From the start to the end of the last stage; undefined where that never comes. */
   readonly totalMs: number | undefined;
   /** Why it never ends, as it follows "waiting for"; undefined where it does. */
   readonly waitsForEver: string | undefined;
@@ -119,26 +119,23 @@ class Course {
     const stages: ForecastOfStage[] = [];
     let afterApproval = false;
     let waitsForEver: string | undefined;
-    let doneMs = startMs;
     this.#sweep();
     for (const stage of this.#input.stages) {
       afterApproval ||= stage.needsApproval;
       const begunMs = this.#nowMs;
-      const posts = this.#posts;
       const isLast = stage === this.#input.stages.at(-1);
       waitsForEver = this.#upgradeAll(stage, isLast) ?? stage.heldBy;
       if (waitsForEver !== undefined) {
         stages.push({ startMs: begunMs, endMs: undefined, afterApproval });
         break;
       }
-      if (this.#posts > posts || stage.underWay?.length) doneMs = this.#nowMs;
       this.#soak(stage, isLast);
       stages.push({ startMs: begunMs, endMs: this.#nowMs, afterApproval });
     }
     return {
       startMs,
       stages,
-      totalMs: waitsForEver === undefined ? doneMs - startMs : undefined,
+      totalMs: waitsForEver === undefined ? this.#nowMs - startMs : undefined,
       waitsForEver,
       requests: { posts: this.#posts, looks: this.#lookRequests, sweeps: this.#sweeps },
       windows: [...this.#windows.values()].sort(

@@ -322,8 +322,8 @@ export interface Rollout {
   /** The stage that it is in; absent where the policy has none. */
   readonly stage?: string;
   /**
-   * When all will be at the target, as far as was measured, soaks and windows counted in; absent while that cannot be
-   * said, or waits for a person.
+   * When it will be done, as far as was measured, soaks and windows counted in; absent while that cannot be said, or
+   * waits for a person.
    */
   readonly estimatedCompletionTime?: string;
   /** What has to happen before more collectors are upgraded, in one sentence; absent when nothing has to. */

@@ -97,12 +97,12 @@ describe('on a smaller scale', () => {
 describe('beside the rollout', () => {
   const stages = [
     { name: 'canary', size: 10, soakDuration: '1h' },
-    { name: 'rest', soakDuration: '0s' },
+    { name: 'rest', soakDuration: '40m' },
   ];
   const window = { cutoff: '30m', windows: [{ schedule: '0 2 * * *', duration: '50m', timeZone: 'UTC' }] };
   test.each([
     ['no stages', { strategy: { maxInProgress: 20, order: 'Name' } }],
-    ['a canary that soaks', { strategy: { maxInProgress: 40, order: 'Name', stages } }],
+    ['stages that soak', { strategy: { maxInProgress: 40, order: 'Name', stages } }],
     ['windows', { strategy: { maxInProgress: 40, order: 'Name' }, maintenance: window }],
   ])('%s: whenever it is told, what is left is right within a tenth, or two minutes', async (_, spec) => {
     const world = new World({
