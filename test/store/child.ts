@@ -1,4 +1,4 @@
-/** Starts `other-process.ts`, reads its lines, and kills it. */
+/** Starts `other-process.ts`, reads its lines, and kills it, also when the test fails before. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -28,6 +28,10 @@ export class Child {
 
   go(): void {
     this.#process.stdin?.write('go\n');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
   }
 
   async kill(): Promise<void> {

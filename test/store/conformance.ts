@@ -60,12 +60,12 @@ export function describeDestination(kind: 'volume' | 's3'): void {
 
     test('tells exactly one of two processes that it created, name by name (E3)', async () => {
       const names = Array.from({ length: 40 }, (_, index) => `commits/${index}`);
-      const racers = ['one', 'two'].map((racer) => new Child(place.data, { kind: 'race', names, text: racer }));
-      for (const racer of racers) await racer.line();
-      for (const racer of racers) racer.go();
-      const [first, second] = await Promise.all(
-        racers.map(async (racer) => (await racer.line())['created'] as string[]),
-      );
+      await using one = new Child(place.data, { kind: 'race', names, text: 'one' });
+      await using two = new Child(place.data, { kind: 'race', names, text: 'two' });
+      await Promise.all([one.line(), two.line()]);
+      one.go();
+      two.go();
+      const [first, second] = (await Promise.all([one.line(), two.line()])).map((line) => line['created'] as string[]);
       expect([...first!, ...second!].sort()).toEqual([...names].sort());
       for (const name of names) expect(await text(name)).toBe(first?.includes(name) ? 'one' : 'two');
       expect(place.files()).toHaveLength(names.length);
@@ -143,7 +143,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     });
 
     test('holds a fixed amount of memory, however large its file', async () => {
-      const child = new Child(place.data, { kind: 'measure', name: 'data/large', bytes: 100 * mebibyte });
+      await using child = new Child(place.data, { kind: 'measure', name: 'data/large', bytes: 100 * mebibyte });
       expect((await child.line())['grownBytes']).toBeLessThan(60 * mebibyte);
       expect(await listed('data')).toEqual([['data/large', 100 * mebibyte]]);
     });
@@ -153,7 +153,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     test.each([64 * 1024, 12 * mebibyte])(
       'after %d bytes leaves nothing to be seen, and is removed (E15)',
       async (bytes) => {
-        const child = new Child(place.data, { kind: 'upload', folder: 'data', bytes });
+        await using child = new Child(place.data, { kind: 'upload', folder: 'data', bytes });
         await child.line();
         expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(0);
         await child.kill();
@@ -168,7 +168,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
 
   test('a process that is killed while it creates leaves whole objects and nothing else (E3)', async () => {
     for (const lines of [1, 2, 3, 5, 8]) {
-      const child = new Child(place.data, { kind: 'churn', folder: `commits/${lines}`, bytes: 300_000 });
+      await using child = new Child(place.data, { kind: 'churn', folder: `commits/${lines}`, bytes: 300_000 });
       for (let line = 0; line < lines; line++) await child.line();
       await child.kill();
       await destination.abortLeftovers('', 'ofTheDead');

@@ -108,7 +108,7 @@ test('a directory that is missing is not made: its volume may not be mounted', a
 });
 
 test('a disk that takes no more is waited for, keeps what stands, and holds no scraps', async () => {
-  const child = new Child(place.data, { kind: 'fill', keptBytes: 64 * 1024, largeBytes: 8 * 1024 * 1024 }, 2_048);
+  await using child = new Child(place.data, { kind: 'fill', keptBytes: 64 * 1024, largeBytes: 8 * 1024 * 1024 }, 2_048);
   const full = { code: 'destination.full', reason: 'DestinationFull', handling: { kind: 'wait' } };
   expect(await child.line()).toEqual({ upload: full, create: full });
   expect(place.files()).toEqual(['logging/audit/data/kept']);

@@ -7,7 +7,7 @@
  *
  * Invariant: no call follows a symbolic link in a name that it was given.
  */
-import { constants } from 'node:fs';
+import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { destinationError } from '../destination-error.ts';
@@ -114,10 +114,10 @@ export class Folder {
     return link(this.#at(from), this.#at(to));
   }
 
-  /** Without following a link. Undefined when there is nothing. */
-  async stat(name: string): Promise<Awaited<ReturnType<typeof lstat>> | undefined> {
+  /** Without following a link, in numbers that hold 64 bits, as inodes do. Undefined when there is nothing. */
+  async stat(name: string): Promise<BigIntStats | undefined> {
     try {
-      return await lstat(this.#at(name));
+      return await lstat(this.#at(name), { bigint: true });
     } catch (cause) {
       if (isAbsent(cause)) return undefined;
       throw cause;

@@ -33,8 +33,8 @@ export async function removeLeftovers(folder: Folder, writer: Writer, choice: Le
     if (state === 'living') continue;
     if (state === 'unknown') {
       nowMs ??= await volumeTimeMs(folder, writer);
-      const changedMs = Number((await folder.stat(name))?.ctimeMs ?? nowMs);
-      if (nowMs - changedMs < silenceMs) continue;
+      const found = await folder.stat(name);
+      if (!found || nowMs - Number(found.ctimeMs) < silenceMs) continue;
     }
     if (await folder.unlink(name)) removed++;
   }

@@ -113,7 +113,7 @@ export class NewFile {
   }
 
   async #isPlaced(): Promise<boolean> {
-    const [ours, standing] = await Promise.all([this.#file.stat(), this.#folder.stat(this.#target)]);
+    const [ours, standing] = await Promise.all([this.#file.stat({ bigint: true }), this.#folder.stat(this.#target)]);
     return standing?.ino === ours.ino && standing.dev === ours.dev;
   }
 
