@@ -42,6 +42,7 @@ export interface JobStatus {
   }[];
   readonly pendingErrors: readonly string[];
   readonly pendingWarnings: readonly string[];
+  readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
 /** What a search without aggregation, and one with, come to rest in. */

@@ -29,6 +29,12 @@ const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
+function expectGrowing(statuses: readonly JobStatus[]): void {
+  const messages = statuses.map(({ messageCount }) => messageCount);
+  const bytes = statuses.map(({ usageDetails }) => usageDetails.dataScannedInBytes);
+  for (const counts of [messages, bytes]) expect(counts).toEqual(counts.toSorted((left, right) => left - right));
+}
+
 /** Passes without a question to any job. */
 async function stateOf(job: JobSession): Promise<string> {
   return (await job.status()).json.state;
@@ -53,8 +59,7 @@ describe('4.2 status of a search job', () => {
 
   test('counts of messages and bytes only grow while it runs, and buckets have what 2.3 says', async () => {
     const statuses = await (await startJob(service)).pollUntilDone();
-    const counts = statuses.map(({ messageCount }) => messageCount);
-    expect(counts).toEqual([...counts].sort((left, right) => left - right));
+    expectGrowing(statuses);
     for (const { histogramBuckets, pendingErrors, pendingWarnings, state } of statuses) {
       expect(states).toContain(state);
       for (const bucket of histogramBuckets) {
@@ -179,6 +184,18 @@ describe('3.1 states of a search job', () => {
       const job = await startJob(simulator);
       await job.delete();
       expect(await stateOf(job)).toBe('CANCELLED');
+    },
+  );
+
+  testSimulated(
+    'counts of messages and bytes stay what they were when a job is CANCELLED (2.3)',
+    { why: 'needs a job that is seen after its end', scenario: { search: { cancelledFor: '1m' } } },
+    async (simulator) => {
+      const job = await startJob(simulator);
+      const running = await job.pollUntilDone();
+      await job.delete();
+      expectGrowing([...running, (await job.status()).json]);
+      expect(running.at(-1)?.usageDetails.dataScannedInBytes).toBeGreaterThan(0);
     },
   );
 

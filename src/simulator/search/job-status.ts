@@ -10,7 +10,6 @@ export const cookieNotice =
 export function renderStatus(job: SearchJob, atMs: number, settings: SearchSettings, state?: string): string {
   const { extraMembers, pending, cookieNotice: hasNotice } = settings.status;
   const trueState = job.stateAt(atMs, settings);
-  const results = job.resultsAt(atMs);
   return JSON.stringify({
     warning: hasNotice ? cookieNotice : '',
     state: state ?? trueState,
@@ -19,7 +18,7 @@ export function renderStatus(job: SearchJob, atMs: number, settings: SearchSetti
     histogramBuckets: bucketsOf(job, atMs, settings),
     pendingErrors: job.errors.take(pending),
     pendingWarnings: job.warnings.take(pending),
-    usageDetails: { dataScannedInBytes: results?.scannedBytes ?? 0 },
+    usageDetails: { dataScannedInBytes: job.scannedBytes },
     ...(extraMembers ? extras(job, atMs) : {}),
   });
 }

@@ -60,6 +60,7 @@ export class SearchJob {
   /** When it was last looked at. */
   messageCount = 0;
   recordCount = 0;
+  scannedBytes = 0;
   /** Whether a warning has told that it is at the limit. */
   #warned = false;
   /** Whether an error has told that its aggregation was given up. */
@@ -101,6 +102,7 @@ export class SearchJob {
     this.#isUpToDate = results.advance(reachedMs, reachedAt(course, course.histogramMs, atMs));
     this.messageCount = results.messages;
     this.recordCount = results.records;
+    this.scannedBytes = results.scannedBytes;
     if (results.failure !== undefined) this.#fail(results.failure);
     return results;
   }
