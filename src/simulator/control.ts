@@ -42,7 +42,7 @@ function patch(model: ServiceModel, body: string, atMs: number): ControlAnswer {
   try {
     value = JSON.parse(body);
   } catch {
-    return problem(400, 'The body is no JSON; send a merge patch on the scenario (RFC 7396).');
+    return problem(400, 'The body is no JSON in UTF-8; send a merge patch on the scenario (RFC 7396).');
   }
   try {
     model.patch(value, atMs);

@@ -133,7 +133,10 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
   response.end(body);
 }
 
-/** Calls back with the body once it is there; undefined where it is longer than any operation takes, of which nothing is kept. */
+/**
+ * Calls back with the body once it is there; undefined where it is longer than any operation takes, of which nothing is kept. One
+ * that is no UTF-8 is no JSON either (4.1), whatever its `Content-Type` says, and counts as empty.
+ */
 function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
   let pieces: Buffer[] = [];
   let bytes = 0;
@@ -148,8 +151,13 @@ function receive(request: IncomingMessage, callback: (body: string | undefined) 
 }
 
 function joined(pieces: readonly Buffer[]): string {
-  const decoder = new TextDecoder();
-  return pieces.map((piece) => decoder.decode(piece, { stream: true })).join('') + decoder.decode();
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    return pieces.map((piece) => decoder.decode(piece, { stream: true })).join('') + decoder.decode();
+  } catch (error) {
+    if (error instanceof TypeError) return '';
+    throw error;
+  }
 }
 
 /** The connections below TLS by their peer: a TLS socket itself cannot be reset. */

@@ -12,7 +12,8 @@ export interface HttpsClientOptions {
 }
 
 export interface SendOptions {
-  readonly body?: string;
+  /** A text goes as UTF-8. */
+  readonly body?: string | Uint8Array;
   /** Undefined leaves one out that is sent otherwise. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   /** Null sends none. */

@@ -207,10 +207,14 @@ describe('7.2 refusals of a search job', () => {
   );
 
   testSimulated(
-    '400 generic for what has no code of its own, as a body that is no JSON',
+    '400 generic for what has no code of its own, as a body that is no JSON in UTF-8 (4.1)',
     { why: 'would have to know what has no code of its own' },
     async (simulator) => {
       expectError(await requestJob(simulator, {}, { body: '{' }), 400, 'generic');
+      const latin1 = Buffer.from(JSON.stringify(orderFor(simulator, { query: 'caf\u00e9' })), 'latin1');
+      expectError(await requestJob(simulator, {}, { body: latin1 }), 400, 'generic');
+      const headers = { 'content-type': 'application/json; charset=iso-8859-1' };
+      expectError(await requestJob(simulator, {}, { body: latin1, headers }), 400, 'generic');
       expectError(await requestJob(simulator, { byReceiptTime: 'perhaps' }), 400, 'generic');
     },
   );

@@ -41,7 +41,7 @@ export function readBody(text: string): RequestBody | undefined {
 }
 
 export function readOrder(body: RequestBody | undefined, settings: SearchSettings): SearchOrder | OrderProblem {
-  if (!body) return problem('generic', 'The body is no JSON object.');
+  if (!body) return problem('generic', 'The body is no JSON object in UTF-8.');
   const { query: text = '', byReceiptTime = false, requiresRawMessages = false, autoParsingMode = 'Manual' } = body;
   if (typeof text !== 'string') return problem('generic', 'query is no text.');
   if (text.trim() === '') return problem('no.query', 'No query was given.');

@@ -62,7 +62,7 @@ export class UpgradeOperations {
 
   /** 4.9, with the checks in the order of 7.5. `order` is undefined where the body was no JSON object. */
   createTask(order: TaskOrder | undefined, { key, settings, atMs }: Call): Outcome {
-    if (!order) return refuse(400, 'body.invalid', 'The body is no JSON object.');
+    if (!order) return refuse(400, 'body.invalid', 'The body is no JSON object in UTF-8.');
     const collector = order.collectorId === undefined ? undefined : this.#fleet.byId(order.collectorId);
     if (!collector?.now.present || !maySee(key, collector)) {
       const which =

@@ -87,6 +87,21 @@ describe('delivery', () => {
     expect(json.collectors).toHaveLength(1_000);
   });
 
+  test('a body that is no UTF-8 is no JSON, whatever the charset of its Content-Type', async () => {
+    const { client, model, server } = await start();
+    const bytes = (body: unknown) => Buffer.from(JSON.stringify(body), 'latin1');
+    const code = async (body: Uint8Array, headers = {}) =>
+      (await client.send('POST', upgrades, { body, headers })).json.code;
+    const task = { collectorId: first, toVersion: target, note: 'caf\u00e9' };
+    expect(await code(bytes(task))).toBe('body.invalid');
+    expect(await code(bytes(task), { 'content-type': 'application/json; charset=iso-8859-1' })).toBe('body.invalid');
+    const patch = bytes({ groups: { caf\u00e9: { count: 1, version: '19.400-1' } } });
+    const patched = await client.send('PATCH', '/state', { baseURL: server.controlURL, body: patch });
+    expect([patched.status, patched.json.message]).toEqual([400, expect.stringContaining('UTF-8')]);
+    expect(model.scenario.groups).toEqual(threeCollectors.groups);
+    expect((await client.send('POST', upgrades, { body: JSON.stringify(task) })).status).toBe(202);
+  });
+
   test('a body that is too long is read, and answered with an error (7.1)', async () => {
     const { client, model, server } = await start();
     const body = JSON.stringify({ query: 'x'.repeat(3_000_000), from: 0, to: 1, timeZone: 'UTC' });
