@@ -122,6 +122,7 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
 function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
   const { metadata, spec, status } = policy;
   const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
+  const says = status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
   const awaitsCollectors = spec.offlinePolicy === 'Wait' && members.some(({ running, alive }) => !running || !alive);
   const comes = plan.actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
   const isGiven = (stage: string | undefined) =>
@@ -136,7 +137,7 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
     }
     // One that died in its soak, and nobody has said how many are too many.
     case 'Soaking':
-      return !tolerates(policy) && members.some(({ running }) => !running);
+      return says.includes('died within its soak') && !tolerates(policy) && members.some(({ running }) => !running);
     case 'WaitingForWindow': {
       const exclusions = spec.maintenance?.exclusions ?? [];
       if (exclusions.some(({ endTime }) => Date.parse(endTime) > state.time + longerThanHistoriesMs)) return true;
@@ -144,7 +145,6 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
       return awaitsPerson || awaitsCollectors;
     }
     case 'RollingOut': {
-      const says = status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
       const isLeft = status?.collectors?.pending === 0 && /waiting for \d+ collectors? to come back/.test(says);
       const isAwaited = isLeft || says.includes('waiting for the end of stage');
       return isAwaited && awaitsCollectors;
