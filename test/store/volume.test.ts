@@ -4,9 +4,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
+import { Folder } from '../../src/destination/volume/folder.ts';
+import { NewFile } from '../../src/destination/volume/new-file.ts';
+import { Writer } from '../../src/destination/writer.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Child } from './child.ts';
 import { makeVolume, openPlace, type Place } from './place.ts';
@@ -113,6 +117,34 @@ test('a disk that takes no more is waited for, keeps what stands, and holds no s
   expect(await child.line()).toEqual({ upload: full, create: full });
   expect(place.files()).toEqual(['logging/audit/data/kept']);
   expect(await destination.create('record', Buffer.alloc(8 * 1024 * 1024))).toBe('created');
+});
+
+describe('a disk that fails once a file is in its place', () => {
+  const begin = async () => {
+    const folder = await Folder.openRoot(directory);
+    if (!folder) throw new Error('the directory is there');
+    folder.sync = () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
+    const file = await NewFile.begin(folder, 'x', await Writer.ours(systemRandom), systemClock);
+    await file.write(Buffer.from('row'));
+    await expect(file.place()).rejects.toMatchObject({ code: 'destination.away', handling: { kind: 'backoff' } });
+    expect(place.files()).toContain('x');
+    return file;
+  };
+
+  test('leaves nothing when the upload is aborted', async () => {
+    const file = await begin();
+    await file.discard();
+    expect(place.files()).toEqual([]);
+  });
+
+  test('takes back nothing that somebody else has put there meanwhile', async () => {
+    const file = await begin();
+    rmSync(join(directory, 'x'));
+    writeFileSync(join(directory, 'x'), 'theirs');
+    await file.discard();
+    expect(readFileSync(join(directory, 'x'), 'utf8')).toBe('theirs');
+    expect(place.files()).toEqual(['x']);
+  });
 });
 
 describe('uploads of processes that cannot be looked up (E15)', () => {
