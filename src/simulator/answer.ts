@@ -1,5 +1,6 @@
 /** What goes back to the client: status, headers, body, and how it is delivered. Errors in each shape that was ever seen. */
 import type { Body } from './body.ts';
+import type { Why } from './journal.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -22,6 +23,7 @@ export interface Answer {
   readonly body: Body;
   /** The error identifier of chapter 7 in it, where it is an error. */
   readonly code: string | undefined;
+  readonly why?: Why | undefined;
 }
 
 /** One of the errors of chapter 7, or of a proxy before the service. */
@@ -32,14 +34,17 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the code is one of those of search jobs, which have a prefix of their own. */
   readonly ofSearch?: boolean;
+  /** For the journal alone. */
+  readonly why?: Why;
 }
 
 /** 429 (7.1): for the rate, for requests at once, and for active search jobs alike. `retryAfter` in seconds. */
-export function tooManyRequests(retryAfter: number | undefined): Refusal {
+export function tooManyRequests(retryAfter: number | undefined, why: Why): Refusal {
   return {
     status: 429,
     code: 'rate.limit.exceeded',
     message: 'More requests than the limit allows.',
+    why,
     ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }),
   };
 }
@@ -65,7 +70,7 @@ export function errorAnswer(refusal: Refusal, errorId: string, errors: Settings[
   const { status, message } = refusal;
   const code = (refusal.ofSearch ? errors.searchCodePrefix : errors.codePrefix) + refusal.code;
   const answer = shaped(status, code, message, errorId, errors);
-  return { ...answer, headers: { ...answer.headers, ...refusal.headers }, code };
+  return { ...answer, headers: { ...answer.headers, ...refusal.headers }, code, why: refusal.why };
 }
 
 function shaped(status: number, code: string, message: string, id: string, { shape }: Settings['errors']): Answer {

@@ -28,10 +28,15 @@ export interface Call {
   readonly fault: Fault | undefined;
 }
 
-export interface Done extends Answer {
-  /** Decimal digits; of the upgrade task that was made. */
+/** What a request brought into being. */
+export interface Made {
+  /** Decimal digits; of the upgrade task. */
   readonly taskId?: string;
+  /** Of the search job. */
+  readonly jobId?: string;
 }
+
+export interface Done extends Answer, Made {}
 
 export interface Refused {
   readonly refusal: Refusal;
@@ -47,6 +52,8 @@ export interface Understood {
   readonly collector?: Collector | undefined;
   /** The id that the request names to make a task, whether or not there is such a collector. */
   readonly collectorId?: string | undefined;
+  /** The search job that the request asks for, whether or not there is such a job. */
+  readonly jobId?: string;
   /** The query of the job that is made or asked for. */
   readonly searchText?: string | undefined;
   act(call: Call): Outcome;

@@ -29,7 +29,8 @@ class Window {
 }
 
 export interface Arrival {
-  readonly admitted: boolean;
+  /** The limit that it exceeds, the first of them; undefined where it is admitted. */
+  readonly exceeded: 'rate' | 'concurrency' | undefined;
   /** Requests of this key that are unanswered, this one among them. */
   readonly inFlight: number;
   /** Arrivals of this user within the second that ends with this one. */
@@ -53,10 +54,13 @@ export class Limits {
     this.#inFlight.set(key.accessId, inFlight);
     this.maxPerSecond = Math.max(this.maxPerSecond, perSecond);
     this.maxInFlight = Math.max(this.maxInFlight, inFlight);
-    const admitted =
-      isWithin(counted.countAt(atMs) + 1, limits.requestsPerSecond) && isWithin(inFlight, limits.concurrentRequests);
-    if (admitted || limits.countRefused) counted.add(atMs);
-    return { admitted, inFlight, perSecond };
+    const exceeded = !isWithin(counted.countAt(atMs) + 1, limits.requestsPerSecond)
+      ? 'rate'
+      : isWithin(inFlight, limits.concurrentRequests)
+        ? undefined
+        : 'concurrency';
+    if (exceeded === undefined || limits.countRefused) counted.add(atMs);
+    return { exceeded, inFlight, perSecond };
   }
 
   leave(accessId: string): void {

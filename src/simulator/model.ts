@@ -8,7 +8,7 @@
  */
 import { type Random, seededRandom } from '../base/random.ts';
 import { type Answer, type Delivery, errorAnswer, type Refusal, tooManyRequests } from './answer.ts';
-import type { Call, Half, Outcome, ServiceRequest, Understood } from './call.ts';
+import type { Call, Half, Made, Outcome, ServiceRequest, Understood } from './call.ts';
 import { authenticate } from './credentials.ts';
 import { Faults, hasEffect, spoil } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
@@ -56,7 +56,7 @@ interface Reply {
   readonly delivery: Delivery;
   readonly delay: Span | undefined;
   readonly fault: Fault | undefined;
-  readonly taskId: string | null;
+  readonly made: Made;
 }
 
 export class ServiceModel {
@@ -158,9 +158,9 @@ export class ServiceModel {
     const arrival = this.#limits.arrive(key, this.#settings.limits, nowMs);
     const routing = routeOf(request.method, request.path, this.#settings.basePaths, this.#halves);
     const understood = routing.kind === 'found' && !request.isTooLong ? routing.read(request) : undefined;
-    if (!arrival.admitted) this.#rejected429++;
-    const reply = !arrival.admitted
-      ? this.#refused(tooManyRequests(this.#settings.limits.retryAfter))
+    if (arrival.exceeded) this.#rejected429++;
+    const reply = arrival.exceeded
+      ? this.#refused(tooManyRequests(this.#settings.limits.retryAfter, arrival.exceeded))
       : routing.kind === 'found' && understood
         ? this.#reply(understood, { key, request, query: routing.query, basePath: routing.basePath, atMs: nowMs })
         : this.#refused(routing.kind === 'found' ? tooLong : unrouted(routing));
@@ -191,9 +191,9 @@ export class ServiceModel {
   finish(token: RequestToken, atMs: number, answered = true): void {
     const end = this.advance(atMs);
     if (token.accessId !== undefined) this.#limits.leave(token.accessId);
-    const { at, user, method, path, code, inFlight, ...rest } = token.entry;
+    const { at, user, method, path, ...rest } = token.entry;
     const status = answered ? token.status : 0;
-    this.#journal({ at, end, user, method, path, status, code, inFlight, ...rest });
+    this.#journal({ at, end, user, method, path, status, ...rest });
   }
 
   counters(): Counters {
@@ -252,15 +252,15 @@ export class ServiceModel {
     const acts = !fault || hasEffect(fault);
     const outcome = acts ? this.#act(understood, { ...asked, settings, fault }) : undefined;
     const answer = outcome && ('refusal' in outcome ? this.#error(outcome.refusal) : outcome);
-    const taskId = outcome && 'taskId' in outcome ? outcome.taskId : null;
-    if (!fault) return { answer: answer as Answer, delivery: { kind: 'whole' }, delay: undefined, fault, taskId };
+    const made = outcome && !('refusal' in outcome) ? outcome : {};
+    if (!fault) return { answer: answer as Answer, delivery: { kind: 'whole' }, delay: undefined, fault, made };
     const spoilt = spoil(fault, {
       answer,
       errorId: this.#errorId(),
       settings,
       locationAt: (to) => locationOf(to, basePath, request),
     });
-    return { ...spoilt, delay: fault.delay, fault, taskId };
+    return { ...spoilt, delay: fault.delay, fault, made };
   }
 
   #act({ operation, act }: Understood, call: Call): Outcome {
@@ -280,7 +280,7 @@ export class ServiceModel {
       delivery: { kind: 'whole' },
       delay: undefined,
       fault: undefined,
-      taskId: null,
+      made: {},
     };
   }
 
@@ -303,7 +303,7 @@ export class ServiceModel {
     request: ServiceRequest,
     atMs: number,
     arrived: { key: AccessKey; inFlight: number; perSecond: number; understood: Understood | undefined } | undefined,
-    { answer, delivery, delay, fault, taskId }: Reply,
+    { answer, delivery, delay, fault, made }: Reply,
   ): ServedAnswer {
     const entry = {
       at: atMs,
@@ -311,12 +311,14 @@ export class ServiceModel {
       method: request.method,
       path: request.path,
       code: answer.code ?? null,
+      why: answer.why ?? null,
       inFlight: arrived?.inFlight ?? 0,
       perSecond: arrived?.perSecond ?? 0,
       operation: arrived?.understood?.operation ?? null,
       fault: fault?.name ?? null,
       collectorId: arrived?.understood?.collectorId ?? null,
-      taskId,
+      taskId: made.taskId ?? null,
+      jobId: made.jobId ?? arrived?.understood?.jobId ?? null,
     };
     const delayMs = this.#drawMs(this.#settings.latency) + (delay ? this.#drawMs(delay) : 0);
     const token = { entry, status: answer.status, accessId: arrived?.key.accessId };

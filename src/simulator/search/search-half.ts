@@ -27,17 +27,17 @@ export class SearchHalf implements Half {
     if (path === jobsPath) return { POST: ({ body }) => this.#orderOf(body) };
     const [id = '', part, ...rest] = path.startsWith(`${jobsPath}/`) ? path.slice(jobsPath.length + 1).split('/') : [];
     if (id === '' || rest.length > 0) return undefined;
-    const searchText = this.jobs.get(id)?.order.text;
+    const asked = { searchText: this.jobs.get(id)?.order.text, jobId: id };
     switch (part) {
       case undefined:
         return {
-          GET: () => ({ operation: 'getJob', searchText, act: (call) => operations.status(id, call) }),
-          DELETE: () => ({ operation: 'deleteJob', searchText, act: (call) => operations.delete(id, call) }),
+          GET: () => ({ operation: 'getJob', ...asked, act: (call) => operations.status(id, call) }),
+          DELETE: () => ({ operation: 'deleteJob', ...asked, act: (call) => operations.delete(id, call) }),
         };
       case 'messages':
-        return { GET: () => ({ operation: 'listMessages', searchText, act: (call) => operations.messages(id, call) }) };
+        return { GET: () => ({ operation: 'listMessages', ...asked, act: (call) => operations.messages(id, call) }) };
       case 'records':
-        return { GET: () => ({ operation: 'listRecords', searchText, act: (call) => operations.records(id, call) }) };
+        return { GET: () => ({ operation: 'listRecords', ...asked, act: (call) => operations.records(id, call) }) };
       default:
         return undefined;
     }

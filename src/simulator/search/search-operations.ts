@@ -3,8 +3,9 @@
  * has been settled before.
  */
 import { jsonAnswer, tooManyRequests } from '../answer.ts';
-import { type Call, type Outcome, type Refused, refuse } from '../call.ts';
+import type { Call, Outcome, Refused } from '../call.ts';
 import { drawFor } from '../chance.ts';
+import type { Why } from '../journal.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import { pickFrom } from '../span.ts';
@@ -54,7 +55,7 @@ export class SearchOperations {
     const mostJobs = settings.activeJobs.get(key.organisation) ?? settings.limits.activeJobs;
     if (mostJobs > 0 && this.jobs.active(key.organisation) >= mostJobs) {
       this.refusedForJobs++;
-      return { refusal: tooManyRequests(settings.limits.retryAfter) };
+      return { refusal: tooManyRequests(settings.limits.retryAfter, 'activeJobs') };
     }
     const { names } = settings.search.cookies;
     const session = this.#sessions.read(request.headers['cookie'], names) ?? this.#sessions.begin();
@@ -66,6 +67,7 @@ export class SearchOperations {
       ...answer,
       headers: { ...answer.headers, location: href },
       cookies: this.#sessions.cookiesOf(session, names),
+      jobId: job.id,
     };
   }
 
@@ -170,15 +172,16 @@ export class SearchOperations {
     const { pages, cookies, lagMs, cancelledForMs } = settings.search;
     const [unknown, lost] = asking === 'page' ? [pages.unknownJob, pages.lostJob] : [404, 404];
     const job = this.jobs.get(id);
-    if (job ? job.user !== key.user : !this.jobs.hasBeen(id)) return noJob(unknown, id);
-    if (job && atMs - job.createdMs < Math.max(lagMs, fault?.lagMs ?? 0)) return noJob(404, id);
+    if (!job) return this.jobs.hasBeen(id) ? noJob(lost, id, 'ended') : noJob(unknown, id, 'neverWas');
+    if (job.user !== key.user) return noJob(unknown, id, 'otherUser');
+    if (atMs - job.createdMs < Math.max(lagMs, fault?.lagMs ?? 0)) return noJob(404, id, 'lag');
     const session = this.#sessions.read(request.headers['cookie'], cookies.names);
-    if (job && cookies.names.length > 0 && session !== job.session) {
-      return cookies.missing === 500 ? cookieTrouble : noJob(lost, id);
+    if (cookies.names.length > 0 && session !== job.session) {
+      return cookies.missing === 500 ? cookieTrouble : noJob(lost, id, 'cookies');
     }
-    if (job && fault?.kind === 'cancelJob') this.jobs.end(job, 'fault', atMs);
-    if (!job) return noJob(lost, id);
-    if (job.end && (asking !== 'status' || atMs >= job.end.atMs + cancelledForMs)) return noJob(lost, id);
+    if (fault?.kind === 'cancelJob') this.jobs.end(job, 'fault', atMs);
+    const { end } = job;
+    if (end && (asking !== 'status' || atMs >= end.atMs + cancelledForMs)) return noJob(lost, id, end.why);
     job.heardMs = atMs;
     return job;
   }
@@ -187,10 +190,17 @@ export class SearchOperations {
 /** What a job without results has on a page. */
 const nothing: FoundMessages = { fields: [], page: emptyPage };
 
-const cookieTrouble = refuse(500, 'internal.error', 'The cookies of the job are missing.');
+const cookieTrouble: Refused = {
+  refusal: { status: 500, code: 'internal.error', message: 'The cookies of the job are missing.', why: 'cookies' },
+};
 
-function noJob(status: number, id: string): Refused {
-  return refuseSearch(status, 'jobid.invalid', `There is no search job ${id}, or its cookies are missing.`);
+function noJob(status: number, id: string, why: Why): Refused {
+  const { refusal } = refuseSearch(
+    status,
+    'jobid.invalid',
+    `There is no search job ${id}, or its cookies are missing.`,
+  );
+  return { refusal: { ...refusal, why } };
 }
 
 function mostRowsOf({ fault }: Call): number {
