@@ -8,6 +8,8 @@ import type { JobMissing } from './outcome.ts';
 
 /** For so long after the creation a replica may not have heard of the job (10.2). */
 const replicaGraceMs = 10_000;
+/** Once the service has shown that it knows the job, the other replicas are not far behind. */
+const heardReplicaGraceMs = 4_000;
 /** The service cancels a job that nobody asks for within 20 to 30 seconds (3.1). */
 const silenceMs = 20_000;
 /** A query ends after eight hours (3.1). */
@@ -41,7 +43,7 @@ export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: J
     return { outcome: 'jobCookieMissing', detail: 'a redirect led to where its cookies do not go' };
   }
   if (facts.isDeleted) return { outcome: 'jobDeleted', detail: 'it has been deleted' };
-  if (ageMs < replicaGraceMs) {
+  if (ageMs < (facts.isHeard ? heardReplicaGraceMs : replicaGraceMs)) {
     return { outcome: 'jobNotKnownYet', detail: `${seconds(ageMs)} after its creation` };
   }
   if (!hasCookie && (facts.hadCookie || !facts.isHeard)) {

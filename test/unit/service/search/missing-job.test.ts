@@ -20,7 +20,8 @@ const noCookie: Case = { hadCookie: false, hasCookie: false };
 const cases: readonly [string, Case, number, JobMissing][] = [
   ['right after its creation', {}, 300, 'jobNotKnownYet'],
   ['still within the grace for replicas', {}, 9_999, 'jobNotKnownYet'],
-  ['within it, though another replica knew it', heard(3_000), 5_000, 'jobNotKnownYet'],
+  ['right after another replica knew it', heard(2_000), 3_999, 'jobNotKnownYet'],
+  ['within the grace, and known to the service a moment ago', heard(3_000), 4_000, 'jobGone'],
   ['within it, without a cookie', noCookie, 5_000, 'jobNotKnownYet'],
   ['after our own deletion, whatever else', { isDeleted: true, ...noCookie }, 300, 'jobDeleted'],
   ['led away from its cookies', { hasCookie: false, isAstray: true }, 300, 'jobCookieMissing'],
