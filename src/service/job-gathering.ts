@@ -29,7 +29,10 @@ export interface JobProgress {
   readonly errors: GatheredTexts;
   /** Those that the status, the creation and pages carried by themselves, too. */
   readonly warnings: GatheredTexts;
-  /** A warning said that the message limit was reached (protocol E4). */
+  /**
+   * The service has said that the message limit cut the search: it is FORCE PAUSED, or a warning said so. False proves nothing, since
+   * a service may say nothing (10.2, protocol E4).
+   */
   readonly isLimitReached: boolean;
   /** The answer to a status request was lost, and maybe an error with it: the job proves nothing (protocol E5). */
   readonly isTainted: boolean;
@@ -63,7 +66,8 @@ export class JobGathering {
   #messageCount = 0;
   #recordCount: number | undefined;
   #scannedBytes: number | undefined;
-  #isLimitReached = false;
+  /** A warning said that the message limit was reached. */
+  #isLimitWarned = false;
   #isTainted = false;
   #statuses = 0;
   #dateMs: number | undefined;
@@ -105,7 +109,7 @@ export class JobGathering {
   warn(text: string | undefined): void {
     if (text === undefined) return;
     this.#warnings.add(text);
-    this.#isLimitReached ||= limitReached.test(text);
+    this.#isLimitWarned ||= limitReached.test(text);
   }
 
   /** A status was asked for, and its answer did not come. */
@@ -121,7 +125,7 @@ export class JobGathering {
       scannedBytes: this.#scannedBytes,
       errors: this.#errors.read(),
       warnings: this.#warnings.read(),
-      isLimitReached: this.#isLimitReached,
+      isLimitReached: this.#isLimitWarned || this.#state === 'forcePaused',
       isTainted: this.#isTainted,
       statuses: this.#statuses,
       dateMs: this.#dateMs,

@@ -169,7 +169,12 @@ test('of a status that comes after one that was asked for later, only what is ha
   const news = { ...nothing, messageCount: 9, buckets: [bucket(900, 4)], state: 'forcePaused' } as const;
   expect(gathering.take({ value: news, sentAtMs: 20, dateMs: 3_000 })).toBe(true);
   expect(gathering.take({ value: late, sentAtMs: 10, dateMs: 2_000 })).toBe(false);
-  expect(gathering.progress()).toMatchObject({ state: 'forcePaused', messageCount: 9, dateMs: 3_000 });
+  expect(gathering.progress()).toMatchObject({
+    state: 'forcePaused',
+    isLimitReached: true,
+    messageCount: 9,
+    dateMs: 3_000,
+  });
   expect(gathering.progress().errors.texts).toEqual(['early']);
   expect(gathering.histogram()).toMatchObject({ total: 9, addsUp: true });
   gathering.take({ value: nothing, sentAtMs: 30 });

@@ -115,7 +115,7 @@ describe('what ends a search before its time', () => {
       const { progress, log } = await search(world);
       expect(progress.messageCount).toBe(250);
       expect(progress.state).toBe(atMessageLimit === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults');
-      expect(progress.isLimitReached).toBe(atMessageLimit === 'doneWithWarning');
+      expect(progress.isLimitReached).toBe(atMessageLimit !== 'done');
       expect(log.ids).toHaveLength(250);
     },
   );
@@ -176,6 +176,18 @@ describe('what ends a search before its time', () => {
     });
     const job = await world.run(world.jobs.open(world.order));
     expect(await world.failure(job.whenFinished())).toMatchObject({ reason: 'JobCancelled' });
+  });
+
+  test('somebody else, right after it was done: whoever reads it hears so soon (7.3)', async () => {
+    const world = new SimulatedWorld({ search: { duration: '1s' } });
+    const job = await world.run(world.jobs.open(world.order));
+    await world.run(job.whenFinished());
+    const fromMs = world.clock.monotonic();
+    world.model.patch({ faults: { other: { kind: 'cancelJob', times: 1 } } }, world.service.nowMs());
+    const reading = job.readMessages({ offset: 0, receiver: new RowLog() });
+    expect(await world.failure(reading)).toMatchObject({ reason: 'JobLost' });
+    expect(world.requests('listMessages').length).toBeLessThanOrEqual(4);
+    expect(world.clock.monotonic() - fromMs).toBeLessThan(4_000);
   });
 
   test('a cookie that never comes through (5.3)', async () => {
