@@ -2,10 +2,12 @@
  * A process of its own that works on a destination: `node other-process.ts '{"place":…,"act":…}'`. It writes one line of JSON when it
  * has done what it is for; some acts go on after that until it is killed.
  */
+import { createInterface } from 'node:readline';
 import type { LogfleetError } from '../../src/base/errors.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import { openPlace, type PlaceData } from './place.ts';
+import { runSmallExport } from './small-export.ts';
 
 export type Act =
   /** Creates names in turn, and tells which it created. Waits for a line on standard input before. */
@@ -14,6 +16,8 @@ export type Act =
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
   /** Creates one object after the other, each of so many bytes, and tells after each, until it is killed. */
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
+  /** Runs a small export, and waits at each of its boundaries for a line on standard input, or not at all. */
+  | { readonly kind: 'export'; readonly waits: boolean }
   /** Uploads a whole file, and tells by how many bytes its memory grew at most. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
   /** Writes what there is room for, then what there is none for, and tells how that failed. */
@@ -45,6 +49,15 @@ switch (act.kind) {
       await destination.create(`${act.folder}/${index}`, Buffer.alloc(act.bytes, 'x'));
       tell({ index });
     }
+  }
+  case 'export': {
+    const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+    await runSmallExport(destination, await Writer.ours(systemRandom), async (boundary) => {
+      tell({ boundary });
+      if (act.waits) await lines.next();
+    });
+    process.exit();
+    break;
   }
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));

@@ -1,0 +1,50 @@
+/** Exports that are killed at each of their boundaries, or that two processes run at once: every row once, and nothing beside it. */
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { type Verification, verifyExport } from '../../src/destination/verify.ts';
+import { Child } from './child.ts';
+import { makePlace, openPlace, type Place } from './place.ts';
+import { boundaries, layout } from './small-export.ts';
+
+describe.each(['volume', 's3'] as const)('an export to a destination of the kind %s', (kind) => {
+  let place: Place;
+  beforeEach(() => {
+    place = makePlace(kind, inject('s3Gateway'));
+  });
+  afterEach(() => place.remove());
+
+  const verification = async (): Promise<Verification> => {
+    const destination = await openPlace(place.data);
+    try {
+      return await verifyExport(destination, layout);
+    } finally {
+      await destination.close();
+    }
+  };
+  const toItsEnd = async (child: Child) => {
+    let boundary: unknown;
+    while (boundary !== 'done') boundary = (await child.line())['boundary'];
+  };
+  const expectProof = async () => {
+    const { differences, manifest, rows } = await verification();
+    expect(differences).toEqual([]);
+    expect([manifest.totals.intervals, rows]).toEqual([4, 1_600_000]);
+    // The plan, a record and a file for each interval, and the manifest.
+    expect(place.files()).toHaveLength(1 + 4 + 4 + 1);
+  };
+
+  test.each(boundaries)('that is killed when it has %s is finished by the next start (E3, E15)', async (boundary) => {
+    await using killed = new Child(place.data, { kind: 'export', waits: true });
+    while ((await killed.line())['boundary'] !== boundary) killed.go();
+    await killed.kill();
+    await using next = new Child(place.data, { kind: 'export', waits: false });
+    await toItsEnd(next);
+    await expectProof();
+  });
+
+  test('that two processes run at once has every row once (E3)', async () => {
+    await using one = new Child(place.data, { kind: 'export', waits: false });
+    await using two = new Child(place.data, { kind: 'export', waits: false });
+    await Promise.all([toItsEnd(one), toItsEnd(two)]);
+    await expectProof();
+  });
+});

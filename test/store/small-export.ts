@@ -1,0 +1,101 @@
+/**
+ * An export as its protocol has it (E2, E3), with made-up rows in place of search jobs: an hour in two segments, each cut once, files
+ * large enough to go to a store in parts. It stops at each boundary until it is told to go on.
+ */
+import { createHash } from 'node:crypto';
+import { LogfleetError } from '../../src/base/errors.ts';
+import { type CommitRecord, commit, readRecords } from '../../src/destination/commit-record.ts';
+import { coverageOf } from '../../src/destination/coverage.ts';
+import type { Destination } from '../../src/destination/destination.ts';
+import { dataFileName, ExportLayout } from '../../src/destination/export-layout.ts';
+import { type ExportIdentity, fingerprintOf } from '../../src/destination/fingerprint.ts';
+import { manifestOf, removeStrays, writeManifest } from '../../src/destination/manifest.ts';
+import { type Segment, settlePlan } from '../../src/destination/plan-object.ts';
+import type { Writer } from '../../src/destination/writer.ts';
+
+const startMs = Date.UTC(2026, 10, 1);
+const minuteMs = 60_000;
+const rowsOfFile = 400_000;
+
+export const identity: ExportIdentity = {
+  serviceHost: 'service.example.com',
+  query: 'error',
+  fromMs: startMs,
+  toMs: startMs + 60 * minuteMs,
+  byReceiptTime: false,
+  autoParsingMode: 'Manual',
+  results: 'Messages',
+  requiresRawMessages: true,
+  output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 10 ** 9, csv: { formulaGuard: true } },
+};
+export const layout = ExportLayout.of('small', fingerprintOf(identity));
+
+export const boundaries = [
+  'planned',
+  'opened',
+  'written',
+  'finished',
+  'committed',
+  'covered',
+  'tidied',
+  'done',
+] as const;
+export type Boundary = (typeof boundaries)[number];
+
+export async function runSmallExport(
+  destination: Destination,
+  writer: Writer,
+  at: (boundary: Boundary) => Promise<void>,
+): Promise<void> {
+  await destination.abortLeftovers(layout.folder, 'ofTheDead');
+  const ours = { boundariesMs: [startMs, startMs + 30 * minuteMs, identity.toMs] };
+  const plan = await settlePlan(destination, layout, ours);
+  await at('planned');
+  for (;;) {
+    const coverage = coverageOf(plan, await readRecords(destination, layout));
+    const [segment] = coverage.rest;
+    if (segment) {
+      await exportInterval(destination, writer, at, segment).catch(unlessItMayPass);
+      continue;
+    }
+    await at('covered');
+    await removeStrays(destination, layout, coverage);
+    await at('tidied');
+    await writeManifest(destination, layout, manifestOf(identity, coverage));
+    await at('done');
+    return;
+  }
+}
+
+/** As an upload that somebody took away who had covered everything meanwhile. */
+function unlessItMayPass(error: unknown): void {
+  if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;
+}
+
+async function exportInterval(
+  destination: Destination,
+  writer: Writer,
+  at: (boundary: Boundary) => Promise<void>,
+  { index, fromMs: segmentFromMs, toMs }: Segment,
+): Promise<void> {
+  const fromMs = Math.max(segmentFromMs, toMs - 20 * minuteMs);
+  const name = dataFileName({ segment: index, toMs, part: 1, writerToken: writer.newToken() }, identity.output);
+  const content = Buffer.from(Array.from({ length: rowsOfFile }, (_, row) => `{"row":${row + fromMs}}\n`).join(''));
+  const upload = await destination.open(layout.within(name));
+  try {
+    await at('opened');
+    await upload.write(content);
+    await at('written');
+    await upload.finish();
+  } finally {
+    await upload.abort();
+  }
+  await at('finished');
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  const file = { name, rows: rowsOfFile, bytes: content.length, encodedBytes: content.length, misfits: 0, sha256 };
+  const figures = { received: rowsOfFile, written: rowsOfFile, outside: 0, duplicates: 0, left: 0 };
+  const count = { rows: rowsOfFile, source: 'Job' as const };
+  const record: CommitRecord = { segment: index, fromMs, toMs, ...figures, count, files: [file] };
+  await commit(destination, layout, record);
+  await at('committed');
+}
