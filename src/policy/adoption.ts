@@ -31,6 +31,9 @@ function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
   return !open && ending !== undefined && task.id !== ending.taskId && Date.parse(task.startTime) > ending.endedAtMs;
 }
 
+/** As of a stage that is no more: no stage is called so. */
+const unnamedStage = '';
+
 function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
   // What somebody else began counts as in flight, and never as an attempt (U10).
   const adopted = task.state === 'Adopted';
@@ -40,7 +43,8 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
     used: (known?.used ?? 0) + (adopted ? 0 : 1),
     drifts: known?.drifts ?? 0,
     failures: known?.failures ?? 0,
-    stage: known?.stage,
+    // Status does not tell the stage that it was started in: it counts in the one that has it.
+    stage: known ? known.stage : unnamedStage,
     back: known?.back ?? false,
     open: {
       number: 0,
