@@ -4,10 +4,13 @@
  * - **To keep it alive** (protocol B4): 12 s after the sending of the last answered request for its status or results, pages too.
  * - **To look how far it is.** The first look is 2 s after the creation. A job finds its buckets from the end of its range to the
  *   beginning (2.3), so from then on the histogram shows what part is done, and the next look comes a little after the moment when
- *   all of it should be. Where nothing is known yet, in twice the time that has gone by. Never later than 12 s.
+ *   all of it should be. Where that shows nothing, or too little to be believed, when a short search is over, 10.5 s after the creation;
+ *   later in twice the time that has gone by. Where it showed too much, so that the second look came too soon, the third is not
+ *   before that time either. Never later than 12 s.
  *
- * A search of 10 s thus takes two looks, one of less than 2 s a single one, and a long one no more than its keep-alive. A question that
- * failed is asked again at once, and once more, then less often. One that is merely not answered yet is left to itself while the job has
+ * A search that is done within 10 s thus takes two looks at most, wherever its messages lie, or three where its histogram shows more
+ * than is done. One of less than 2 s takes a single one, and a long one no more than its keep-alive. A question that failed is
+ * asked again at once, and once more, then less often. One that is merely not answered yet is left to itself while the job has
  * time: a look until a poll is due, a poll until 16 s. Then another goes out beside it, which reaches the service before 20 s are over.
  */
 
@@ -21,28 +24,35 @@ const overshootMs = 250;
 /** However near the end seems, the next look is not earlier than after this part of the time that has gone by. */
 const leastPart = 0.1;
 const leastLookMs = 500;
-/** Where nothing is known of how far the job is. */
-const blindFactor = 2;
+/** After the creation a search of 10 s is over, its way and its start included. */
+const shortSearchMs = 10_500;
 
 /** How far a job is at a status. */
 export interface Course {
   /** From the sending of the creation to that of the status. */
   readonly elapsedMs: number;
+  /** The part of that time since which the search may have begun: since it was last seen not to have. */
+  readonly searchingMs: number;
   /** The part of its range that is done, 0 to 1; undefined while nothing shows it. */
   readonly donePart: number | undefined;
+  /** Statuses that were answered, this one too. */
+  readonly looks: number;
 }
 
 /** How long after the creation the first look comes, or after a status the next. */
 export function nextLookMs(course: Course | undefined): number {
   if (!course) return firstLookMs;
-  const { elapsedMs, donePart } = course;
-  if (!donePart) return bounded(blindFactor * elapsedMs, elapsedMs);
-  const wholeMs = elapsedMs / donePart;
-  return bounded(wholeMs * (1 + overshootPart) + overshootMs - elapsedMs, elapsedMs);
+  const { elapsedMs, looks } = course;
+  const untilShortMs = shortSearchMs - elapsedMs;
+  const leastMs = Math.max(leastLookMs, leastPart * elapsedMs, looks > 1 ? untilShortMs : 0);
+  const mostMs = Math.max(untilShortMs, elapsedMs);
+  return Math.min(keepAliveMs, Math.max(leastMs, Math.min(mostMs, remainingMs(course))));
 }
 
-function bounded(delayMs: number, elapsedMs: number): number {
-  return Math.min(keepAliveMs, Math.max(delayMs, leastLookMs, leastPart * elapsedMs));
+/** Infinity while nothing is known. */
+function remainingMs({ searchingMs, donePart }: Course): number {
+  if (!donePart) return Number.POSITIVE_INFINITY;
+  return (searchingMs / donePart) * (1 + overshootPart) + overshootMs - searchingMs;
 }
 
 /** After the sending of the last answered request, a poll that is not answered yet is followed by another. */

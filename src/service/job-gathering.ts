@@ -73,15 +73,30 @@ export class JobGathering {
   #dateMs: number | undefined;
   /** When the status was asked for that is taken as the newest. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
+  #idleAtMs: number | undefined;
 
   /** `dateMs` of the job's creation. */
   constructor(dateMs?: number) {
     this.#dateMs = dateMs;
   }
 
-  /** How far the job has come from the end of its range, in ms since the epoch; undefined while nobody knows. */
-  get reachedMs(): number | undefined {
-    return this.#histogram.reachedMs;
+  /** When the newest status was asked for that showed that the search itself had not begun; undefined where none did. */
+  get idleAtMs(): number | undefined {
+    return this.#idleAtMs;
+  }
+
+  /**
+   * The part of [fromMs, toMs) that the search has covered, 0 to 1; undefined while nothing shows it. A job works from the end of its range
+   * to the beginning. Its histogram may run ahead of its results (`doneGatheringHistogram`, 3.1): of what that covers only so much
+   * counts as its messages are found.
+   */
+  donePart({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
+    const { reachedMs } = this.#histogram;
+    const { total } = this.#histogram.read(this.#messageCount);
+    if (reachedMs === undefined || total === 0 || toMs <= fromMs) return undefined;
+    const found = Math.min(1, this.#messageCount / total);
+    if (this.#state === 'doneGatheringHistogram' && found === 1) return undefined;
+    return found * Math.min(1, Math.max(0, (toMs - reachedMs) / (toMs - fromMs)));
   }
 
   /**
@@ -93,6 +108,7 @@ export class JobGathering {
     if (isNewest) {
       this.#askedAtMs = sentAtMs;
       this.#state = status.state;
+      if (isIdle(status.state)) this.#idleAtMs = sentAtMs;
       this.#dateMs = dateMs ?? this.#dateMs;
       this.#messageCount = status.messageCount;
       this.#recordCount = status.recordCount ?? this.#recordCount;
@@ -135,4 +151,9 @@ export class JobGathering {
   histogram(): Histogram {
     return this.#histogram.read(this.#messageCount);
   }
+}
+
+/** What it searches is still to be found out, or nothing is done at all. */
+function isIdle(state: JobState): boolean {
+  return state === 'notStarted' || state === 'gatheringSubqueries';
 }

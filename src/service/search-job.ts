@@ -279,15 +279,14 @@ export class SearchJob {
   }
 
   #nextLookMs(sentAtMs: number): number {
-    return sentAtMs + nextLookMs({ elapsedMs: sentAtMs - this.createdAtMs, donePart: this.#donePart() });
-  }
-
-  /** A job works from the end of its range to the beginning. */
-  #donePart(): number | undefined {
-    const { fromMs, toMs } = this.#order;
-    const { reachedMs } = this.#gathering;
-    if (reachedMs === undefined || toMs <= fromMs) return undefined;
-    return Math.min(1, Math.max(0, (toMs - reachedMs) / (toMs - fromMs)));
+    const { idleAtMs = this.createdAtMs } = this.#gathering;
+    const course = {
+      elapsedMs: sentAtMs - this.createdAtMs,
+      searchingMs: sentAtMs - idleAtMs,
+      donePart: this.#gathering.donePart(this.#order),
+      looks: this.progress.statuses,
+    };
+    return sentAtMs + nextLookMs(course);
   }
 
   #ended(error: LogfleetError): void {

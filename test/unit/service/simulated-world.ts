@@ -47,12 +47,11 @@ export class SimulatedWorld {
   readonly client: ServiceClient;
   readonly jobs: SearchJobs;
 
-  /** The scenario may have messages of its own. */
-  constructor(scenario: Scenario = {}, latencyMs = 20) {
+  constructor(scenario: Scenario = {}, latencyMs = 20, logDataAt: (startMs: number) => LogData = tenAMinute) {
     const { clock } = this;
     const startMs = clock.now();
     const journal = (entry: JournalEntry) => void this.journal.push(entry);
-    this.model = new ServiceModel({ ...usual, ...scenario }, { startMs, journal, logData: tenAMinute(startMs) });
+    this.model = new ServiceModel({ ...usual, ...scenario }, { startMs, journal, logData: logDataAt(startMs) });
     this.service = new InProcessService(this.model, clock, { latencyMs });
     this.budget = new RequestBudget({ clock });
     const budget = this.budget.key('id');

@@ -12,7 +12,8 @@ import {
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
   const times = [nextLookMs(undefined)];
   for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
-    times.push(last + nextLookMs({ elapsedMs: last, donePart: donePartAt(last) }));
+    const course = { elapsedMs: last, searchingMs: last, donePart: donePartAt(last), looks: times.length };
+    times.push(last + nextLookMs(course));
   }
   return times;
 }
@@ -52,8 +53,33 @@ test.each([1_000, 3_000, 10_000, 60_000])(
   },
 );
 
+describe('a search of ten seconds or less, whatever its statuses show of it', () => {
+  const durations = [500, 2_000, 2_500, 3_000, 4_000, 6_000, 8_000, 9_500, 10_000];
+
+  test.each(durations)('of %d ms takes two looks where they show nothing, or less than is done', (durationMs) => {
+    for (const shown of [undefined, 0, 1e-6, 0.001, 0.02]) {
+      expect(looksAt(durationMs, () => shown).length).toBeLessThanOrEqual(2);
+      expect(looksAt(durationMs, () => shown).at(-1)).toBeLessThanOrEqual(10_500);
+    }
+  });
+
+  test.each(durations)('of %d ms takes three at most where they show more than is done', (durationMs) => {
+    for (const ahead of [1.3, 2, 5, 1_000]) {
+      const looks = looksAt(durationMs, (elapsedMs) => Math.min(1, (ahead * elapsedMs) / durationMs));
+      expect(looks.length).toBeLessThanOrEqual(3);
+      expect(looks.at(-1)).toBeLessThanOrEqual(10_500);
+    }
+  });
+});
+
+test('what is done counts from when the search began, not from its creation', () => {
+  const delayMs = nextLookMs({ elapsedMs: 20_000, searchingMs: 4_000, donePart: 0.5, looks: 4 });
+  expect(delayMs).toBeGreaterThan(4_000);
+  expect(delayMs).toBeLessThan(5_500);
+});
+
 test.each([0, 1e-9, 0.999, 1])('a part of %d leads to a look between half a second and 12 s later', (donePart) => {
-  const delayMs = nextLookMs({ elapsedMs: 3_000, donePart });
+  const delayMs = nextLookMs({ elapsedMs: 3_000, searchingMs: 3_000, donePart, looks: 1 });
   expect(delayMs).toBeGreaterThanOrEqual(500);
   expect(delayMs).toBeLessThanOrEqual(keepAliveMs);
 });

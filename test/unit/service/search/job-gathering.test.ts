@@ -142,6 +142,49 @@ describe('what statuses hand out once', () => {
   });
 });
 
+describe('how far a search is', () => {
+  const range = { fromMs: 0, toMs: 1_000 };
+  const donePart = (...statuses: Partial<JobStatus>[]) => {
+    const gathering = new JobGathering();
+    for (const status of statuses) gathering.take({ value: { ...nothing, ...status }, sentAtMs: 0 });
+    return gathering.donePart(range);
+  };
+
+  test('is what its buckets have covered, from the end of the range on (2.3)', () => {
+    expect(donePart()).toBeUndefined();
+    expect(donePart({ messageCount: 3 })).toBeUndefined();
+    expect(donePart({ buckets: [bucket(700, 5)], messageCount: 6 })).toBeCloseTo(0.3);
+    expect(donePart({ buckets: [bucket(0, 5), bucket(-100, 5)], messageCount: 10 })).toBe(1);
+  });
+
+  test('is less where the histogram runs ahead of the results: as much of it as is found', () => {
+    const buckets = [bucket(700, 5), bucket(600, 15)];
+    expect(donePart({ buckets, messageCount: 10 })).toBeCloseTo(0.2);
+    expect(donePart({ buckets, messageCount: 0 })).toBe(0);
+    const state = 'doneGatheringHistogram';
+    expect(donePart({ state, buckets: [bucket(0, 20)], messageCount: 10 })).toBeCloseTo(0.5);
+  });
+
+  test('is unknown where the histogram is done and tells nothing beyond it (3.1)', () => {
+    const state = 'doneGatheringHistogram';
+    expect(donePart({ state, buckets: [bucket(500, 20)], messageCount: 20 })).toBeUndefined();
+    expect(donePart({ state, buckets: [bucket(500, 0)] })).toBeUndefined();
+  });
+
+  test('counts from when it was last seen not to have begun', () => {
+    const gathering = new JobGathering();
+    expect(gathering.idleAtMs).toBeUndefined();
+    for (const [sentAtMs, state] of [
+      [1_000, 'notStarted'],
+      [2_000, 'gatheringSubqueries'],
+      [3_000, 'gatheringResults'],
+      [4_000, { unknown: 'RESTING' }],
+    ] as const)
+      gathering.take({ value: { ...nothing, state }, sentAtMs });
+    expect(gathering.idleAtMs).toBe(2_000);
+  });
+});
+
 test('figures are those of the last status, and stay where one leaves them out', () => {
   const gathering = new JobGathering();
   gathering.take({ value: { ...nothing, messageCount: 10, recordCount: 2, scannedBytes: 99 }, sentAtMs: 0 });

@@ -1,0 +1,49 @@
+/** How many questions a short search takes, and when its end is seen, whatever its statuses show of it (B4, 2.3, 3.1). */
+import { describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../../src/simulator/scenario.ts';
+import { RowData } from '../../simulator/search/row-data.ts';
+import { messageCount, SimulatedWorld } from '../simulated-world.ts';
+
+describe('a search that is done within ten seconds takes two looks, wherever its messages lie', () => {
+  const minute = 60_000;
+  const spreads = {
+    evenly: [0, 60 * minute],
+    'in the oldest minute of the hour': [59 * minute, 60 * minute],
+    'in the newest minute of the hour': [0, minute],
+    'in half of the hour, the older one': [30 * minute, 60 * minute],
+    nowhere: [0, 0],
+  } as const;
+  const shapes = {
+    'a plain one': {},
+    'one with its histogram first (E13)': { histogramFirst: true },
+    'one with its histogram first, all of it each time': { histogramFirst: true, status: { buckets: 'all' } },
+  } as const satisfies Record<string, Scenario['search']>;
+  const durations = [1, 3, 4.5, 6, 8, 9.5];
+  const looksOf = async (search: Scenario['search'], [newestMs, oldestMs]: readonly [number, number]) => {
+    const world = new SimulatedWorld({ search: { ...search, notStartedFor: '0s' } }, 20, (startMs) => {
+      const count = oldestMs === 0 ? 0 : messageCount;
+      const agoMs = (index: number) => newestMs + ((oldestMs - newestMs) * (index + 1)) / count;
+      return new RowData(Array.from({ length: count }, (_, index) => ({ at: startMs - agoMs(index), raw: 'message' })));
+    });
+    const job = await world.run(world.jobs.open(world.order));
+    await world.run(job.whenFinished());
+    const seenAtMs = world.clock.monotonic() - job.createdAtMs;
+    return { looks: world.requests('getJob').length, seenAtMs };
+  };
+
+  for (const [spread, places] of Object.entries(spreads)) {
+    for (const [shape, search] of Object.entries(shapes)) {
+      test.each(durations)(`${shape} of %d s, messages ${spread}`, async (seconds) => {
+        const { looks, seenAtMs } = await looksOf({ ...search, duration: `${seconds}s` }, places);
+        expect(looks).toBeLessThanOrEqual(2);
+        expect(seenAtMs).toBeLessThan(10_600);
+      });
+    }
+    test.each(durations)(`one of %d s, half of it for subqueries, messages ${spread}`, async (seconds) => {
+      const half = `${seconds / 2}s`;
+      const { looks, seenAtMs } = await looksOf({ duration: half, subqueriesFor: half }, places);
+      expect(looks).toBeLessThanOrEqual(2);
+      expect(seenAtMs).toBeLessThan(10_600);
+    });
+  }
+});
