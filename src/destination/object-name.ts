@@ -9,7 +9,7 @@ import { destinationError } from './destination-error.ts';
 
 /** What file systems take for one segment, and what stores take for a whole key, both in bytes of UTF-8. */
 const maxSegmentBytes = 255;
-export const maxNameBytes = 1_024;
+const maxNameBytes = 1_024;
 
 /** Letters and digits of all languages, and a few signs. Spaces only inside; a dot or a minus not first. */
 const segmentForm = /^[\p{L}\p{N}_=+,@~!()][\p{L}\p{M}\p{N}_=+,@~!().-]*(?: +[\p{L}\p{M}\p{N}_=+,@~!().-]+)*$/u;

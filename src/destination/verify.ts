@@ -94,7 +94,7 @@ export async function verifyExport(
 }
 
 /** What the manifest's own figures contradict. */
-export function differencesWithin(manifest: Manifest): readonly Difference[] {
+function differencesWithin(manifest: Manifest): readonly Difference[] {
   const { intervals, totals, complete, fingerprint, export: identity } = manifest;
   const differences: Difference[] = [];
   const differ = (kind: DifferenceKind, where: string, expected: string | number, found: string | number) => {
