@@ -69,6 +69,15 @@ describe('a file', () => {
     expect(lines).toBe(`a,b\r\n${`"${long.replaceAll('"', '""')}",${'y'.repeat(256_000)}\r\n`.repeat(2)}`);
   });
 
+  test('has room for quotes that are doubled', () => {
+    const list = JSON.stringify(Array(2_000).fill(''));
+    const cell = `"${list.replaceAll('"', '""')}"`;
+    expect(csv(messageColumns(['a'], []), [`{"a":${list}}`], plain, 64)).toBe(`a\r\n${cell}\r\n`);
+    expect(csv(recordColumns([], []), [`{"a":${list}}`], plain, 64)).toBe(
+      `_rest\r\n"{""a"":${cell.slice(1, -1)}}"\r\n`,
+    );
+  });
+
   test('is UTF-8, whatever came', () => {
     const row = Buffer.from('{"a":"x\xff"}', 'latin1');
     expect(csv(messageColumns(['a'], []), [row])).toBe('a\r\nx\ufffd\r\n');

@@ -34,6 +34,11 @@ describe('rows as they came', () => {
     }
   });
 
+  test.each([10, 11, 12, 21, 22, 23])('that fill chunks of %d bytes to the last one come out whole', (chunkBytes) => {
+    const texts = ['{"a":"bc"}', '{"a":\n"b"}', '{"a":"bc"}', '{}', '{"a":"b"}', '{"a":"bcd"}'];
+    expect(whole(texts, chunkBytes).toString()).toBe(`${texts.join('\n').replace(':\n', ': ')}\n`);
+  });
+
   test('stand in one line each and mean the same, however the service breaks lines', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(rowMembers, writings), { maxLength: 5 }), fc.nat(2_000), (rows, size) => {

@@ -190,6 +190,27 @@ describe('a series of parts', () => {
     expect(await new PartSeries(() => optionsFor(new KeepingSink())).end()).toEqual([]);
   });
 
+  test('lets rows wait rather than open a third part while the first one is not finished', async () => {
+    const finish = Promise.withResolvers<void>();
+    const sinks: KeepingSink[] = [];
+    const series = new PartSeries((index) => {
+      const sink = new KeepingSink();
+      if (index === 0) sink.finish = () => finish.promise;
+      sinks[index] = sink;
+      return optionsFor(sink, { maxPartBytes: 10 });
+    });
+    for (let number = 0; number < 3; number++) series.row(rowWith({ a: number }));
+    expect(series.room()).toBeUndefined();
+    series.row(rowWith({ a: 3 }));
+    const room = series.room();
+    expect(room).toBeInstanceOf(Promise);
+    finish.resolve();
+    await room;
+    expect(series.room()).toBeUndefined();
+    series.row(rowWith({ a: 4 }));
+    expect((await series.end()).map(({ rows }) => rows)).toEqual([2, 2, 1]);
+  });
+
   test('fails with any of its parts, and gives up the others', async () => {
     const broken = new Error('reset');
     const sinks = [new KeepingSink(), new KeepingSink()];
