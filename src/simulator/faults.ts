@@ -50,7 +50,7 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
 /** Kinds that are about certain operations: others they never strike. */
-const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
+export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],
   pendingWarning: ['getJob'],

@@ -1,6 +1,7 @@
 /** Whether a value is a scenario: the schema first, then what a schema cannot say. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../base/duration.ts';
+import { faultProblems } from './fault-check.ts';
 import { mergePatch } from './merge-patch.ts';
 import type { CollectorTraits, DurationRange, OutcomeScenario, Scenario } from './scenario.ts';
 import { renderPath, ScenarioError, type ScenarioProblem } from './scenario-error.ts';
@@ -45,19 +46,28 @@ export function checkScenario(value: unknown, startMs?: number): Scenario {
   return value as Scenario;
 }
 
+interface DescribedSchema {
+  /** What to write. */
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, DescribedSchema>>;
+}
+
 function problemOf(error: ErrorObject): ScenarioProblem {
   const path = error.instancePath
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const parent = error.parentSchema as { readonly description?: string; readonly properties?: object } | undefined;
+  const parent = error.parentSchema as DescribedSchema | undefined;
   switch (error.keyword) {
     case 'additionalProperties': {
       const known = Object.keys(parent?.properties ?? {}).join(', ');
       return { path: [...path, error.params.additionalProperty], text: `is not known here; write one of ${known}` };
     }
-    case 'required':
-      return { path: [...path, error.params.missingProperty], text: 'is missing; write it' };
+    case 'required': {
+      const missing: string = error.params.missingProperty;
+      const wanted = parent?.properties?.[missing] ?? parent;
+      return { path: [...path, missing], text: `is missing; write ${wanted?.description ?? 'it'}` };
+    }
     default:
       return { path, text: `${shown(error.data)} does not fit; write ${parent?.description ?? 'another value'}` };
   }
@@ -79,6 +89,7 @@ function deepProblems(scenario: Scenario, startMs: number): ScenarioProblem[] {
       outcomeProblems(['groups', name, 'upgrade'], upgrade),
     ),
     ...messageProblems(scenario, startMs),
+    ...faultProblems(scenario),
     ...eventProblems(scenario, startMs),
     ...rangeProblems(['latency'], scenario.latency),
     ...rangeProblems(['search', 'duration'], scenario.search?.duration),
@@ -95,10 +106,15 @@ function idProblems({ ids = {} }: Scenario): ScenarioProblem[] {
     .map(([name]) => ({ path: ['ids', name], text: 'is past 2^53 and was rounded; write it in quotes' }));
 }
 
-function userProblems({ users = {}, groups = {} }: Scenario): ScenarioProblem[] {
+function userProblems({ users = {}, groups = {}, organisations = {} }: Scenario): ScenarioProblem[] {
   const problems: ScenarioProblem[] = [];
   const owners = new Map<string, string>();
-  for (const [user, { keys, groups: seen = [] }] of Object.entries(users)) {
+  const known = (names: object, member: string) => Object.keys(names).join(', ') || `those under ${member}`;
+  for (const [user, { keys, groups: seen = [], organisation }] of Object.entries(users)) {
+    if (organisation !== undefined && !Object.hasOwn(organisations, organisation)) {
+      const text = `there is no organisation ${organisation}; write one of ${known(organisations, 'organisations')}`;
+      problems.push({ path: ['users', user, 'organisation'], text });
+    }
     for (const accessId of Object.keys(keys)) {
       const owner = owners.get(accessId);
       if (owner !== undefined) {
@@ -109,7 +125,7 @@ function userProblems({ users = {}, groups = {} }: Scenario): ScenarioProblem[] 
     }
     seen.forEach((group, index) => {
       if (group in groups) return;
-      const text = `there is no group ${group}; write one of ${Object.keys(groups).join(', ') || 'those under groups'}`;
+      const text = `there is no group ${group}; write one of ${known(groups, 'groups')}`;
       problems.push({ path: ['users', user, 'groups', index], text });
     });
   }

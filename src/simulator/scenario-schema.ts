@@ -68,42 +68,41 @@ const traits = {
   upgrade,
 } as const;
 
-const fault = object(
-  {
-    kind: oneOf(...faultKinds),
-    effect: flag,
-    operations: listOf(oneOf(...operations)),
-    users: listOf(text),
-    collectors: listOf(text),
-    queries: listOf(text),
-    probability: share,
-    nth: listOf(positive),
-    times: count,
-    from: duration,
-    until: duration,
-    delay: durationRange,
-    bytesPerSecond: aboveZero,
-    status: { type: 'integer', minimum: 200, maximum: 599, description: 'an HTTP status from 200 to 599' },
-    code: text,
-    message: anyText,
-    body: oneOf('error', 'html', 'empty'),
-    retryAfter: { anyOf: [count, text], description: 'seconds, or an HTTP date' },
-    to: {
-      type: 'string',
-      pattern: '^(https?://|/)',
-      description: 'a path, as in /eu/api, or an address, as in https://host/api',
-    },
-    lag: duration,
-    state: text,
-    rows: count,
+const faultMembers = {
+  kind: oneOf(...faultKinds),
+  effect: flag,
+  operations: listOf(oneOf(...operations)),
+  users: listOf(text),
+  collectors: listOf(text),
+  queries: listOf(text),
+  probability: share,
+  nth: listOf(positive),
+  times: count,
+  from: duration,
+  until: duration,
+  delay: durationRange,
+  bytesPerSecond: aboveZero,
+  status: { type: 'integer', minimum: 200, maximum: 599, description: 'an HTTP status from 200 to 599' },
+  code: text,
+  message: anyText,
+  body: oneOf('error', 'html', 'empty'),
+  retryAfter: { anyOf: [count, text], description: 'seconds, or an HTTP date' },
+  to: {
+    type: 'string',
+    pattern: '^(https?://|/)',
+    description: 'a path, as in /eu/api, or an address, as in https://host/api',
   },
-  'kind',
-);
+  lag: duration,
+  state: text,
+  rows: count,
+} as const;
 
-const faultNeeds = (kind: string, member: string) => ({
+const fault = object(faultMembers, 'kind');
+
+const faultNeeds = (kind: string, member: keyof typeof faultMembers) => ({
   if: { properties: { kind: { const: kind } }, required: ['kind'] },
   // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema.
-  then: { required: [member] },
+  then: { required: [member], description: faultMembers[member].description },
 });
 
 export const scenarioSchema = object({

@@ -41,15 +41,24 @@ describe('mistakes are told with file, line, column, path and what to write', ()
       's.yaml:1:13: list.lag: 5 does not fit; write a duration, as in 90s, 3m or 1h30m',
     ],
     ['one value of few', 'list: {order: random}', 'write one of id, name, version, shuffled'],
-    ['something missing', 'groups:\n  web: {version: 1.2-3}', 's.yaml:2:8: groups.web.count: is missing; write it'],
+    [
+      'something missing',
+      'groups:\n  web: {version: 1.2-3}',
+      's.yaml:2:8: groups.web.count: is missing; write a whole number from 0 on',
+    ],
     [
       'a share above 1',
       'faults: {a: {kind: reset, probability: 2}}',
       's.yaml:1:40: faults.a.probability: 2 does not fit; write a number from 0 to 1',
     ],
-    ['a status without one', 'faults: {a: {kind: status}}', 'faults.a.status: is missing; write it'],
-    ['a redirect to nowhere', 'faults: {a: {kind: redirect}}', 'faults.a.to: is missing; write it'],
-    ['a lag of nothing', 'faults: {a: {kind: lag}}', 'faults.a.lag: is missing; write it'],
+    [
+      'a status without one',
+      'faults: {a: {kind: status}}',
+      'faults.a.status: is missing; write an HTTP status from 200 to 599',
+    ],
+    ['a redirect to nowhere', 'faults: {a: {kind: redirect}}', 'faults.a.to: is missing; write a path, as in /eu/api'],
+    ['a lag of nothing', 'faults: {a: {kind: lag}}', 'faults.a.lag: is missing; write a duration, as in 90s'],
+    ['a state that is none', 'faults: {a: {kind: unknownState}}', 'faults.a.state: is missing; write a text'],
     [
       'a rounded id',
       'ids: {firstCollector: 9007199254740993}',
@@ -90,6 +99,11 @@ describe('mistakes are told with file, line, column, path and what to write', ()
       'users: {a: {keys: {k: s}}, b: {keys: {k: t}}}',
       'users.b.keys.k: belongs to a already; write another access id',
     ],
+    [
+      'an organisation that is none',
+      'users: {a: {keys: {k: s}, organisation: nowhere}}\norganisations: {big: {}}',
+      's.yaml:1:41: users.a.organisation: there is no organisation nowhere; write one of big',
+    ],
     ['a group that is none', 'users: {a: {keys: {k: s}, groups: [web]}}', 'users.a.groups.0: there is no group web'],
     [
       'an event for nobody',
@@ -110,6 +124,89 @@ describe('mistakes are told with file, line, column, path and what to write', ()
 
   test('all of them at once', () => {
     expect(problems('seed: x\nlatency: y')).toHaveLength(2);
+  });
+});
+
+describe('faults that could never strike are told', () => {
+  const cases: readonly [string, string, string][] = [
+    [
+      'a kind that is about other operations',
+      'faults: {a: {kind: shortPage, operations: [getJob]}}',
+      's.yaml:1:44: faults.a.operations.0: shortPage never strikes getJob; write one of listMessages, listRecords',
+    ],
+    [
+      'one of several operations',
+      'faults: {a: {kind: lag, lag: 5s, operations: [getJob, createTask], times: 1}}',
+      's.yaml:1:55: faults.a.operations.1: lag never strikes createTask; write one of listCollectors, getJob, ',
+    ],
+    [
+      'an end before the beginning',
+      'faults: {a: {kind: reset, from: 10s, until: 5s}}',
+      's.yaml:1:45: faults.a.until: 5s is not later than from, 10s; write a longer one',
+    ],
+    ['no time at all', 'faults: {a: {kind: reset, until: 0s}}', 'faults.a.until: 0s is not later than from, 0s; write'],
+    [
+      'a user that is none',
+      'users: {ann: {keys: {k: s}}}\nfaults: {a: {kind: reset, users: [nobody]}}',
+      's.yaml:2:35: faults.a.users.0: there is no user nobody; write one of ann',
+    ],
+    [
+      'a user where the scenario names none',
+      'faults: {a: {kind: reset, users: [nobody]}}',
+      'faults.a.users.0: there is no user nobody; write one of simulator',
+    ],
+    [
+      'nobody',
+      'faults: {a: {kind: reset, users: []}}',
+      'faults.a.users: is empty; write at least one, or leave it out',
+    ],
+    ['nothing', 'faults: {a: {kind: reset, operations: []}}', 'faults.a.operations: is empty; write at least one, or'],
+    ['never', 'faults: {a: {kind: reset, nth: []}}', 'faults.a.nth: is empty; write at least one, or leave it out'],
+    [
+      'collectors of other operations',
+      'faults: {a: {kind: reset, operations: [listCollectors, getJob], collectors: [web-*]}}',
+      'faults.a.collectors: only requests for tasks have one; write operations among getTask, createTask',
+    ],
+    [
+      'collectors of a kind that is about jobs',
+      'faults: {a: {kind: cancelJob, collectors: [web-*]}}',
+      'faults.a.collectors: only requests for tasks have one, which cancelJob never strikes; leave it out',
+    ],
+    [
+      'queries of other operations',
+      "faults: {a: {kind: reset, operations: [listBuilds], queries: ['*']}}",
+      'faults.a.queries: only requests for search jobs have one; write operations among createJob, getJob, ',
+    ],
+    [
+      'queries and collectors',
+      "faults: {a: {kind: reset, collectors: [web-*], queries: ['*']}}",
+      'faults.a.queries: no request has both a collector and a query; leave one of them out',
+    ],
+    [
+      'a redirect to where the service is',
+      'faults: {a: {kind: redirect, to: /api}}',
+      'faults.a.to: is where the service stands; write another path, or add one to basePaths',
+    ],
+  ];
+  test.each(cases)('%s', (_, text, problem) => {
+    const found = problems(text);
+    expect(found.filter((line) => line.includes(problem))).toHaveLength(1);
+    expect(found).toHaveLength(1);
+  });
+
+  test('by the control address, too', () => {
+    const service = new SimulatedService({});
+    const fault = { kind: 'lag', lag: '5s', operations: ['createTask'] };
+    expect(() => service.patch({ faults: { a: fault } })).toThrow('faults.a.operations.0: lag never strikes');
+  });
+
+  test.each([
+    'faults: {a: {kind: reset, from: 5s, until: 6s, users: [simulator], operations: [getJob], times: 0}}',
+    "users: {ann: {keys: {k: s}}}\nfaults: {a: {kind: cancelJob, users: [ann], queries: ['*'], probability: 0}}",
+    'faults: {a: {kind: stall, collectors: [web-*], operations: [listCollectors, getTask]}}',
+    'basePaths: [/api, /eu/api]\nfaults: {a: {kind: redirect, to: /api}}',
+  ])('others are let through: %s', (text) => {
+    expect(problems(text)).toEqual([]);
   });
 });
 

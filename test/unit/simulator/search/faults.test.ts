@@ -48,12 +48,19 @@ function send(operation: JobOperation, service: SearchingService, job: JobClient
 }
 
 const pairs = faultKinds.flatMap((kind) => jobOperations.map((operation) => [kind, operation] as const));
+const isAbout = ([kind, operation]: (typeof pairs)[number]) => onlyFor[kind]?.includes(operation) ?? true;
 
-test.each(pairs)('%s on %s strikes where it is about it', (kind, operation) => {
+test.each(pairs.filter(isAbout))('%s strikes %s', (kind, operation) => {
   const { service, job } = struck({ kind, operations: [operation], ...needs[kind] });
   send(operation, service, job);
-  const strikes = onlyFor[kind]?.includes(operation) ?? true;
-  expect(service.journal.at(-1)).toMatchObject({ operation, fault: strikes ? 'trouble' : null });
+  expect(service.journal.at(-1)).toMatchObject({ operation, fault: 'trouble' });
+});
+
+test.each(pairs.filter((pair) => !isAbout(pair)))('%s never strikes %s, which it may not name', (kind, operation) => {
+  expect(() => struck({ kind, operations: [operation], ...needs[kind] })).toThrow(`${kind} never strikes ${operation}`);
+  const { service, job } = struck({ kind, ...needs[kind] });
+  send(operation, service, job);
+  expect(service.journal.at(-1)).toMatchObject({ operation, fault: null });
 });
 
 test('every operation of the service can be named', () => {
