@@ -209,6 +209,11 @@ describe.each(compressions)('with $kind', (compression) => {
       `SELECT count(*) AS found FROM read_parquet('${place}') WHERE _sourceHost = 'web-3' AND _messagetime >= make_timestamptz(1787999999000000)`;
     const expected = Array.from({ length: 1_001 }, (_, index) => index).filter((index) => index % 7 === 3).length;
     expect(await query(file, sql)).toEqual([{ found: BigInt(expected) }]);
+    const bounds = parquetMetadata(arrayBufferOf(file)).row_groups.map(
+      ({ columns }) => columns[1]?.meta_data?.statistics,
+    );
+    expect(bounds.length).toBeGreaterThan(2);
+    for (const bound of bounds) expect(bound).toMatchObject({ min_value: 'web-0', max_value: 'web-6' });
   });
 });
 
