@@ -80,5 +80,5 @@ function accessLine(timeMs: number, random: RandomNumber): string {
   const address = `${10 + random(200)}.${random(256)}.${random(256)}.${random(256)}`;
   const time = new Date(timeMs).toISOString();
   const status = random(20) === 0 ? 404 + random(100) : 200;
-  return `${address} - - [${time}] "${request}" ${status} ${random(99_999)} "https://example.com/${any(paths)}" "${agent}" upstream=10.0.${random(8)}.${random(256)}:8080 took=0.${random(1_000)} request=${hex(32)} cache=${random(100) === 0 ? 'MISS → origin' : 'MISS'}`;
+  return `${address} - - [${time}] "${request}" ${status} ${random(99_999)} "https://example.com/${any(paths)}" "${agent}" upstream=10.0.${random(8)}.${random(256)}:8080 took=0.${random(1_000)} request=${hex(32)} forwarded=${address} tls=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 protocol=h2 keepalive=1 cache=${random(100) === 0 ? 'MISS → origin' : 'MISS'}`;
 }
