@@ -2,6 +2,9 @@
  * Which class of request goes next (B3): a keep-alive poll before everything; then page reads and task creation; then task status
  * and the creation and care of jobs; then listings.
  *
+ * A poll is due long before its job is in danger. Until then polls leave pages a little more than half of what goes while both wait:
+ * as many jobs as may be active need half of the rate (`request-budget.ts`), and are to be read with the other half.
+ *
  * No class starves: one whose head is late by `patienceMs` gets every second start, whatever outranks it, and several such
  * take turns. Only keep-alive polls that are themselves in danger leave it no more than every fourth. So a class waits
  * for `patienceMs` and 24 starts at most.
@@ -38,6 +41,11 @@ export const patienceMs = 2_000;
  */
 const keepAliveSlackMs = 3_500;
 
+/** For each page that goes, so much of a poll may go ahead of the next: 48 of 100 starts are polls where both wait all the time. */
+const pollsForPage = 12 / 13;
+/** So many polls in a row go ahead of pages, where few of them wait at all. */
+const mostPollsAhead = 3;
+
 /** The next one of a class that may go now. */
 export interface ClassHead {
   readonly class: RequestClass;
@@ -50,20 +58,27 @@ export class TurnOrder {
   readonly #served = new Map<RequestClass, number>();
   /** Starts in order of rank since the last one out of it. */
   #inRank = 0;
+  /** How many polls may go ahead of pages that wait. */
+  #pollsAhead = mostPollsAhead;
 
   /** Chooses among the heads, at most one of each class, and takes the choice as started. Undefined when there is none. */
   next<H extends ClassHead>(heads: readonly H[]): H | undefined {
-    const first = this.#least(heads, (head) => ranks[head.class]);
+    const poll = heads.find((head) => head.class === 'keepAlive');
+    const page = heads.find((head) => head.class === 'pageRead');
+    const endangered = poll !== undefined && poll.lateMs > keepAliveSlackMs;
+    const standsBack = page !== undefined && !endangered && this.#pollsAhead < 1;
+    const first = this.#least(standsBack ? heads.filter((head) => head !== poll) : heads, (head) => ranks[head.class]);
     if (!first) return undefined;
     const late = this.#least(
-      heads.filter((head) => head !== first && head.lateMs >= patienceMs),
+      heads.filter((head) => head !== first && head !== poll && head.lateMs >= patienceMs),
       () => 0,
     );
-    const endangered = first.class === 'keepAlive' && first.lateMs > keepAliveSlackMs;
     const outOfRank = late !== undefined && this.#inRank >= (endangered ? 3 : 1);
     this.#inRank = outOfRank ? 0 : this.#inRank + 1;
     const chosen = outOfRank ? late : first;
     this.#served.set(chosen.class, ++this.#turn);
+    if (chosen === page) this.#pollsAhead = Math.min(mostPollsAhead, this.#pollsAhead + pollsForPage);
+    else if (chosen === poll && page) this.#pollsAhead = Math.max(0, this.#pollsAhead - 1);
     return chosen;
   }
 

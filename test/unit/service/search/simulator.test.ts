@@ -261,33 +261,37 @@ test('429 to creations while other calls pass means fewer jobs, and the rate sta
 });
 
 describe('many jobs', () => {
-  test('thirty are kept alive for ten minutes while pages get at least half of the budget (B3, B4)', async () => {
-    const world = new SimulatedWorld({
-      search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 5 } },
-    });
-    const jobs = await world.run(Promise.all(Array.from({ length: 30 }, () => world.jobs.open(world.order))));
-    await world.run(Promise.all(jobs.map((job) => job.whenFinished())));
-    expect(world.budget.jobs.active).toBe(30);
-    const fromMs = world.clock.monotonic();
-    const stop = new AbortController();
-    const readOn = async (job: SearchJob) => {
-      while (!stop.signal.aborted)
-        await job.readMessages({ offset: 0, receiver: new RowLog(), signal: stop.signal }).catch(() => {});
-    };
-    // Only six of the jobs are read: pages keep these alive, polls the others.
-    for (const job of jobs.slice(0, 6)) void readOn(job);
-    const before = world.journal.length;
-    await world.clock.advance(600_000);
-    const requests = world.journal.slice(before);
-    const pages = requests.filter(({ operation }) => operation === 'listMessages').length;
-    expect(pages / requests.length).toBeGreaterThanOrEqual(0.5);
-    expect(requests.length / ((world.clock.monotonic() - fromMs) / 1_000)).toBeGreaterThan(0.95 * 4);
-    expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30, rejected429: 0, maxPerSecond: 4 });
-    expect(jobs.every(({ end }) => end === undefined)).toBe(true);
-    stop.abort(new Error('enough'));
-    await world.run(Promise.all(jobs.map((job) => job.close())));
-    expect(world.counters().jobsActive).toBe(0);
-  });
+  test.each([6, 1])(
+    'thirty are kept alive for ten minutes while pages of %d get at least half of the budget (B3, B4)',
+    async (readers) => {
+      const world = new SimulatedWorld({
+        search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 5 } },
+      });
+      const jobs = await world.run(Promise.all(Array.from({ length: 30 }, () => world.jobs.open(world.order))));
+      await world.run(Promise.all(jobs.map((job) => job.whenFinished())));
+      expect(world.budget.jobs.active).toBe(30);
+      const fromMs = world.clock.monotonic();
+      const stop = new AbortController();
+      const readOn = async (job: SearchJob) => {
+        while (!stop.signal.aborted)
+          await job.readMessages({ offset: 0, receiver: new RowLog(), signal: stop.signal }).catch(() => {});
+      };
+      // Pages keep alive the jobs that are read, polls the others..
+      for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
+      const before = world.journal.length;
+      await world.clock.advance(600_000);
+      const requests = world.journal.slice(before);
+      const pages = requests.filter(({ operation }) => operation === 'listMessages').length;
+      const seconds = (world.clock.monotonic() - fromMs) / 1_000;
+      expect(pages / seconds).toBeGreaterThanOrEqual(0.5 * 4);
+      expect(requests.length / seconds).toBeGreaterThan(0.95 * 4);
+      expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30, rejected429: 0, maxPerSecond: 4 });
+      expect(jobs.every(({ end }) => end === undefined)).toBe(true);
+      stop.abort(new Error('enough'));
+      await world.run(Promise.all(jobs.map((job) => job.close())));
+      expect(world.counters().jobsActive).toBe(0);
+    },
+  );
 
   test('no more are opened than can be kept alive, and the next comes when one ends (B4)', async () => {
     const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '20s' } });
@@ -334,15 +338,23 @@ test.each(['3s', '8s', '14s'])(
 );
 
 test.each([
-  ['stall', true],
-  ['stall', false],
-  ['delay', true],
+  ['stall', true, 0],
+  ['stall', false, 0],
+  ['delay', true, 0],
+  ['stall', true, 6],
+  ['stall', false, 6],
+  ['delay', true, 6],
+  ['stall', true, 1],
 ] as const)(
-  'a time in which no status is answered (%s, effect %s) loses none of thirty jobs (B4)',
-  async (kind, effect) => {
+  'a time in which no status is answered (%s, effect %s) loses none of thirty jobs, %d of which are read (B4)',
+  async (kind, effect, readers) => {
     const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '20s' } });
     const jobs = await world.run(Promise.all(Array.from({ length: 30 }, () => world.jobs.open(world.order))));
     await world.run(Promise.all(jobs.map((job) => job.whenFinished())));
+    const readOn = async (job: SearchJob) => {
+      while (!job.end) await job.readMessages({ offset: 0, receiver: new RowLog() }).catch(() => {});
+    };
+    for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
     await world.clock.advance(30_000);
     const bad: FaultScenario =
       kind === 'stall' ? { kind, effect, operations: ['getJob'] } : { kind, delay: '7s', operations: ['getJob'] };

@@ -1,0 +1,52 @@
+/** Which class goes next when polls and pages want all that there is (B3, B4). */
+import { expect, test } from 'vitest';
+import type { RequestClass } from '../../../../src/service/request-budget.ts';
+import { TurnOrder } from '../../../../src/service/turn-order.ts';
+
+/** The classes of so many starts while these wait all the time, each as late as it says. */
+function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {
+  const order = new TurnOrder();
+  const heads = Object.entries(late).map(([name, lateMs]) => ({ class: name as RequestClass, lateMs }));
+  return Array.from({ length: count }, () => order.next(heads)?.class as RequestClass);
+}
+
+const shareOf = (requestClass: RequestClass, sent: readonly RequestClass[]) =>
+  sent.filter((one) => one === requestClass).length / sent.length;
+
+test('polls leave a little more than half to pages for as long as they have time', () => {
+  const sent = starts(1_000, { keepAlive: 3_000, pageRead: 500 });
+  expect(shareOf('pageRead', sent)).toBeGreaterThan(0.51);
+  expect(shareOf('pageRead', sent)).toBeLessThan(0.53);
+});
+
+test('three polls may go ahead of pages, and as many again once pages have had as much', () => {
+  const order = new TurnOrder();
+  const poll = { class: 'keepAlive', lateMs: 0 } as const;
+  const page = { class: 'pageRead', lateMs: 0 } as const;
+  const next = (...heads: Parameters<TurnOrder['next']>[0]) => order.next(heads)?.class;
+  const both = () => next(poll, page);
+  expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
+  for (let one = 0; one < 10; one++) next(page);
+  expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
+  // What no page has waited for is not held against them.
+  for (let one = 0; one < 10; one++) next(page);
+  for (let one = 0; one < 50; one++) next(poll);
+  expect(both()).toBe('keepAlive');
+});
+
+test('polls in danger go before pages, which get a fourth when they are late', () => {
+  expect(shareOf('pageRead', starts(400, { keepAlive: 3_600, pageRead: 500 }))).toBe(0);
+  expect(shareOf('pageRead', starts(400, { keepAlive: 3_600, pageRead: 2_500 }))).toBe(0.25);
+});
+
+test('nothing but pages is left so much', () => {
+  for (const requestClass of ['taskCreation', 'taskStatus', 'listing'] as const)
+    expect(shareOf('keepAlive', starts(100, { keepAlive: 100, [requestClass]: 1_900 }))).toBe(1);
+});
+
+test('no class starves between polls and pages', () => {
+  const sent = starts(400, { keepAlive: 3_000, pageRead: 500, listing: 2_500 });
+  expect(shareOf('listing', sent)).toBeGreaterThanOrEqual(0.25);
+  expect(shareOf('pageRead', sent)).toBeGreaterThanOrEqual(0.2);
+  expect(shareOf('keepAlive', sent)).toBeGreaterThanOrEqual(0.2);
+});
