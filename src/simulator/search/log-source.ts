@@ -6,7 +6,7 @@
 import type { LogData } from '../log-data/log-data.ts';
 import { madeUpData } from '../log-data/made-up/made-up-data.ts';
 import { type MadeUpOptions, madeUpSettings, settingsProblems } from '../log-data/made-up/made-up-settings.ts';
-import type { ScenarioProblem } from '../scenario-error.ts';
+import { renderPath, ScenarioError, type ScenarioProblem } from '../scenario-error.ts';
 import { durationMs } from '../span.ts';
 import { emptyData } from './empty-data.ts';
 import type { LogScenario } from './log-scenario.ts';
@@ -21,13 +21,23 @@ export interface LogSourceOptions {
   readonly fileData: LogData | undefined;
 }
 
-/** `logs` without problems (`logProblems`). */
+/** Throws ScenarioError where `logs` has problems, for whoever did not look for them before. */
 export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileData }: LogSourceOptions): LogData {
   if (!logs || logs.files) return fileData ?? emptyData;
+  const problems = logProblems(logs, startMs);
+  if (problems.length > 0) {
+    throw new ScenarioError(problems.map(({ path, text }) => `${renderPath(['logs', ...path])}: ${text}`));
+  }
   return madeUpData(madeUpSettings(optionsOf(logs, startMs, seed)));
 }
 
-const pathsByMember: Readonly<Record<string, string>> = { fromMs: 'from', toMs: 'to' };
+/** Where members have another name in a scenario. */
+const namesByMember: Readonly<Record<string, string>> = {
+  fromMs: 'from',
+  toMs: 'to',
+  'receipt.promptMs': 'receipt.promptFor',
+  'receipt.lateMs': 'receipt.lateFor',
+};
 
 /** What a schema cannot say about `logs`. Paths begin below it. */
 export function logProblems(logs: LogScenario, startMs: number): ScenarioProblem[] {
@@ -41,7 +51,8 @@ export function logProblems(logs: LogScenario, startMs: number): ScenarioProblem
   }
   return settingsProblems(madeUpSettings(optionsOf(logs, startMs, 1))).map(({ member, text }) => {
     const amount = perSecond === undefined ? 'messages' : 'perSecond';
-    return { path: [member === 'amount' ? amount : (pathsByMember[member] ?? member)], text };
+    const name = member === 'amount' ? amount : (namesByMember[member] ?? member);
+    return { path: name.split('.'), text };
   });
 }
 

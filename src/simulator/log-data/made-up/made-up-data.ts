@@ -17,7 +17,8 @@ import { TimeSearch } from './time-search.ts';
 
 /** `settings` have no problems (`settingsProblems`). */
 export function madeUpData(settings: MadeUpSettings): LogData {
-  assert(settingsProblems(settings).length === 0, 'made-up messages cannot be what their settings say');
+  const problems = settingsProblems(settings).map(({ member, text }) => `${member} ${text}`);
+  assert(problems.length === 0, `made-up messages cannot be what their settings say: ${problems.join(', ')}`);
   const rows = new MadeUpRows(settings);
   return {
     fields: speltFields(settings.fieldCase),

@@ -94,12 +94,20 @@ const mostPerMs = 1_000_000;
 /** Numbers of messages stay whole, and block numbers within their digits. */
 const mostMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;
+const largestTypicalBytes = 65_536;
 /** What a large message has at least. */
 export const smallestLargeBytes = 16 * 1024;
 const mostDensePoints = 10_000;
 
+/** A member of the settings, or of one of its parts. */
+export type SettingsMember =
+  | keyof MadeUpSettings
+  | `crowds.${keyof Crowds}`
+  | `receipt.${keyof ReceiptSettings}`
+  | `size.${keyof SizeSettings}`;
+
 export interface SettingsProblem {
-  readonly member: keyof MadeUpSettings;
+  readonly member: SettingsMember;
   /** What is wrong; what to write. */
   readonly text: string;
 }
@@ -107,7 +115,7 @@ export interface SettingsProblem {
 /** All reasons why no messages can be made up from `settings`; none where they can. */
 export function settingsProblems(settings: MadeUpSettings): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = [];
-  const check = (member: keyof MadeUpSettings, holds: boolean, text: string) => {
+  const check = (member: SettingsMember, holds: boolean, text: string) => {
     if (!holds) problems.push({ member, text });
   };
   const { fromMs, toMs, receipt, size, crowds, dense } = settings;
@@ -119,28 +127,21 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   check('toMs', isWhole(toMs, earliestMs, latestMs), 'is out of bounds; write a time from 2001-09-10 to 2286-11-19');
   check('toMs', toMs > fromMs, 'is not later than the beginning; write a later time');
   if (problems.length > 0) return problems;
-  check('receipt', isWhole(receipt.lateMs, 0, dayMs), 'is too late; write 24h at most');
-  check(
-    'receipt',
-    isWhole(receipt.promptMs, 0, receipt.lateMs),
-    'is late for prompt ones; write less than for late ones',
-  );
-  check('receipt', isShare(receipt.lateShare), 'has no share of late ones; write a number from 0 to 1');
+  check('receipt.lateMs', isWhole(receipt.lateMs, 0, dayMs), 'is too long; write 24h at most');
+  check('receipt.promptMs', isWhole(receipt.promptMs, 0, receipt.lateMs), 'is longer than late ones take; write less');
+  check('receipt.lateShare', isShare(receipt.lateShare), 'is no share; write a number from 0 to 1');
   check('receipt', toMs + receipt.lateMs < latestMs, 'goes beyond 2286-11-20; write an earlier end');
-  const { typicalBytes, largestBytes } = size;
-  check('size', isWhole(typicalBytes, smallestTypicalBytes, 65_536), 'is unusual; write 600 to 65536 bytes');
-  check('size', isWhole(largestBytes, smallestLargeBytes, 1_048_576), 'is no large one; write 16384 to 1048576 bytes');
-  check('size', isShare(size.largeShare), 'has no share of large ones; write a number from 0 to 1');
-  check('crowds', isShare(crowds.share), 'has no share of messages; write a number from 0 to 1');
-  check(
-    'crowds',
-    isWhole(crowds.count, 1, 1_000),
-    'is too many at once; write 1 to 1000, or state a dense millisecond',
-  );
+  const checkWhole = (member: SettingsMember, value: number, least: number, most: number, unit = '') =>
+    check(member, isWhole(value, least, most), `is ${value}; write ${least} to ${most}${unit}`);
+  checkWhole('size.typicalBytes', size.typicalBytes, smallestTypicalBytes, largestTypicalBytes, ' bytes');
+  checkWhole('size.largestBytes', size.largestBytes, smallestLargeBytes, 1_048_576, ' bytes');
+  check('size.largeShare', isShare(size.largeShare), 'is no share; write a number from 0 to 1');
+  check('crowds.share', isShare(crowds.share), 'is no share; write a number from 0 to 1');
+  checkWhole('crowds.count', crowds.count, 1, 1_000, ', or state a dense millisecond');
   check('oddShare', isShare(settings.oddShare), 'is no share; write a number from 0 to 1');
   check('loneSurrogateShare', isShare(settings.loneSurrogateShare), 'is no share; write a number from 0 to 1');
-  check('sources', isWhole(settings.sources, 1, 10_000), 'is no number of sources; write 1 to 10000');
-  check('variety', isWhole(settings.variety, 1, 20_000), 'is too much; write 1 to 20000');
+  checkWhole('sources', settings.sources, 1, 10_000);
+  checkWhole('variety', settings.variety, 1, 20_000);
   check('dense', dense.length <= mostDensePoints, `are too many; write ${mostDensePoints} at most`);
   for (const { atMs, count } of dense) {
     check('dense', isWhole(atMs, fromMs, toMs - 1), `has a time outside the range, ${atMs}; write one within it`);

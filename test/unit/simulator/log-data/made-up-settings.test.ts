@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { madeUpData } from '../../../../src/simulator/log-data/made-up/made-up-data.ts';
 import {
   type MadeUpOptions,
   madeUpSettings,
@@ -30,17 +31,17 @@ test.each<[string, Partial<MadeUpOptions>, string]>([
   ['a fraction of a millisecond', { fromMs: fromMs + 0.5 }, 'fromMs'],
   ['a time after 2286', { toMs: 10_000_000_000_001 }, 'toMs'],
   ['an empty range', { toMs: fromMs }, 'toMs'],
-  ['messages that come later than a day', { receipt: { lateMs: 25 * 3_600_000 } }, 'receipt'],
-  ['prompt ones later than late ones', { receipt: { promptMs: 5, lateMs: 4 } }, 'receipt'],
+  ['messages that come later than a day', { receipt: { lateMs: 25 * 3_600_000 } }, 'receipt.lateMs'],
+  ['prompt ones later than late ones', { receipt: { promptMs: 5, lateMs: 4 } }, 'receipt.promptMs'],
   ['receipts beyond 2286', { toMs: 9_999_999_999_000, amount: { messages: 1 } }, 'receipt'],
-  ['more late ones than all', { receipt: { lateShare: 1.5 } }, 'receipt'],
-  ['rows of no size', { size: { typicalBytes: 10 } }, 'size'],
-  ['rows larger than the service takes', { size: { largestBytes: 2_000_000 } }, 'size'],
-  ['large rows that are none', { size: { largestBytes: 16_383 } }, 'size'],
-  ['a negative share of large ones', { size: { largeShare: -0.1 } }, 'size'],
-  ['crowds of nobody', { crowds: { count: 0 } }, 'crowds'],
-  ['crowds too large', { crowds: { count: 1_001 } }, 'crowds'],
-  ['no share of crowds', { crowds: { share: Number.NaN } }, 'crowds'],
+  ['more late ones than all', { receipt: { lateShare: 1.5 } }, 'receipt.lateShare'],
+  ['rows of no size', { size: { typicalBytes: 10 } }, 'size.typicalBytes'],
+  ['rows larger than the service takes', { size: { largestBytes: 2_000_000 } }, 'size.largestBytes'],
+  ['large rows that are none', { size: { largestBytes: 16_383 } }, 'size.largestBytes'],
+  ['a negative share of large ones', { size: { largeShare: -0.1 } }, 'size.largeShare'],
+  ['crowds of nobody', { crowds: { count: 0 } }, 'crowds.count'],
+  ['crowds too large', { crowds: { count: 1_001 } }, 'crowds.count'],
+  ['no share of crowds', { crowds: { share: Number.NaN } }, 'crowds.share'],
   ['no share of odd ones', { oddShare: 2 }, 'oddShare'],
   ['no share of surrogates', { loneSurrogateShare: -1 }, 'loneSurrogateShare'],
   ['no sources', { sources: 0 }, 'sources'],
@@ -67,4 +68,9 @@ test.each<[string, Partial<MadeUpOptions>, string]>([
   const problems = settingsProblems(madeUpSettings({ ...good, ...options }));
   expect(problems.map((problem) => problem.member)).toEqual([member]);
   expect(problems[0]?.text).toMatch(/; write /);
+});
+
+test('whoever makes them up all the same is told which setting it is', () => {
+  const settings = madeUpSettings({ ...good, size: { typicalBytes: 400 } });
+  expect(() => madeUpData(settings)).toThrow('size.typicalBytes is 400; write 600 to 65536 bytes');
 });

@@ -104,11 +104,38 @@ describe('mistakes', () => {
     ['a share above 1', 'logs: {oddShare: 2}', 'logs.oddShare: 2 does not fit; write a number from 0 to 1'],
     ['more than fits', 'logs: {from: -1s, messages: 2000000000}', 'logs.messages: is too much for so short a range'],
     ['a dense millisecond elsewhere', 'logs: {dense: [{at: -48h, count: 1}]}', 'logs.dense: has a time outside'],
+    [
+      'messages that are too short',
+      'logs: {size: {largeShare: 0.1, typicalBytes: 400}}',
+      's.yaml:1:46: logs.size.typicalBytes: is 400; write 600 to 65536 bytes',
+    ],
+    [
+      'large messages that are none',
+      'logs: {size: {largestBytes: 2000}}',
+      's.yaml:1:29: logs.size.largestBytes: is 2000; write 16384 to 1048576 bytes',
+    ],
+    [
+      'messages that are too late',
+      'logs: {receipt: {lateFor: 25h}}',
+      's.yaml:1:27: logs.receipt.lateFor: is too long; write 24h at most',
+    ],
+    [
+      'prompt messages that are late',
+      'logs: {receipt: {promptFor: 2h, lateFor: 1h}}',
+      's.yaml:1:29: logs.receipt.promptFor: is longer than late ones take; write less',
+    ],
+    ['crowds too large', 'logs: {crowds: {count: 1001}}', 's.yaml:1:24: logs.crowds.count: is 1001; write 1 to 1000'],
+    ['too many sources', 'logs: {sources: 10001}', 's.yaml:1:17: logs.sources: is 10001; write 1 to 10000'],
     ['an unknown spelling', 'logs: {fieldCase: upper}', 'logs.fieldCase: "upper" does not fit; write one of'],
     ['an event that reads files', 'events: {a: {patch: {logs: {files: [a]}}}}', 'events.a.patch.logs.files: is read'],
   ];
   test.each(cases)('%s', (_, text, problem) => {
     expect(() => parseScenario(text, 's.yaml', startMs)).toThrow(problem);
+  });
+
+  test('are told by the model as well, which takes a scenario as it is', () => {
+    const logs = { from: '-1h', size: { typicalBytes: 400 } };
+    expect(() => serviceWith(logs)).toThrow('logs.size.typicalBytes: is 400; write 600 to 65536 bytes');
   });
 
   test('files may be spelt in another case', () => {
