@@ -1,24 +1,13 @@
-/**
- * The one pure function of a policy: everything that is known goes in as data, everything that shall happen comes out as data.
- *
- * In this order: heed what people asked (`people.ts`); settle open attempts by what was learnt (U3 to U7, U10, U11, `settlement.ts`);
- * see where the rollout stands, and whether too much of it has failed (`rollout-course.ts`); admit new attempts, if anything may start
- * at all (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`); plan what to read next (U9, `read-plan.ts`); find the verdict on health and
- * the status.
- *
- * It reads `ledger`, `roster` and `listing` and changes none of them; the shell writes the changes, then applies them.
- */
-import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
-import { type Admission, type AdmissionInput, admit, noAdmission } from './admission.ts';
+import { type AdmissionInput, admit, noAdmission } from './admission.ts';
 import type { Moment, PostOutcome, TaskReading } from './attempt.ts';
 import { estimateCompletionMs, type ServiceLimits } from './completion-estimate.ts';
 import { describeEssentials, type Essentials, isoTime, type Overlap } from './describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './describe-figures.ts';
 import { Draft } from './draft.ts';
-import { type Health, healthOf, outstanding, type RolloutWait } from './health.ts';
+import { type Health, healthOf, outstanding } from './health.ts';
 import type { Entry, EntryChange, Ledger, LedgerHeader } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import { heedPeople } from './people.ts';
@@ -29,7 +18,8 @@ import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
 import { forgetRefusals, forgetUnselected, forgive, selectionAfter, settleAll, settleByRows } from './settlement.ts';
 import type { Counts } from './standing-counts.ts';
-import { pausedByOf, type Refusal, refusalOfAll } from './start-rules.ts';
+import { isLeftToPeople, nextStartMs, waitOf } from './standstill.ts';
+import { pausedByOf, refusalOfAll } from './start-rules.ts';
 import type { Look } from './upgrade-duration.ts';
 import type { TaskReads, WatchPlan } from './watch-plan.ts';
 
@@ -109,7 +99,8 @@ export function decide(input: DecideInput): Decision {
   const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft, course));
   const watch = planReads(input, draft, admission, course.stages.sweepFromMs);
   const counts = draft.counts();
-  const wait = lastSoakOf(course, counts, now) ?? waitOf(refusal, admission, now);
+  const found = { refusal, admission, course, roster, draft, now };
+  const wait = waitOf(found);
   const health = healthOf({
     spec: policy.spec,
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
@@ -150,10 +141,8 @@ export function decide(input: DecideInput): Decision {
       ...describeFigures(roster, draft, health, header, course.wayBack),
       ...withEnd(essentials, health.reconciling ? estimate(input, draft, course) : undefined),
     }),
-    requeueAfterMs: Math.min(watch.nextMs, nextStartMs(refusal, admission, course, now)) - now.monotonicMs,
-    settled:
-      isSettled(input, health, draft.openCount, counts) ||
-      (refusal === undefined && draft.openCount === 0 && isLeftToPeople(course, admission, health)),
+    requeueAfterMs: Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs,
+    settled: isSettled(input, health, draft.openCount, counts) || isLeftToPeople(found, health),
   };
 }
 
@@ -191,53 +180,6 @@ function admissionInput(input: DecideInput, draft: Draft, course: Course): Admis
     now,
     settings,
   };
-}
-
-/** When something may start that may not now, on the monotonic clock: a window opens, a back-off or a soak ends. */
-function nextStartMs(refusal: Refusal | undefined, admission: Admission, { stages }: Course, now: Moment): number {
-  const { gate } = stages;
-  const gateMs = gate?.untilMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs + gate.untilMs - now.wallMs;
-  return Math.min(refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
-}
-
-/** The soak of the last stage, which nobody is behind; undefined where there is none. A death in it is told as what it is. */
-function lastSoakOf({ stages: { gate } }: Course, counts: Counts, now: Moment): RolloutWait | undefined {
-  if (gate?.reason !== reasons.soaking || gate.byPerson || outstanding(counts) > 0) return undefined;
-  const { waitsFor, reason, untilMs } = gate;
-  return toWait({ waitsFor, reason, untilMs: untilMs && now.monotonicMs + untilMs - now.wallMs }, '', now);
-}
-
-/** What has to happen before more is started; undefined where nothing has to. */
-function waitOf(
-  refusal: Refusal | undefined,
-  { post, waits, isBrisk }: Admission,
-  now: Moment,
-): RolloutWait | undefined {
-  if (refusal) return toWait(refusal, '', now);
-  const moves = isBrisk || post.length > 0;
-  const wait = waits.find(({ forAll }) => forAll || !moves);
-  if (!wait) return undefined;
-  const { collectors } = wait;
-  return toWait(wait, wait.forAll ? '' : ` (${collectors} collector${collectors === 1 ? '' : 's'})`, now);
-}
-
-type Waits = Pick<Refusal, 'waitsFor'> & {
-  readonly reason?: string | undefined;
-  readonly untilMs?: number | undefined;
-};
-
-function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Moment): RolloutWait | undefined {
-  if (waitsFor === undefined) return undefined;
-  // What names a time of its own says it better.
-  const isTold = untilMs === undefined || /\d{4}-\d\d-\d\dT/.test(waitsFor);
-  const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
-  return { waitingFor: `${waitsFor}${who}${until}`, reason };
-}
-
-/** Whether all that is left waits for somebody to approve it, or to look at what died. */
-function isLeftToPeople({ stages: { gate } }: Course, { nextMs }: Admission, { reason }: Health): boolean {
-  if (gate?.byPerson === true && reason === gate.reason) return true;
-  return reason === reasons.awaitingApproval && nextMs === Number.POSITIVE_INFINITY;
 }
 
 /** Whether nothing will move any more unless somebody does something: a directory run may end. */

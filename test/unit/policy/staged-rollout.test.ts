@@ -453,3 +453,16 @@ describe('a window', () => {
     expect(Math.max(...minutes)).toBeLessThan(22 * 60 + 10);
   });
 });
+
+describe('an approval, while no window is open,', () => {
+  test('is what is waited for: a window would change nothing', async () => {
+    const { world, untilReason } = staged({
+      stages: [canary, { ...rest, approval: 'Required' }],
+      spec: { maintenance: { windows: [{ schedule: '0 22 * * *', duration: '40m' }], cutoff: '30m' } },
+    });
+    world.start();
+    expect(await untilReason('AwaitingApproval', 25 * hourMs)).toBe(true);
+    await world.clock.advance(2 * hourMs);
+    expect(world.ready('production')?.reason).toBe('AwaitingApproval');
+  });
+});

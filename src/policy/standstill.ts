@@ -1,0 +1,94 @@
+/**
+ * What has to happen before more of a rollout is started, and when: the one answer to "why is nothing happening?" while it goes on.
+ * Rules and stages say what they wait for; which of them is told is decided here.
+ */
+import { reasons } from '../api/conditions.ts';
+import type { Admission } from './admission.ts';
+import type { Moment } from './attempt.ts';
+import { isoTime } from './describe.ts';
+import type { Draft } from './draft.ts';
+import { type Health, outstanding, type RolloutWait } from './health.ts';
+import type { Course } from './rollout-course.ts';
+import type { Roster } from './roster.ts';
+import type { Counts } from './standing-counts.ts';
+import type { Refusal } from './start-rules.ts';
+
+/** What a decision has found out by the time that this is asked. */
+export interface Standstill {
+  /** Why nothing of the policy may start; undefined where something may. */
+  readonly refusal: Refusal | undefined;
+  readonly admission: Admission;
+  readonly course: Course;
+  readonly roster: Roster;
+  readonly draft: Draft;
+  readonly now: Moment;
+}
+
+/** Undefined where nothing has to happen first. */
+export function waitOf(found: Standstill): RolloutWait | undefined {
+  return waitAtGate(found) ?? waitForRules(found);
+}
+
+/** Whether all that is left waits for somebody to approve it, or to look at what died. */
+export function isLeftToPeople(found: Standstill, { reason }: Health): boolean {
+  const { refusal, admission, draft, course } = found;
+  if (draft.openCount > 0 || (refusal !== undefined && waitAtGate(found) === undefined)) return false;
+  const { gate } = course.stages;
+  if (gate?.byPerson === true && reason === gate.reason) return true;
+  return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
+}
+
+/** When something may start that may not now, on the monotonic clock: a window opens, a back-off or a soak ends. */
+export function nextStartMs({ refusal, admission, course, now }: Standstill): number {
+  const gateMs = monotonicOf(course.stages.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
+  return Math.min(refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
+}
+
+/**
+ * What all wait for who are left, since they belong to later stages, whether a window is open or not; and the soak of the last stage,
+ * which nobody is behind: a death in it is told as what it is.
+ */
+function waitAtGate({ refusal, course, roster, draft, now }: Standstill): RolloutWait | undefined {
+  const { gate, reached } = course.stages;
+  const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
+  if (!gate || !isWindowAlone) return undefined;
+  const counts = draft.counts();
+  if (outstanding(counts) === 0 && (gate.reason !== reasons.soaking || gate.byPerson)) return undefined;
+  let behind = 0;
+  for (let stage = reached + 1; stage < roster.stages.stages.length; stage++) {
+    behind += toBeStarted(draft.stageCounts(stage));
+  }
+  if (toBeStarted(counts) !== behind) return undefined;
+  return toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
+}
+
+function toBeStarted({ pending, retrying, drifting }: Counts): number {
+  return pending + retrying + drifting;
+}
+
+function waitForRules({ refusal, admission: { post, waits, isBrisk }, now }: Standstill): RolloutWait | undefined {
+  if (refusal) return toWait(refusal, '', now);
+  const moves = isBrisk || post.length > 0;
+  const wait = waits.find(({ forAll }) => forAll || !moves);
+  if (!wait) return undefined;
+  const { collectors } = wait;
+  return toWait(wait, wait.forAll ? '' : ` (${collectors} collector${collectors === 1 ? '' : 's'})`, now);
+}
+
+type Waits = Pick<Refusal, 'waitsFor'> & {
+  readonly reason?: string | undefined;
+  /** Monotonic. */
+  readonly untilMs?: number | undefined;
+};
+
+function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Moment): RolloutWait | undefined {
+  if (waitsFor === undefined) return undefined;
+  // What names a time of its own says it better.
+  const isTold = untilMs === undefined || /\d{4}-\d\d-\d\dT/.test(waitsFor);
+  const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
+  return { waitingFor: `${waitsFor}${who}${until}`, reason };
+}
+
+function monotonicOf(wallMs: number | undefined, now: Moment): number | undefined {
+  return wallMs === undefined ? undefined : now.monotonicMs + wallMs - now.wallMs;
+}
