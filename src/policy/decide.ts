@@ -1,3 +1,13 @@
+/**
+ * The one pure function of a policy: everything that is known goes in as data, everything that shall happen comes out as data.
+ *
+ * In this order: heed what people asked (`people.ts`); settle open attempts by what was learnt (U3 to U7, U10, U11, `settlement.ts`);
+ * see where the rollout stands, and whether too much of it has failed (`rollout-course.ts`); admit new attempts, if anything may start
+ * at all (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`); plan what to read next (U9, `read-plan.ts`); find the verdict on health and
+ * the status.
+ *
+ * It reads `ledger`, `roster` and `listing` and changes none of them; the shell writes the changes, then applies them.
+ */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
