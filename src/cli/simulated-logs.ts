@@ -46,7 +46,9 @@ export function logDataFor({ logs }: Scenario, options: SimulateOptions, { cwd }
     try {
       files.add(file, piecesOfFile(path.resolve(base, file)));
     } catch (error) {
-      throw new UsageError(`cannot read the messages of ${file}: ${(error as Error).message}`);
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = code === 'ENOENT' ? `there is no such file in ${base}` : message;
+      throw new UsageError(`cannot read the messages of ${file}: ${why}; write the path of a file of NDJSON`);
     }
   }
   try {

@@ -20,6 +20,8 @@ const comparisons = ['!=', '<=', '>=', '=', '<', '>'] as const;
 type Comparison = (typeof comparisons)[number];
 
 const numberForm = /-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_.])/uy;
+/** What `parseNumeric` takes of all that looks like a number. */
+const countableNumber = 'a number below 1.8e308, of 1000 digits at most where it is whole';
 const cost = 2;
 
 /** `checkField` throws for a field that there cannot be. */
@@ -44,8 +46,12 @@ function parseOperand(cursor: Cursor, checkField: (name: string, offset: number)
   const start = cursor.offset;
   const quoted = takeQuoted(cursor);
   if (quoted !== undefined) return { kind: 'text', text: withoutWildcards(quoted) };
-  const value = parseNumeric(cursor.match(numberForm) ?? '');
-  if (value !== undefined) return { kind: 'number', value };
+  const digits = cursor.match(numberForm);
+  if (digits !== undefined) {
+    const value = parseNumeric(digits);
+    if (value === undefined) throw cursor.expected(countableNumber, start);
+    return { kind: 'number', value };
+  }
   cursor.moveTo(start);
   const name = takeName(cursor);
   if (name === undefined) throw cursor.expected('the name of a field, a number or a text in quotes');

@@ -198,6 +198,9 @@ export class RowStage {
 export function expectLimit(cursor: Cursor): number {
   const start = cursor.offset;
   const limit = cursor.takeWholeNumber();
+  if (limit === undefined && cursor.match(/\d+/y)) {
+    throw cursor.expected(`a whole number up to ${Number.MAX_SAFE_INTEGER}`, start);
+  }
   if (limit === undefined || limit === 0) throw cursor.expected('a whole number above 0', start);
   return limit;
 }

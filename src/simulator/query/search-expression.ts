@@ -9,6 +9,9 @@ import { cutAtWildcards, type Segments, wildcardTest, withoutWildcards } from '.
 /** Up to a blank or a character of the language; a backslash takes what it keeps from being special with it. */
 const bareForm = /(?:\\[\\"*]|(?!!=)[^\s()"|=<>,])+/y;
 
+const bareName =
+  'expected the name of a field without quotes before "=", as nested.a=*: others are compared behind "|", as | where %"user id" = 7';
+
 const keywordForm = /^(?:and|or|not)$/i;
 
 const costs = { field: 1, word: 10 } as const;
@@ -22,6 +25,7 @@ function parseTerm(cursor: Cursor): Predicate {
   const phrase = takeQuoted(cursor);
   if (phrase !== undefined) {
     if (phrase === '') throw cursor.error(start, 'expected a text between the quotes');
+    if (cursor.startsWith('=') || cursor.startsWith('!=')) throw cursor.error(start, bareName);
     return wordPredicate([withoutWildcards(phrase)]);
   }
   const bare = cursor.match(bareForm);

@@ -26,7 +26,7 @@ export interface OrderProblem {
 export type RequestBody = Readonly<Record<string, unknown>>;
 
 /** The old values of `autoParsingMode` still work (9.2). */
-const parsingModes: readonly unknown[] = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
+const parsingModes = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
 
 /** The members of the body, without those that are null; undefined where it is no JSON object. */
 export function readBody(text: string): RequestBody | undefined {
@@ -42,24 +42,25 @@ export function readBody(text: string): RequestBody | undefined {
 
 export function readOrder(body: RequestBody | undefined, settings: SearchSettings): SearchOrder | OrderProblem {
   if (!body) return problem('generic', 'The body is no JSON object in UTF-8.');
-  const { query: text = '', byReceiptTime = false, requiresRawMessages = false, autoParsingMode = 'Manual' } = body;
-  if (typeof text !== 'string') return problem('generic', 'query is no text.');
-  if (text.trim() === '') return problem('no.query', 'No query was given.');
-  const from = readTime(body['from']);
-  const to = readTime(body['to']);
-  const needsZone = settings.timeZone === 'required' || from.kind === 'local' || to.kind === 'local';
-  const zone = zoneOf(body['timeZone'] ?? body['timezone'], needsZone);
+  const { query: text, byReceiptTime = false, requiresRawMessages = false, autoParsingMode = 'Manual' } = body;
+  if (text === undefined) return problem('no.query', 'query is missing; write what to search for, as *.');
+  if (typeof text !== 'string') return misfit('query', text, 'a text');
+  if (text.trim() === '') return problem('no.query', 'query is blank; write what to search for, as *.');
+  const [from, to] = [readTime(body['from']), readTime(body['to'])];
+  const zone = zoneOf(body['timeZone'] ?? body['timezone'], zoneNeed([from, to], settings));
   if (zone && 'code' in zone) return zone;
-  const wrong = timeProblem('from', from) ?? timeProblem('to', to);
+  const wrong = timeProblem('from', body, from) ?? timeProblem('to', body, to);
   if (wrong) return wrong;
   const fromMs = resolveTime(from as Readable, zone);
   const toMs = resolveTime(to as Readable, zone);
-  if (fromMs > toMs) return problem('to.smaller.than.from', 'from is later than to.');
-  if (typeof byReceiptTime !== 'boolean') return problem('generic', 'byReceiptTime is neither true nor false.');
+  if (fromMs > toMs) return problem('to.smaller.than.from', 'from is later than to; write the earlier one as from.');
+  if (typeof byReceiptTime !== 'boolean') return misfit('byReceiptTime', byReceiptTime, 'true or false');
   if (typeof requiresRawMessages !== 'boolean') {
-    return problem('generic', 'requiresRawMessages is neither true nor false.');
+    return misfit('requiresRawMessages', requiresRawMessages, 'true or false');
   }
-  if (!parsingModes.includes(autoParsingMode)) return problem('generic', 'autoParsingMode is not known.');
+  if (!parsingModes.some((mode) => mode === autoParsingMode)) {
+    return misfit('autoParsingMode', autoParsingMode, `one of ${parsingModes.join(', ')}`);
+  }
   const query = readQuery(text, autoParsingMode === 'AutoParse', settings);
   if ('code' in query) return query;
   return { text, query, fromMs, toMs, byReceiptTime, requiresRawMessages };
@@ -67,23 +68,35 @@ export function readOrder(body: RequestBody | undefined, settings: SearchSetting
 
 type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
 
-function zoneOf(name: unknown, isNeeded: boolean): TimeZone | OrderProblem | undefined {
-  if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
-    return isNeeded ? problem('empty.timezone', 'The time zone is blank.') : undefined;
-  }
-  const zone = typeof name === 'string' ? timeZoneOf(name.trim()) : undefined;
-  return zone ?? problem('unknown.timezone', `There is no time zone ${String(name)}.`);
+/** Why a time zone is needed; undefined where it is not. */
+function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
+  if (timeZone === 'required') return 'times in milliseconds need it, too';
+  return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;
 }
 
-function timeProblem(member: 'from' | 'to', { kind }: WrittenTime): OrderProblem | undefined {
-  switch (kind) {
+function zoneOf(name: unknown, need: string | undefined): TimeZone | OrderProblem | undefined {
+  if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
+    if (need === undefined) return undefined;
+    const what = name === undefined ? 'missing' : 'blank';
+    return problem('empty.timezone', `timeZone is ${what}; write one, as UTC or Europe/Berlin: ${need}.`);
+  }
+  const zone = typeof name === 'string' ? timeZoneOf(name.trim()) : undefined;
+  const advice = 'write a name of IANA as Europe/Berlin, an offset as +05:30, or a code as PST';
+  return zone ?? problem('unknown.timezone', `There is no time zone ${shown(name)}; ${advice}.`);
+}
+
+function timeProblem(member: 'from' | 'to', body: RequestBody, time: WrittenTime): OrderProblem | undefined {
+  const advice = 'write a local time as 2026-11-01T00:00:00, or milliseconds since the epoch';
+  const code = `invalid.timestamp.${member}`;
+  switch (time.kind) {
+    case 'missing':
+      return problem(code, `${member} is missing; ${advice}.`);
     case 'wrongType':
-      return problem('unknown.time.type', `${member} is neither a text nor a number.`);
-    case 'invalid':
-      return problem(
-        `invalid.timestamp.${member}`,
-        `${member} is neither a date-time as 2026-11-01T00:00:00 nor milliseconds since the epoch.`,
-      );
+      return problem('unknown.time.type', `${member} is ${shown(body[member])}; ${advice}.`);
+    case 'invalid': {
+      const why = time.reason === undefined ? '' : `, which ${time.reason}`;
+      return problem(code, `${member} is ${shown(body[member])}${why}; ${advice}.`);
+    }
     case 'moment':
     case 'local':
       return undefined;
@@ -112,4 +125,21 @@ function readQuery(
 
 function problem(code: string, message: string): OrderProblem {
   return { code, message };
+}
+
+/** `wanted`: what to write. */
+function misfit(member: string, value: unknown, wanted: string): OrderProblem {
+  return problem('generic', `${member} is ${shown(value)}; write ${wanted}.`);
+}
+
+const mostShownCharacters = 60;
+
+function shown(value: unknown): string {
+  const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value, bigintAsText);
+  return text.length > mostShownCharacters ? `${text.slice(0, mostShownCharacters - 3)}...` : text;
+}
+
+/** JSON has no word for a bigint within a list or a map. */
+function bigintAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
 }

@@ -2,27 +2,36 @@
 import { assert } from '../../base/assert.ts';
 import type { TimeZone } from './time-zone.ts';
 
-/** A moment, or a local time that needs a zone; `invalid` cannot be read, `wrongType` is neither text nor number. */
+/**
+ * A moment, or a local time that needs a zone; `invalid` cannot be read, for people with the reason where there is more to say than
+ * that it is none; `wrongType` is neither text nor number.
+ */
 export type WrittenTime =
   | { readonly kind: 'moment'; readonly atMs: number }
   | { readonly kind: 'local'; readonly localMs: number }
-  | { readonly kind: 'invalid' | 'wrongType' };
+  | { readonly kind: 'invalid'; readonly reason?: string }
+  | { readonly kind: 'missing' | 'wrongType' };
 
 /** The largest distance from the epoch that a Date can have. */
 const mostMs = 8.64e15;
 
 const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
+const numberForm = /^-?\d+(?:\.\d+)?$/;
+/** Date-times that a service does not read, and why. */
+const foreignForms: readonly [RegExp, string][] = [
+  [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: timeZone is for that'],
+  [/T\d\d:\d\d:\d\d\.\d+$/i, 'has a fraction of a second'],
+];
 
 export function readTime(value: unknown): WrittenTime {
   switch (typeof value) {
     case 'number':
-      return momentOf(value);
     case 'bigint':
-      return { kind: 'invalid' };
+      return momentOf(Number(value));
     case 'string':
-      return /^\d+$/.test(value) ? momentOf(Number(value)) : localOf(value);
+      return numberForm.test(value) ? momentOf(Number(value)) : localOf(value);
     case 'undefined':
-      return { kind: 'invalid' };
+      return { kind: 'missing' };
     default:
       return { kind: 'wrongType' };
   }
@@ -36,13 +45,18 @@ export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local
 }
 
 function momentOf(atMs: number): WrittenTime {
-  return Number.isInteger(atMs) && atMs >= 0 && atMs <= mostMs ? { kind: 'moment', atMs } : { kind: 'invalid' };
+  if (!Number.isInteger(atMs)) return { kind: 'invalid', reason: 'is no whole number' };
+  if (atMs < 0) return { kind: 'invalid', reason: 'is before 1970' };
+  return atMs <= mostMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is beyond all calendars' };
 }
 
 /** A date that the calendar does not have is as unreadable as any other text. */
 function localOf(text: string): WrittenTime {
-  if (!localForm.test(text)) return { kind: 'invalid' };
+  if (!localForm.test(text)) {
+    const reason = foreignForms.find(([form]) => form.test(text))?.[1];
+    return { kind: 'invalid', ...(reason === undefined ? {} : { reason }) };
+  }
   const localMs = Date.parse(`${text}Z`);
   const isReal = !Number.isNaN(localMs) && new Date(localMs).toISOString().startsWith(text);
-  return isReal ? { kind: 'local', localMs } : { kind: 'invalid' };
+  return isReal ? { kind: 'local', localMs } : { kind: 'invalid', reason: 'is in no calendar' };
 }

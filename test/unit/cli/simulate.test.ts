@@ -125,7 +125,16 @@ describe('messages to search', () => {
     ['no moment', { from: 'yesterday' }, "--from is 'yesterday'; write a moment"],
     ['an empty range', { from: '-1h', to: '-2h' }, '--to is not later than the beginning'],
     ['more than fits', { messages: 900_000_000, from: '-100ms' }, '--messages is too much for so short a range'],
-    ['no such file', { logData: ['none.ndjson'] }, 'cannot read the messages of none.ndjson'],
+    [
+      'no such file',
+      { logData: ['none.ndjson'] },
+      `cannot read the messages of none.ndjson: there is no such file in ${cwd}; write the path of a file of NDJSON`,
+    ],
+    [
+      'a folder for a file',
+      { logData: ['.'] },
+      'cannot read the messages of .: EISDIR: illegal operation on a directory, read; write the path of a file of NDJSON',
+    ],
     ['a line that is no message', { logData: ['bad.ndjson'] }, 'bad.ndjson:2:1: the line is no JSON'],
   ];
   test.each(refused)('%s is refused as wrong usage', async (_, options, message) => {

@@ -20,6 +20,9 @@ const operators =
   'expected one of where, parse regex, json auto, timeslice, fields, limit, avg, count, count_distinct, max, min, sum';
 const recordOperators = 'expected one of where, sort, limit, fields behind an aggregation';
 const operand = 'expected the name of a field, a number or a text in quotes';
+const number = 'expected a number below 1.8e308, of 1000 digits at most where it is whole';
+const bareName =
+  'expected the name of a field without quotes before "=", as nested.a=*: others are compared behind "|", as | where %"user id" = 7';
 const comparison = 'expected one of =, !=, <, <=, >, >= or matches';
 const slice = 'expected the length of a slice, as 30s, 5m, 1h or 1d';
 const end = 'but found the end of the query';
@@ -42,6 +45,8 @@ describe('mistakes are told with their place', () => {
     ['""', 0, '1:1: expected a text between the quotes'],
     ['a=', 2, `1:3: ${value}, ${end}`],
     ['a=(b)', 2, `1:3: ${value}, but found "(b)"`],
+    ['a %"nested.a"=*', 3, `1:4: ${bareName}`],
+    ['"user id" != 7', 0, `1:1: ${bareName}`],
     ['a=b=c', 3, `1:4: ${search}, but found "=c"`],
     ['a*=b', 0, '1:1: expected the name of a field before "=", which has no "*"'],
     ['a\n  b\n|  foo', 9, `3:4: ${operators}, but found "foo"`],
@@ -52,7 +57,7 @@ describe('mistakes are told with their place', () => {
     ['* | where a ~ 5', 12, `1:13: ${comparison}, but found "~"`],
     ['* | where a = ', 14, `1:15: ${operand}, ${end}`],
     ['* | where a = 5x', 14, `1:15: ${operand}, but found "5x"`],
-    ['* | where a = 1e999', 14, `1:15: ${operand}, but found "1e999"`],
+    ['* | where a = 1e999', 14, `1:15: ${number}, but found "1e999"`],
     ['* | where a matches b', 20, '1:21: expected a text in quotes, as "web-*", but found "b"'],
     ['* | where a=1 b=2', 14, '1:15: expected "|" or the end of the query, but found "b=2"'],
     ['* | where (a=1', 14, `1:15: expected ")", ${end}`],
@@ -80,7 +85,11 @@ describe('mistakes are told with their place', () => {
     ['* | limit', 9, `1:10: expected a whole number above 0, ${end}`],
     ['* | limit 0', 10, '1:11: expected a whole number above 0, but found "0"'],
     ['* | limit -1', 10, '1:11: expected a whole number above 0, but found "-1"'],
-    ['* | limit 99999999999999999', 10, '1:11: expected a whole number above 0, but found "99999999999999999"'],
+    [
+      '* | limit 99999999999999999',
+      10,
+      '1:11: expected a whole number up to 9007199254740991, but found "99999999999999999"',
+    ],
     ['* | limit 5 | where a=1', 14, '1:15: where may drop messages that limit has counted: write limit behind it'],
     [
       '* | limit 5 | parse regex "(?<a>.)"',
@@ -104,6 +113,11 @@ describe('mistakes are told with their place', () => {
   ])('%j', (text, offset, message) => {
     expect(errorOf(text)).toMatchObject({ offset, message });
   });
+});
+
+test('a whole number may be too long', () => {
+  const message = `1:15: ${number}, but found "${'7'.repeat(20)}…"`;
+  expect(errorOf(`* | where a = ${'7'.repeat(1_001)}`)).toMatchObject({ offset: 14, message });
 });
 
 describe('mistakes in regular expressions', () => {

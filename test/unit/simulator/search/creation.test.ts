@@ -129,6 +129,68 @@ describe('7.2', () => {
     expect(service.state()).toMatchObject({ jobs: [], counters: { jobsCreated: 0, jobsActive: 0 } });
   });
 
+  const times = '; write a local time as 2026-11-01T00:00:00, or milliseconds since the epoch';
+  const texts: readonly [Order, string][] = [
+    [{ query: null }, 'query is missing; write what to search for, as *'],
+    [{ query: ' ' }, 'query is blank; write what to search for, as *'],
+    [{ query: 7 }, 'query is 7; write a text'],
+    [{ from: undefined }, `from is missing${times}`],
+    [{ from: -5 }, `from is -5, which is before 1970${times}`],
+    [{ to: '-5' }, `to is "-5", which is before 1970${times}`],
+    [{ to: 1.5 }, `to is 1.5, which is no whole number${times}`],
+    [{ to: '1.5' }, `to is "1.5", which is no whole number${times}`],
+    [{ to: 1e300 }, `to is 1e+300, which is beyond all calendars${times}`],
+    [{ to: '99999999999999999999' }, `to is "99999999999999999999", which is beyond all calendars${times}`],
+    [
+      { from: '2026-11-20T21:00:00.000' },
+      `from is "2026-11-20T21:00:00.000", which has a fraction of a second${times}`,
+    ],
+    [
+      { from: '2026-11-20T21:00:00Z' },
+      `from is "2026-11-20T21:00:00Z", which has an offset: timeZone is for that${times}`,
+    ],
+    [
+      { from: '2026-11-20T21:00:00.5+01:00' },
+      `from is "2026-11-20T21:00:00.5+01:00", which has an offset: timeZone is for that${times}`,
+    ],
+    [{ from: '2026-02-29T00:00:00' }, `from is "2026-02-29T00:00:00", which is in no calendar${times}`],
+    [{ from: 'yesterday' }, `from is "yesterday"${times}`],
+    [{ from: true }, `from is true${times}`],
+    [{ from: hour.to, to: hour.from }, 'from is later than to; write the earlier one as from'],
+    [
+      { timeZone: undefined },
+      'timeZone is missing; write one, as UTC or Europe/Berlin: times in milliseconds need it, too',
+    ],
+    [{ timeZone: ' ' }, 'timeZone is blank; write one, as UTC or Europe/Berlin: times in milliseconds need it, too'],
+    [
+      { timeZone: 'Mars/Base' },
+      'There is no time zone "Mars/Base"; write a name of IANA as Europe/Berlin, an offset as +05:30, or a code as PST',
+    ],
+    [{ byReceiptTime: 'yes' }, 'byReceiptTime is "yes"; write true or false'],
+    [{ requiresRawMessages: 1 }, 'requiresRawMessages is 1; write true or false'],
+    [
+      { autoParsingMode: 'Guess' },
+      'autoParsingMode is "Guess"; write one of AutoParse, Manual, performance, intelligent, verbose',
+    ],
+    [{ byReceiptTime: 'x'.repeat(100) }, `byReceiptTime is "${'x'.repeat(56)}...; write true or false`],
+  ];
+  test.each(texts)('%j is told with its value and what to write', (order, text) => {
+    const { message } = new SearchingService().createJob(order).json;
+    expect(message).toBe(`${text}.`);
+  });
+
+  test('a big integer is a time beyond all calendars, as written', () => {
+    const body = `{"query":"*","from":0,"to":${'9'.repeat(30)},"timeZone":"UTC"}`;
+    const { json } = new SearchingService().call('POST', '/api/v1/search/jobs', { body });
+    expect(json.message).toContain(`to is ${'9'.repeat(30)}, which is beyond all calendars`);
+  });
+
+  test('a time zone that is needed for local times alone says so', () => {
+    const service = new SearchingService({ search: { timeZone: 'whereUsed' } });
+    const { message } = service.createJob({ timeZone: undefined, from: '2026-01-01T00:00:00' }).json;
+    expect(message).toBe('timeZone is missing; write one, as UTC or Europe/Berlin: local times need it.');
+  });
+
   test.each(['', '[]', '"x"', '{', 'null'])('a body %j is generic', (body) => {
     const reply = new SearchingService().call('POST', '/api/v1/search/jobs', { body });
     expect(reply).toMatchObject({ status: 400, code: 'searchjob.generic' });
