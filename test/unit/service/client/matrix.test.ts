@@ -10,9 +10,9 @@ import type { FaultScenario } from '../../../../src/simulator/scenario.ts';
 import { firstCollector, SimulatedWorld } from '../simulated-world.ts';
 import { RowLog } from './harness.ts';
 
-/** A world with what each operation needs: a job of 11 s that is done, and a task. Nothing is spoilt yet. */
+/** A world with what each operation needs: a job of 11 s that is done and outlives all time-outs, and a task. Nothing is spoilt yet. */
 async function prepared() {
-  const world = new SimulatedWorld({ search: { duration: '1s' } });
+  const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '10m' } });
   const { client, clock } = world;
   const { value: job } = await world.run(
     client.createJob({ ...world.order, query: '* | count', requiresRawMessages: true }),
@@ -76,6 +76,14 @@ function expectedOf(operation: Operation, outcome: string): string | undefined {
   return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
 }
 
+/** Faults that leave the service as it was; the others spoil the answer alone. */
+const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
+
+/** How many jobs less there are afterwards. */
+function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { readonly effect?: boolean }): number {
+  return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
+}
+
 /** What a lost answer may hide. */
 const acts: ReadonlySet<Operation> = new Set(['createJob', 'getJob', 'deleteJob', 'createTask']);
 const lost: ReadonlySet<string> = new Set([
@@ -91,6 +99,9 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     const before = { ...world.counters(), writes: world.journal.length };
     world.model.patch({ faults: { all: { ...fault, operations: [operation] } } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
+    const { jobsCreated, tasksAccepted, jobsActive } = world.counters();
+    // A deletion that the service has acted on leaves no job, and one that it has not left the job as it was.
+    expect(jobsActive).toBe(before.jobsActive + jobsCreated - before.jobsCreated - deletionsOf(operation, fault));
     const expected = expectedOf(operation, outcome);
     if (expected === undefined) {
       expect(error).toBeUndefined();
@@ -99,7 +110,6 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     expect(error).toBeInstanceOf(ServiceError);
     const unknown = acts.has(operation) && lost.has(expected);
     expect(error).toMatchObject({ code: `service.${expected}`, effect: unknown ? 'unknown' : 'none' });
-    const { jobsCreated, tasksAccepted } = world.counters();
     // What the service has acted on is never called without effect, and never asked for twice.
     const created = jobsCreated - before.jobsCreated + tasksAccepted - before.tasksAccepted;
     expect(created).toBeLessThanOrEqual(unknown && creations.includes(operation) ? 1 : 0);
