@@ -34,6 +34,21 @@ export function testSimulated(
   });
 }
 
+/**
+ * Ends a test on a deployment where what it looks at is not there, so that nothing counts as tried that was not; `what` is the end of
+ * `not tried, since it needs …`. The simulator has everything.
+ */
+export function expectThere(skip: (condition: boolean, note: string) => void, isThere: boolean, what: string): void {
+  skip(!onSimulator && !isThere, `needs ${what}`);
+  expect(isThere).toBe(true);
+}
+
+/** A page of a job that is not there: which of 404 and 400 `jobid.invalid` it is, deployments see in two ways (10.5). */
+export function expectNoPage(received: Received, status: 400 | 404): void {
+  if (!onSimulator && received.status === 404) return;
+  expectError(received, onSimulator ? status : 400, 'jobid.invalid');
+}
+
 /** Where the identifier of an error stands is not specified: matched by its last parts, in each shape of 10.1 that has one. */
 export function expectError({ status, json }: Received, expectedStatus: number, code: string): void {
   const codes = [json?.code, ...(json?.errors ?? []).map((error: { code: string }) => error.code)];

@@ -10,6 +10,12 @@ export interface PageMessage {
   readonly map: Readonly<Record<string, string>>;
 }
 
+/** The value of a field, whatever the case of its name there (10.3). */
+export function fieldOf({ map }: PageMessage, name: string): string | undefined {
+  const key = name in map ? name : Object.keys(map).find((each) => each.toLowerCase() === name.toLowerCase());
+  return key === undefined ? undefined : map[key];
+}
+
 /** Every field of 2.5 with its type. */
 export const messageFields: readonly Pick<FieldDescriptor, 'name' | 'fieldType'>[] = [
   { name: '_messageid', fieldType: 'long' },

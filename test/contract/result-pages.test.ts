@@ -1,9 +1,9 @@
 /** The contract of pages of messages and of records, line by line as a client can see it (`deployment.ts` says where). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectError, testSimulated } from './contract-test.ts';
+import { expectError, expectNoPage, expectThere, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
 import { finishedJob, type JobSession, jobsPath, keptJob, startJob } from './job-session.ts';
-import { type FieldDescriptor, messageFields, type PageMessage } from './page-fields.ts';
+import { type FieldDescriptor, fieldOf, messageFields, type PageMessage } from './page-fields.ts';
 import { logDataOf, logDay } from './simulated-deployment.ts';
 
 let service: Deployment;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const aggregation = (by = '_sourceHost') => ({ query: `${service.logs.query} | count by ${by}` });
-const timeOf = ({ map }: PageMessage) => Number(map['_messagetime']);
+const timeOf = (message: PageMessage) => Number(fieldOf(message, '_messagetime'));
 const hourMs = 3_600_000;
 
 describe('4.3 page of messages', () => {
@@ -29,48 +29,51 @@ describe('4.3 page of messages', () => {
     await job.delete();
   });
 
-  test('200 with warning, fields and messages, each with a map alone (2.5)', async () => {
+  test('200 with warning, fields and messages, each with a map alone (2.5)', async ({ skip }) => {
     const { status, headers, json } = await job.messages();
     expect(status).toBe(200);
     expect(headers['content-type']).toMatch(/^application\/json/);
     expect(json).toMatchObject({ warning: expect.any(String), fields: expect.any(Array), messages: expect.any(Array) });
+    expectThere(skip, json.messages.length > 0, 'messages');
     for (const message of json.messages) expect(message).toEqual({ map: expect.any(Object) });
     if (onSimulator) expect(json.messages).toHaveLength(100);
   });
 
-  test('fields have name, type and keyField, which is false for fields of messages (2.4)', () => {
+  test('fields have name, type and keyField, which is false for fields of messages (2.4)', ({ skip }) => {
+    expectThere(skip, fields.length > 0, 'messages');
     for (const field of fields) {
       expect(field).toMatchObject({ name: expect.any(String), fieldType: expect.any(String), keyField: false });
     }
-    if (onSimulator) expect(fields.length).toBeGreaterThan(0);
   });
 
-  test.each(messageFields)('$name is a $fieldType (2.5)', ({ name, fieldType }) => {
-    const field = fields.find((each) => each.name === name);
-    if (onSimulator) expect(field).toBeDefined();
-    if (field) expect(field.fieldType).toBe(fieldType);
-    const values = messages.flatMap(({ map }) => map[name] ?? []);
+  test.for(messageFields)('$name is a $fieldType (2.5)', ({ name, fieldType }, { skip }) => {
+    const field = fields.find((each) => (onSimulator ? each.name === name : RegExp(`^${name}$`, 'i').test(each.name)));
+    const values = messages.flatMap((message) => fieldOf(message, name) ?? []);
+    expectThere(skip, field !== undefined && values.length > 0, 'messages with that field');
+    expect(field?.fieldType).toBe(fieldType);
     if (onSimulator) expect(values).toHaveLength(messages.length);
     // A missing value may be empty (10.3).
     if (fieldType !== 'string') for (const value of values) expect(value).toMatch(/^(?:-?\d+)?$/);
   });
 
-  test('every value is a text, numbers too (2.5)', () => {
+  test('every value is a text, numbers too (2.5)', ({ skip }) => {
+    expectThere(skip, messages.length > 0, 'messages');
     for (const { map } of messages) for (const value of Object.values(map)) expect(value).toEqual(expect.any(String));
   });
 
-  test('messages come by _messagetime, newest first', async () => {
+  test('messages come by _messagetime, newest first', async ({ skip }) => {
     const times = (await job.messages(0, 1_000)).json.messages.map(timeOf);
+    expectThere(skip, new Set(times).size > 1, 'messages of several times');
+    for (const time of times) expect(time).toEqual(expect.any(Number));
     expect(times).toEqual([...times].sort((left, right) => right - left));
-    if (onSimulator) expect(new Set(times).size).toBeGreaterThan(1);
   });
 
-  test('offset is the first message to return, limit the most of them', async () => {
+  test('offset is the first message to return, limit the most of them', async ({ skip }) => {
     const idsOf = async (offset: number, limit: number) =>
-      (await job.messages(offset, limit)).json.messages.map(({ map }: PageMessage) => map['_messageid']);
+      (await job.messages(offset, limit)).json.messages.map((message: PageMessage) => fieldOf(message, '_messageid'));
     const six = await idsOf(0, 6);
     expect(six.length).toBeLessThanOrEqual(6);
-    if (onSimulator) expect(six).toHaveLength(6);
+    expectThere(skip, six.length === 6, 'six messages');
     expect(await idsOf(2, 4)).toEqual(six.slice(2));
     expect(await idsOf(0, 1)).toEqual(six.slice(0, 1));
   });
@@ -94,20 +97,24 @@ describe('4.3 page of messages', () => {
 });
 
 describe('4.4 page of records', () => {
-  test('200 with warning, fields and records, each with a map alone (2.6)', async () => {
+  test('200 with warning, fields and records, each with a map alone (2.6)', async ({ skip }) => {
     const [job, { recordCount }] = await finishedJob(service, aggregation());
     const { status, headers, json } = await job.records();
     expect(status).toBe(200);
     expect(headers['content-type']).toMatch(/^application\/json/);
     expect(json).toMatchObject({ warning: expect.any(String), fields: expect.any(Array), records: expect.any(Array) });
     expect(json.records).toHaveLength(Math.min(recordCount, 100));
+    expectThere(skip, json.records.length > 0, 'messages');
     for (const record of json.records) expect(record).toEqual({ map: expect.any(Object) });
     if (onSimulator) expect(json.records.length).toBeGreaterThan(1);
   });
 
-  test('fields are the schema: keyField is true for what is grouped by, and computed ones have their type (2.4, 2.6)', async () => {
+  test('fields are the schema: keyField is true for what is grouped by, and computed ones have their type (2.4, 2.6)', async ({
+    skip,
+  }) => {
     const [job] = await finishedJob(service, aggregation());
     const { fields, records } = (await job.records()).json;
+    expectThere(skip, records.length > 0, 'messages');
     expect(fields).toHaveLength(2);
     expect(fields.find(({ name }: FieldDescriptor) => /^_sourcehost$/i.test(name))).toMatchObject({
       fieldType: 'string',
@@ -118,27 +125,29 @@ describe('4.4 page of records', () => {
     for (const { map } of records) expect(Object.keys(map).sort()).toEqual(names);
   });
 
-  test('every value is a text, numbers too (2.6), and counts add up to the messages', async () => {
+  test('every value is a text, numbers too (2.6), and counts add up to the messages', async ({ skip }) => {
     const [job, { messageCount, recordCount }] = await finishedJob(service, aggregation());
     const { records } = (await job.records(0, 10_000)).json;
+    expectThere(skip, records.length > 0, 'messages');
     for (const { map } of records) for (const value of Object.values(map)) expect(value).toEqual(expect.any(String));
     const counts = records.map(({ map }: PageMessage) => Number(map['_count']));
     if (recordCount <= 10_000) expect(counts.reduce((sum: number, count: number) => sum + count, 0)).toBe(messageCount);
   });
 
-  test('offset is the first record to return, limit the most of them', async () => {
+  test('offset is the first record to return, limit the most of them', async ({ skip }) => {
     const [job] = await finishedJob(service, aggregation());
     const six = (await job.records(0, 6)).json.records;
+    expect((await job.records(50_000_000, 10)).json.records).toEqual([]);
+    expectThere(skip, six.length > 2, 'messages of three hosts');
     if (onSimulator) expect(six).toHaveLength(6);
     expect((await job.records(2, 4)).json.records).toEqual(six.slice(2));
-    expect((await job.records(50_000_000, 10)).json.records).toEqual([]);
   });
 
-  test('a query with an aggregation has messages as well', async () => {
+  test('a query with an aggregation has messages as well', async ({ skip }) => {
     const [job, { messageCount }] = await finishedJob(service, { ...aggregation(), requiresRawMessages: true });
     const { messages } = (await job.messages(0, 10)).json;
+    expectThere(skip, messageCount > 0, 'messages');
     expect(messages).toHaveLength(Math.min(messageCount, 10));
-    if (onSimulator) expect(messageCount).toBeGreaterThan(0);
   });
 });
 
@@ -161,7 +170,7 @@ describe('7.4 refusals of pages', () => {
 
   test.each(['messages', 'records'])('400 jobid.invalid for %s of a job that never was', async (kind) => {
     const path = `${jobsPath}/0000000000000000/${kind}?offset=0&limit=10`;
-    expectError(await service.send('GET', path), 400, 'jobid.invalid');
+    expectNoPage(await service.send('GET', path), 400);
   });
 
   test('400 no.records.not.an.aggregation.query for records of a query without one (4.4)', async () => {
