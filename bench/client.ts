@@ -3,7 +3,7 @@
  * them, each beside what was promised.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { type JobsAliveFigures, jobsAliveSection, keepJobsAlive } from './client/jobs-alive.ts';
 import type { ScanFigures } from './client/page-scan.ts';
@@ -22,6 +22,8 @@ export interface ClientBenchOptions {
 /** What was measured, as `--json` prints it. A part that was not asked for is absent. */
 export interface ClientReport {
   readonly machine: string;
+  /** How many processes wanted a processor in the minute before: with more of them than processors, times say little. */
+  readonly loadBefore: number;
   readonly scanner?: readonly ScanFigures[];
   readonly transfer?: readonly TransferResult[];
   readonly requests?: SearchRequestFigures;
@@ -42,6 +44,7 @@ export async function benchClient({ quick, json, only }: ClientBenchOptions): Pr
   const wants = (part: Part) => only?.includes(part) ?? true;
   const report: ClientReport = {
     machine: `${availableParallelism()} x ${cpus()[0]?.model.trim()}, Node ${process.version}`,
+    loadBefore: loadavg()[0] ?? Number.NaN,
     ...(wants('scanner') ? { scanner: await measureScanner(quick) } : {}),
     ...(wants('transfer') ? { transfer: await measureTransfer(quick) } : {}),
     ...(wants('requests') ? { requests: await measureSearchRequests() } : {}),
@@ -60,12 +63,12 @@ async function measureMemory(): Promise<OpenJobsFigures> {
   }
 }
 
-function render({ machine, scanner, transfer, requests, alive, memory }: ClientReport): string {
+function render({ machine, loadBefore, scanner, transfer, requests, alive, memory }: ClientReport): string {
   const sections: Section[] = [];
   if (scanner) sections.push(scannerSection(scanner));
   if (transfer) sections.push(transferSection(transfer));
   if (requests) sections.push(searchRequestsSection(requests));
   if (alive) sections.push(jobsAliveSection(alive));
   if (memory) sections.push(openJobsSection(memory));
-  return `${renderSections(sections)}\n\n${machine}`;
+  return `${renderSections(sections)}\n\n${machine}, load before ${loadBefore.toFixed(1)}`;
 }

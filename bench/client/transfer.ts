@@ -51,8 +51,9 @@ export function transferSection(results: readonly TransferResult[]): Section {
     title: 'Pages of 10,000 messages from the simulator over TLS, through client and scanner, one thread',
     lines: results.flatMap(linesOf),
     notes: [
-      'The simulator makes the pages in another process on the same machine; what one processor of the client could take is',
-      'the figure for each second of its processor time. Rows are counted and thrown away.',
+      'The simulator makes the pages in another process on the same machine. The first figure is of time that passes, so that',
+      'both have to have a processor of their own; what one of the client could take is the second. Rows are counted and',
+      'thrown away.',
     ],
   };
 }
@@ -64,9 +65,15 @@ function linesOf({ messageBytes, atOnce, pages, rows, ...figures }: TransferResu
   return [
     {
       what,
-      measured: `${mbPerSecond.toFixed(0)} MB/s, ${mbPerProcessorSecond.toFixed(0)} MB per processor second`,
+      measured: `${mbPerSecond.toFixed(0)} MB/s`,
       target: `>= ${leastMbPerSecond} MB/s`,
       met: mbPerSecond >= leastMbPerSecond && rows > 0,
+    },
+    {
+      what: '  of the client',
+      measured: `${mbPerProcessorSecond.toFixed(0)} MB per second of its processor time`,
+      target: `>= ${leastMbPerSecond} MB`,
+      met: mbPerProcessorSecond >= leastMbPerSecond && rows > 0,
     },
     {
       what: '  peak memory of the client',
