@@ -6,6 +6,7 @@ import type { SourceFile } from './source-file.ts';
 export type Part =
   | 'cli'
   | 'policy'
+  | 'export'
   | 'fleet'
   | 'account'
   | 'controller'
@@ -27,13 +28,17 @@ interface Leave {
 }
 
 const all: readonly Part[] = [
-  ...(['policy', 'fleet', 'account', 'controller', 'host', 'host/kubernetes', 'host/directory'] as const),
+  ...(['policy', 'export', 'fleet', 'account', 'controller', 'host', 'host/kubernetes', 'host/directory'] as const),
   ...(['destination', 'output', 'service', 'api', 'base', 'simulator'] as const),
 ];
 
 export const leaves: Readonly<Record<Part, Leave>> = {
   cli: { parts: all, libraries: ['commander', 'yaml', '@kubernetes/client-node'] },
   policy: { parts: ['fleet', 'account', 'service', 'api', 'base', 'controller', 'host'], libraries: [] },
+  export: {
+    parts: ['account', 'controller', 'destination', 'host', 'output', 'service', 'api', 'base'],
+    libraries: [],
+  },
   fleet: { parts: ['account', 'service', 'api', 'base'], libraries: [] },
   account: { parts: ['host', 'service', 'api', 'base'], libraries: [] },
   controller: { parts: ['host', 'api', 'base'], libraries: [] },

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { readTimeRange } from '../../../src/export/time-range.ts';
+
+const end = '2030-01-01T00:00:00Z';
+
+function from(text: string, timeZone?: string): string {
+  const range = readTimeRange({ from: text, to: end, timeZone });
+  return 'problem' in range ? `${range.member}: ${range.problem}` : new Date(range.fromMs).toISOString();
+}
+
+describe('a point in time', () => {
+  test.each([
+    ['in milliseconds', '1793491200000', undefined, '2026-11-01T00:00:00.000Z'],
+    ['in milliseconds, with a zone for what the query does', '1793491200000', 'Asia/Tokyo', '2026-11-01T00:00:00.000Z'],
+    ['at the beginning of the epoch', '0', undefined, '1970-01-01T00:00:00.000Z'],
+    ['of UTC', '2026-11-01T00:00:00Z', undefined, '2026-11-01T00:00:00.000Z'],
+    ['in small letters', '2026-11-01t00:00:00z', undefined, '2026-11-01T00:00:00.000Z'],
+    ['with an offset', '2026-11-01T00:00:00+05:30', undefined, '2026-10-31T18:30:00.000Z'],
+    ['with an offset to the west', '2026-11-01T00:00:00-03:30', undefined, '2026-11-01T03:30:00.000Z'],
+    ['with an offset that beats the zone', '2026-11-01T00:00:00+00:00', 'Asia/Tokyo', '2026-11-01T00:00:00.000Z'],
+    ['with tenths of a second', '2026-11-01T00:00:00.5Z', undefined, '2026-11-01T00:00:00.500Z'],
+    ['of a zone', '2026-11-01T00:00:00', 'Europe/Berlin', '2026-10-31T23:00:00.000Z'],
+    ['of a zone, with milliseconds', '2026-11-01T00:00:00.007', 'Europe/Berlin', '2026-10-31T23:00:00.007Z'],
+    ['that comes twice is the first (E12)', '2026-10-25T02:30:00', 'Europe/Berlin', '2026-10-25T00:30:00.000Z'],
+    ['that never comes moves on by the gap (E12)', '2026-03-29T02:30:00', 'Europe/Berlin', '2026-03-29T01:30:00.000Z'],
+    ['on a leap day', '2028-02-29T00:00:00Z', undefined, '2028-02-29T00:00:00.000Z'],
+  ])('%s', (_, text, zone, expected) => {
+    expect(from(text, zone)).toBe(expected);
+  });
+
+  test.each([
+    ['seconds', '1793491200', undefined, 'from: "1793491200" looks like seconds; write milliseconds, 1793491200000'],
+    ['a date', '2026-11-01', 'UTC', 'from: "2026-11-01" has no time of day; write 2026-11-01T00:00:00'],
+    ['no zone for a local time', '2026-11-01T00:00:00', undefined, 'timeZone: "2026-11-01T00:00:00" is a local time'],
+    ['a zone that is none', '2026-11-01T00:00:00', 'CEST Berlin', 'timeZone: "CEST Berlin" is no time zone'],
+    ['microseconds', '2026-11-01T00:00:00.123456Z', undefined, 'write 2026-11-01T00:00:00.123Z'],
+    ['a day that the month has not', '2026-02-30T00:00:00Z', undefined, 'is on no calendar or clock'],
+    ['the hour 24', '2026-11-01T24:00:00Z', undefined, 'is on no calendar or clock'],
+    ['a leap second', '2026-12-31T23:59:60Z', undefined, 'is on no calendar or clock'],
+    ['an offset that there is not', '2026-11-01T00:00:00+24:00', undefined, 'write one as +01:00'],
+    ['words', 'yesterday', 'UTC', 'from: "yesterday" is no time; write a local time as 2026-11-01T00:00:00'],
+    ['a blank between date and time', '2026-11-01 00:00:00', 'UTC', 'is no time; write'],
+    ['nothing', '', 'UTC', 'is no time; write'],
+    ['more milliseconds than a double holds', '17934912000000000', undefined, 'is no time; write'],
+  ])('refuses %s', (_, text, zone, expected) => {
+    expect(from(text, zone)).toContain(expected);
+  });
+});
+
+describe('a range', () => {
+  test('is half open, in whole milliseconds', () => {
+    const text = { from: '2026-10-25T00:00:00', to: '2026-10-26T00:00:00', timeZone: 'Europe/Berlin' };
+    const range = readTimeRange(text);
+    expect(range).toEqual({ fromMs: Date.UTC(2026, 9, 24, 22), toMs: Date.UTC(2026, 9, 25, 23) });
+  });
+
+  test.each([
+    ['empty', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'],
+    ['the wrong way round', '2026-11-02T00:00:00Z', '2026-11-01T00:00:00Z'],
+    ['empty since two offsets name one instant', '2026-11-01T00:00:00+01:00', '2026-10-31T23:00:00Z'],
+  ])('that is %s is refused', (_, first, last) => {
+    expect(readTimeRange({ from: first, to: last })).toEqual({
+      member: 'to',
+      problem: expect.stringContaining('which is not after from'),
+    });
+  });
+
+  test('names the end where that cannot be read', () => {
+    expect(readTimeRange({ from: '0', to: 'now' })).toMatchObject({ member: 'to' });
+  });
+});
