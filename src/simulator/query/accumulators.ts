@@ -1,39 +1,37 @@
 /**
- * What an aggregation adds up in a group, value by value. Nothing is kept of a value but what the result needs: only `count_distinct`
+ * What an aggregation adds up in its groups, value by value. Nothing is kept of a value but what the result needs: only `count_distinct`
  * keeps the values themselves.
  *
  * Values are texts; `sum`, `avg`, `min` and `max` pass over those that are no numbers, and are `""` where there was none.
  */
 
+import { characterBytes, detached } from './aggregation-memory.ts';
 import { compareNumerics, type Numeric, parseNumeric } from './numeric.ts';
 import type { FieldDescriptor } from './row.ts';
 
-export interface Accumulator {
-  /** `times` is 1 or more. */
-  add(value: string | undefined, times: number): void;
-  result(): string;
-}
-
-/** Values that an aggregation keeps, of all its groups together. */
-export interface KeptValues {
-  count: number;
-  characters: number;
+/** One column of an aggregation: a number or a few for each group, whose indices count from 0 and come in order. */
+export interface Accumulators {
+  /** `times` is 1 or more. Whoever adds to a group for the first time adds to each column. */
+  add(group: number, value: string | undefined, times: number): void;
+  result(group: number): string;
 }
 
 export interface AggregateFunction {
-  /** Counts in `kept` what it keeps. */
-  readonly start: (kept: KeptValues) => Accumulator;
+  /** `keep` is told the bytes of what is kept beyond `groupBytes`. */
+  readonly start: (keep: (bytes: number) => void) => Accumulators;
+  /** What a group takes, about. */
+  readonly groupBytes: number;
   /** Of the result, from that of the field. */
   typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];
 }
 
 export const aggregateFunctions = {
-  avg: { start: () => new Average(), typeFrom: () => 'double' },
-  count: { start: () => new Count(), typeFrom: () => 'int' },
-  count_distinct: { start: (kept) => new DistinctCount(kept), typeFrom: () => 'int' },
-  max: { start: () => new Extreme(1), typeFrom: numberType },
-  min: { start: () => new Extreme(-1), typeFrom: numberType },
-  sum: { start: () => new Sum(), typeFrom: numberType },
+  avg: { start: () => new Averages(), groupBytes: 80, typeFrom: () => 'double' },
+  count: { start: () => new Counts(), groupBytes: 10, typeFrom: () => 'int' },
+  count_distinct: { start: (keep) => new DistinctCounts(keep), groupBytes: 250, typeFrom: () => 'int' },
+  max: { start: () => new Extremes(1), groupBytes: 25, typeFrom: numberType },
+  min: { start: () => new Extremes(-1), groupBytes: 25, typeFrom: numberType },
+  sum: { start: () => new Sums(), groupBytes: 80, typeFrom: numberType },
 } as const satisfies Record<string, AggregateFunction>;
 
 export type FunctionName = keyof typeof aggregateFunctions;
@@ -45,79 +43,88 @@ function numberType(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['f
   return fieldType === 'int' || fieldType === 'long' ? 'long' : 'double';
 }
 
-class Count implements Accumulator {
-  #count = 0;
+class Counts implements Accumulators {
+  readonly #counts: number[] = [];
 
-  add(value: string | undefined, times: number): void {
-    if (value !== undefined) this.#count += times;
+  add(group: number, value: string | undefined, times: number): void {
+    this.#counts[group] = (this.#counts[group] ?? 0) + (value === undefined ? 0 : times);
   }
 
-  result(): string {
-    return String(this.#count);
-  }
-}
-
-class DistinctCount implements Accumulator {
-  readonly #values = new Set<string>();
-  readonly #kept: KeptValues;
-
-  constructor(kept: KeptValues) {
-    this.#kept = kept;
-  }
-
-  add(value: string | undefined): void {
-    if (value === undefined || this.#values.has(value)) return;
-    this.#values.add(value);
-    this.#kept.count++;
-    this.#kept.characters += value.length;
-  }
-
-  result(): string {
-    return String(this.#values.size);
+  result(group: number): string {
+    return String(this.#counts[group] ?? 0);
   }
 }
 
-/** The smallest number for the sign -1, the largest for 1. */
-class Extreme implements Accumulator {
+/** Of a value in a set, beside its characters. */
+const valueBytes = 80;
+
+class DistinctCounts implements Accumulators {
+  readonly #values: Set<string>[] = [];
+  readonly #keep: (bytes: number) => void;
+
+  constructor(keep: (bytes: number) => void) {
+    this.#keep = keep;
+  }
+
+  add(group: number, value: string | undefined): void {
+    const values = this.#values[group] ?? new Set();
+    this.#values[group] = values;
+    if (value === undefined || values.has(value)) return;
+    values.add(detached(value));
+    this.#keep(valueBytes + value.length * characterBytes);
+  }
+
+  result(group: number): string {
+    return String(this.#values[group]?.size ?? 0);
+  }
+}
+
+/** The smallest numbers for the sign -1, the largest for 1. */
+class Extremes implements Accumulators {
   readonly #sign: 1 | -1;
-  #extreme: Numeric | undefined;
+  readonly #extremes: (Numeric | undefined)[] = [];
 
   constructor(sign: 1 | -1) {
     this.#sign = sign;
   }
 
-  add(value: string | undefined): void {
+  add(group: number, value: string | undefined): void {
+    const former = this.#extremes[group];
     const number = parseNumeric(value ?? '');
-    if (number === undefined) return;
-    if (this.#extreme === undefined || compareNumerics(number, this.#extreme) * this.#sign > 0) this.#extreme = number;
+    const isBetter = number !== undefined && (former === undefined || compareNumerics(number, former) * this.#sign > 0);
+    this.#extremes[group] = isBetter ? number : former;
   }
 
-  result(): string {
-    return this.#extreme === undefined ? '' : String(this.#extreme);
-  }
-}
-
-class Sum implements Accumulator {
-  readonly #total = new Total();
-
-  add(value: string | undefined, times: number): void {
-    this.#total.add(parseNumeric(value ?? ''), times);
-  }
-
-  result(): string {
-    return this.#total.count === 0 ? '' : String(this.#total.sum);
+  result(group: number): string {
+    return String(this.#extremes[group] ?? '');
   }
 }
 
-class Average implements Accumulator {
-  readonly #total = new Total();
+class Totals {
+  readonly #totals: Total[] = [];
 
-  add(value: string | undefined, times: number): void {
-    this.#total.add(parseNumeric(value ?? ''), times);
+  add(group: number, value: string | undefined, times: number): void {
+    this.of(group).add(parseNumeric(value ?? ''), times);
   }
 
-  result(): string {
-    return this.#total.count === 0 ? '' : String(Number(this.#total.sum) / this.#total.count);
+  of(group: number): Total {
+    const total = this.#totals[group] ?? new Total();
+    this.#totals[group] = total;
+    return total;
+  }
+}
+
+class Sums extends Totals implements Accumulators {
+  result(group: number): string {
+    const { count, sum } = this.of(group);
+    return count === 0 ? '' : String(sum);
+  }
+}
+
+class Averages extends Totals implements Accumulators {
+  result(group: number): string {
+    const { count, sum } = this.of(group);
+    return count === 0 ? '' : String(Number(sum) / count);
   }
 }
 

@@ -1,10 +1,12 @@
 /**
- * An aggregation: rows with the same values in the grouping fields become one record (2.6). It keeps the records, never a row.
+ * An aggregation: rows with the same values in the grouping fields become one record (2.6). It keeps the records, never a row,
+ * column by column, since an object for each group would take several times as much.
  *
  * Invariant: the order in which rows are added does not show, but in the last digits of sums that are not whole. So an aggregation
  * that would keep too much keeps nothing, rather than the groups that happened to come first.
  */
-import type { Accumulator, AggregateFunction, KeptValues } from './accumulators.ts';
+import type { Accumulators, AggregateFunction } from './accumulators.ts';
+import { type AggregationMemory, characterBytes, detached } from './aggregation-memory.ts';
 import { compareRanks, rankOf } from './numeric.ts';
 import type { Aggregation, RecordTable } from './query.ts';
 import type { RecordStep } from './record-stage.ts';
@@ -24,32 +26,38 @@ export interface Grouping {
   readonly steps: readonly RecordStep[];
 }
 
-interface Group {
-  readonly keys: readonly string[];
-  readonly accumulators: readonly Accumulator[];
-}
-
 /** What a row has for a column that counts rows. */
 const present = '';
 
 const mostGroups = 100_000;
-/** Of `count_distinct`. */
-const mostValues = 1_000_000;
-/** Of the values of groups and of `count_distinct`. */
-const mostCharacters = 100_000_000;
+/** What a group takes beside its characters and columns, and what a list of several keys takes more, about. */
+const groupBytes = 90;
+const keyBytes = 50;
 
 export class GroupedRows implements Aggregation {
   readonly #grouping: Grouping;
+  readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
-  readonly #groups = new Map<string, Group>();
-  readonly #kept: KeptValues = { count: 0, characters: 0 };
+  readonly #groupBytes: number;
+  /** By what tells them apart: their indices, in the order in which they came. */
+  #indices = new Map<string, number>();
+  /** Of each group; empty where there is but one key, which is what tells groups apart. */
+  #keys: (readonly string[])[] = [];
+  #columns: readonly Accumulators[];
+  /** Taken from the memory. */
+  #bytes = 0;
+  #isTooMuch = false;
   #failure: string | undefined;
   /** Of the rows so far, until another one comes. */
-  #table: RecordTable | undefined;
+  #recordCount: number | undefined;
 
-  constructor(grouping: Grouping) {
+  constructor(grouping: Grouping, memory: AggregationMemory) {
     this.#grouping = grouping;
+    this.#memory = memory;
     this.#keyNames = grouping.keys.map(({ name }) => name.toLowerCase());
+    this.#columns = grouping.columns.map(({ aggregate }) => aggregate.start((bytes) => this.#keep(bytes)));
+    const columnBytes = grouping.columns.reduce((sum, { aggregate }) => sum + aggregate.groupBytes, 0);
+    this.#groupBytes = groupBytes + columnBytes + (this.#hasKeyLists ? keyBytes * (grouping.keys.length + 1) : 0);
   }
 
   get failure(): string | undefined {
@@ -58,29 +66,39 @@ export class GroupedRows implements Aggregation {
 
   add(row: Row, times = 1): void {
     if (this.#failure !== undefined) return;
-    this.#table = undefined;
-    const { accumulators } = this.#groupOf(this.#keyNames.map((name) => row.field(name) ?? ''));
+    this.#recordCount = undefined;
+    this.#memory.forgetTable(this);
+    const group = this.#groupOf(this.#keyNames.map((name) => row.field(name) ?? ''));
     for (const [index, { field }] of this.#grouping.columns.entries()) {
-      accumulators[index]?.add(field === undefined ? present : row.field(field), times);
+      this.#columns[index]?.add(group, field === undefined ? present : row.field(field), times);
     }
     this.#failure = this.#excess();
-    if (this.#failure !== undefined) this.#groups.clear();
+    if (this.#failure !== undefined) this.end();
+  }
+
+  end(): void {
+    this.#memory.giveBack(this.#bytes);
+    this.#bytes = 0;
+    this.#memory.forgetTable(this);
+    this.#recordCount = undefined;
+    this.#indices = new Map();
+    this.#keys = [];
+    this.#columns = [];
   }
 
   #excess(): string | undefined {
-    const { count, characters } = this.#kept;
-    if (this.#groups.size > mostGroups) return `The query has no records: there are more than ${mostGroups} groups.`;
-    if (count > mostValues) {
-      return `The query has no records: count_distinct finds more than ${mostValues} different values.`;
-    }
-    if (characters > mostCharacters) {
-      return `The query has no records: values of its groups have more than ${mostCharacters} characters.`;
-    }
-    return undefined;
+    if (this.#indices.size > mostGroups) return `The query has no records: there are more than ${mostGroups} groups.`;
+    if (!this.#isTooMuch) return undefined;
+    return `The query has no records: groups and values of all queries would take more than ${this.#memory.mostMb} MB.`;
   }
 
   get recordCount(): number {
-    let count = this.#groups.size;
+    this.#recordCount ??= this.#countRecords();
+    return this.#recordCount;
+  }
+
+  #countRecords(): number {
+    let count = this.#indices.size;
     for (const step of this.#grouping.steps) {
       if (!step.countAfter) return this.table().records.length;
       count = step.countAfter(count);
@@ -89,25 +107,38 @@ export class GroupedRows implements Aggregation {
   }
 
   table(): RecordTable {
-    this.#table ??= this.#grouping.steps.reduce((table, step) => step.run(table), this.#allRecords());
-    return this.#table;
+    return this.#memory.tableOf(this, () =>
+      this.#grouping.steps.reduce((table, step) => step.run(table), this.#allRecords()),
+    );
   }
 
-  #groupOf(keys: readonly string[]): Group {
+  get #hasKeyLists(): boolean {
+    return this.#keyNames.length > 1;
+  }
+
+  #groupOf(keys: readonly string[]): number {
     const id = identityOf(keys);
-    let group = this.#groups.get(id);
-    if (!group) {
-      group = { keys, accumulators: this.#grouping.columns.map(({ aggregate }) => aggregate.start(this.#kept)) };
-      this.#groups.set(id, group);
-      this.#kept.characters += id.length;
-    }
+    const known = this.#indices.get(id);
+    if (known !== undefined) return known;
+    const group = this.#indices.size;
+    this.#indices.set(detached(id), group);
+    if (this.#hasKeyLists) this.#keys.push(keys.map(detached));
+    this.#keep(this.#groupBytes + id.length * characterBytes * (this.#hasKeyLists ? 2 : 1));
     return group;
+  }
+
+  #keep(bytes: number): void {
+    this.#bytes += bytes;
+    if (!this.#memory.take(bytes)) this.#isTooMuch = true;
   }
 
   /** By their keys, ascending. */
   #allRecords(): RecordTable {
     const { keys, columns } = this.#grouping;
-    const ranked = [...this.#groups.values()].map((group) => ({ group, ranks: group.keys.map(rankOf) }));
+    const ranked = [...this.#indices].map(([id, group]) => {
+      const values = this.#valuesOf(id, group);
+      return { group, values, ranks: values.map(rankOf) };
+    });
     ranked.sort((left, right) => {
       for (const [index, rank] of left.ranks.entries()) {
         const order = compareRanks(rank, right.ranks[index] as typeof rank);
@@ -117,8 +148,14 @@ export class GroupedRows implements Aggregation {
     });
     return {
       fields: [...keys, ...columns.map(({ descriptor }) => descriptor)],
-      records: ranked.map(({ group }) => [...group.keys, ...group.accumulators.map((one) => one.result())]),
+      records: ranked.map(({ group, values }) => [...values, ...this.#columns.map((column) => column.result(group))]),
     };
+  }
+
+  /** Of the keys. */
+  #valuesOf(id: string, group: number): readonly string[] {
+    if (this.#hasKeyLists) return this.#keys[group] as readonly string[];
+    return this.#keyNames.length === 1 ? [id] : [];
   }
 }
 

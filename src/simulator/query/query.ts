@@ -5,6 +5,7 @@
  * whatever order they are added. Where rows come from, and when they are asked for, is the affair of `log-data/` and of search jobs.
  */
 import { functionNames } from './accumulators.ts';
+import { AggregationMemory } from './aggregation-memory.ts';
 import { Cursor } from './cursor.ts';
 import { GroupedRows } from './grouping.ts';
 import { withJsonFields } from './json-fields.ts';
@@ -25,8 +26,8 @@ export interface Query {
   readonly transform?: Transform;
   /** `limit` before any aggregation: so many messages at most, the newest ones. Nothing behind it drops messages. */
   readonly messageLimit?: number;
-  /** A fresh accumulator; absent unless the query aggregates. */
-  readonly aggregate?: () => Aggregation;
+  /** A fresh accumulator, which shares its memory with others or has its own; absent unless the query aggregates. */
+  readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
   /** Fields of a stored row, in lower case, that filter, transform and aggregation read together. */
   readonly reads: ReadonlySet<string>;
   /**
@@ -61,6 +62,8 @@ export interface Aggregation {
   readonly recordCount: number;
   /** The records at present (2.6), sorted and limited; each has a value for each of the fields, `""` where there is none. */
   table(): RecordTable;
+  /** Keeps nothing any more. Nobody adds to it, or asks, from then on. */
+  end(): void;
 }
 
 export interface RecordTable {
@@ -121,6 +124,6 @@ function assemble(rows: RowStage, records: RecordStage | undefined): Query {
     ...(sliceMs !== undefined && { sliceMs }),
     ...(transform && { transform }),
     ...(messageLimit !== undefined && { messageLimit }),
-    ...(grouping && { aggregate: () => new GroupedRows(grouping) }),
+    ...(grouping && { aggregate: (memory = new AggregationMemory()) => new GroupedRows(grouping, memory) }),
   };
 }

@@ -7,7 +7,7 @@
  *
  * Invariant: what it should have found by a time depends on the clock alone and not on who looked before. Where that is more than
  * its effort allows, it goes on GATHERING RESULTS, and finds the same in the end. Counts only grow, but that an aggregation which would
- * keep too much has no records from then on. A job that has ended holds no results.
+ * keep too much, with what those of other jobs keep, has no records from then on. A job that has ended holds no results.
  */
 import { Notices } from './notices.ts';
 import { reachedAt, type SearchCourse } from './search-course.ts';
@@ -90,6 +90,7 @@ export class SearchJob {
 
   cancel(why: JobEnd, atMs: number): void {
     this.end ??= { why, atMs };
+    this.#results?.end();
     this.#results = undefined;
   }
 

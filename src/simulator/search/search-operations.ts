@@ -8,6 +8,7 @@ import { drawFor } from '../chance.ts';
 import type { Why } from '../journal.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData } from '../log-data/log-data.ts';
+import { AggregationMemory } from '../query/aggregation-memory.ts';
 import { pickFrom } from '../span.ts';
 import type { Timeline } from '../timeline.ts';
 import { emptyPage, type FoundMessages } from './found-messages.ts';
@@ -35,6 +36,7 @@ export class SearchOperations {
   readonly #seed: number;
   readonly #data: () => LogData;
   readonly #effort: Effort;
+  readonly #memory = new AggregationMemory();
   /** Creations that were refused for the number of active jobs. */
   refusedForJobs = 0;
 
@@ -135,6 +137,7 @@ export class SearchOperations {
 
   #make(order: SearchOrder, session: number, { key, settings, atMs }: Call): SearchJob {
     const { search, timeScale } = settings;
+    this.#memory.mostMb = search.aggregationMb;
     const id = jobIdOf(this.jobs.created, this.#seed);
     const { query, byReceiptTime, fromMs } = order;
     const range = { fromMs, toMs: order.toMs + (search.toInclusive ? 1 : 0), byReceiptTime };
@@ -161,6 +164,7 @@ export class SearchOperations {
               bucketMs: search.status.bucketMs,
               histogramFirst: search.histogramFirst,
               effort: this.#effort,
+              memory: this.#memory,
             }),
     });
     this.jobs.add(job, search.timeoutMs);

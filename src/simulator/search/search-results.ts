@@ -5,6 +5,7 @@
 import { assert } from '../../base/assert.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData, Search, SearchRange, Telling } from '../log-data/log-data.ts';
+import type { AggregationMemory } from '../query/aggregation-memory.ts';
 import type { Aggregation, Query, RecordTable } from '../query/query.ts';
 import type { Filter } from '../query/row.ts';
 import { emptyPage, type FoundMessages, parsedMessages, storedMessages } from './found-messages.ts';
@@ -26,6 +27,8 @@ export interface ResultOptions {
   readonly histogramFirst: boolean;
   /** What it takes from when it goes on. */
   readonly effort: Effort;
+  /** What its aggregation shares with others; one of its own where absent. */
+  readonly memory?: AggregationMemory;
 }
 
 export interface PageRequest {
@@ -46,13 +49,13 @@ export class SearchResults {
   readonly #mostMessages: number;
 
   constructor(options: ResultOptions) {
-    const { query, range, data, messageLimit, scanLimit, receivedByMs, bucketMs, histogramFirst } = options;
+    const { query, range, data, messageLimit, scanLimit, receivedByMs, bucketMs, histogramFirst, memory } = options;
     const filter = areAllReceived(options) ? filterOf(query) : receivedBy(receivedByMs, filterOf(query));
     this.#options = options;
     this.#search = data.search(range, filter, scanLimit);
     this.#histogramSearch = histogramFirst ? data.search(range, filter, scanLimit) : this.#search;
     this.histogram = new Histogram(range.fromMs, range.toMs, bucketMs);
-    this.#aggregation = query.aggregate?.();
+    this.#aggregation = query.aggregate?.(memory);
     this.#telling = this.#aggregation && tellingTo(this.#aggregation, query);
     this.#mostMessages = Math.min(
       query.messageLimit ?? Number.POSITIVE_INFINITY,
@@ -85,6 +88,11 @@ export class SearchResults {
       if (stopMs === histogram?.nextStopMs) histogram.close(search.found);
       else return true;
     }
+  }
+
+  /** Gives back what it keeps; nobody asks any more. */
+  end(): void {
+    this.#aggregation?.end();
   }
 
   get messages(): number {

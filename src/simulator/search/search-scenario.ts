@@ -19,6 +19,8 @@ export interface SearchScenario {
   readonly messageLimit?: number;
   /** Messages that a search may look at one by one. Holds for jobs made from now on. */
   readonly scanLimit?: number;
+  /** What the aggregations of all jobs may keep together, in millions of bytes. */
+  readonly aggregationMb?: number;
   /** How a job shows that it is at the limit. */
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
   /** After so much silence a job is cancelled. */

@@ -11,6 +11,7 @@ export const searchSchema = object({
   histogramFirst: flag,
   messageLimit: positive,
   scanLimit: positive,
+  aggregationMb: positive,
   atMessageLimit: oneOf('forcePaused', 'done', 'doneWithWarning'),
   keepAlive: durationRange,
   timeout: duration,

@@ -1,4 +1,5 @@
 /** What a scenario says about searches, with nothing left out: the specification's figures, and the first reading where it has two. */
+import { usualMb } from '../query/aggregation-memory.ts';
 import { durationMs, type Span, spanOf } from '../span.ts';
 import type { CookieScenario, PageScenario, SearchScenario, StatusScenario } from './search-scenario.ts';
 
@@ -7,6 +8,7 @@ type Switches = Pick<
   | 'histogramFirst'
   | 'messageLimit'
   | 'scanLimit'
+  | 'aggregationMb'
   | 'atMessageLimit'
   | 'toInclusive'
   | 'onlyReceived'
@@ -40,6 +42,7 @@ export function searchSettings(scenario: SearchScenario): SearchSettings {
     histogramFirst: scenario.histogramFirst ?? false,
     messageLimit: scenario.messageLimit ?? 100_000,
     scanLimit: scenario.scanLimit ?? 100_000_000,
+    aggregationMb: scenario.aggregationMb ?? usualMb,
     atMessageLimit: scenario.atMessageLimit ?? 'forcePaused',
     keepAlive: spanOf(scenario.keepAlive) ?? { minMs: 20_000, maxMs: 30_000 },
     timeoutMs: durationMs(scenario.timeout) ?? 8 * hourMs,

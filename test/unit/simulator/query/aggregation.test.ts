@@ -1,6 +1,7 @@
 /** Aggregations (2.6): the records of messages, in whatever order and in whatever lots these come. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { AggregationMemory } from '../../../../src/simulator/query/aggregation-memory.ts';
 import { type Aggregation, parseQuery, type RecordTable } from '../../../../src/simulator/query/query.ts';
 import { message } from './message.ts';
 
@@ -206,27 +207,61 @@ describe('what would keep too much', () => {
     expect([aggregation.recordCount, aggregation.table().records]).toEqual([0, []]);
   });
 
+  const tooMuch = 'The query has no records: groups and values of all queries would take more than 20 MB.';
+
   test('is given up for the values of count_distinct, in all groups together', () => {
     const ten = Array.from({ length: 10 }, (_, index) => `count_distinct(_source) as n${index}`);
     const aggregation = aggregationOf(`* | ${ten.join(', ')}`);
-    add(aggregation, 0, 100_000);
+    add(aggregation, 0, 20_000);
     add(aggregation, 0, 10);
-    expect(aggregation.table().records).toEqual([Array(10).fill('100000')]);
-    add(aggregation, 100_000, 100_001);
-    expect(aggregation.failure).toBe(
-      'The query has no records: count_distinct finds more than 1000000 different values.',
-    );
+    expect(aggregation.table().records).toEqual([Array(10).fill('20000')]);
+    add(aggregation, 20_000, 24_000);
+    expect(aggregation.failure).toBe(tooMuch);
     expect(aggregation.table().records).toEqual([]);
   });
 
   test.each(['* | count by _source', '* | count_distinct(_source)'])('is given up for their lengths: %s', (text) => {
     const aggregation = aggregationOf(text);
     const long = 'x'.repeat(1_000_000);
-    add(aggregation, 0, 99, long);
+    add(aggregation, 0, 9, long);
     expect(aggregation.recordCount).toBeGreaterThan(0);
-    add(aggregation, 99, 100, long);
-    expect(aggregation.failure).toMatch('more than 100000000 characters');
+    add(aggregation, 9, 10, long);
+    expect(aggregation.failure).toBe(tooMuch);
     expect(aggregation.recordCount).toBe(0);
+  });
+
+  test.each([
+    '* | count by _source',
+    '* | count by _source, _sourceHost',
+    '* | count_distinct(_source), sum(_size), max(_size) by _sourceHost',
+  ])('is what several keep together, until they end: %s', (text) => {
+    const query = parseQuery(text);
+    const memory = new AggregationMemory(3);
+    const shared = () => query.aggregate?.(memory) as Aggregation;
+    const [one, other] = [shared(), shared()];
+    for (let index = 0; one.failure === undefined && other.failure === undefined; index++) {
+      add(index % 2 === 0 ? one : other, index, index + 1);
+    }
+    const [failed, left] = one.failure === undefined ? [other, one] : [one, other];
+    expect(failed.failure).toBe(tooMuch.replace('20', '3'));
+    const records = left.recordCount;
+    add(left, 1_000_000, 1_000_001);
+    expect([left.failure, left.recordCount > 0]).toEqual([undefined, true]);
+    left.end();
+    const next = shared();
+    add(next, 0, 2 * records);
+    expect(next.failure).toBeUndefined();
+  });
+
+  test('tables are those of their own records, whoever asked last', () => {
+    const query = parseQuery('* | count by _source');
+    const memory = new AggregationMemory();
+    const [one, other] = [query.aggregate?.(memory) as Aggregation, query.aggregate?.(memory) as Aggregation];
+    add(one, 0, 2);
+    add(other, 5, 6);
+    expect([one, other, one].map((each) => each.table().records.length)).toEqual([2, 1, 2]);
+    add(one, 2, 3);
+    expect([one, other].map((each) => each.table().records.length)).toEqual([3, 1]);
   });
 });
 

@@ -389,8 +389,7 @@ describe('errors and warnings', () => {
       raw: `${index}${long}`,
     }));
     const service = new SearchingService({ search: { duration: '60s' } }, messages);
-    const columns = Array.from({ length: 10 }, (_, index) => `count_distinct(_raw) as n${index}`);
-    const job = service.job({ query: `* | ${columns.join(', ')}` });
+    const job = service.job({ query: '* | count_distinct(_raw)' });
     service.after(30_000);
     expect(job.status()).toMatchObject({ messageCount: 6, recordCount: 1, pendingErrors: [] });
     service.after(60_000);
@@ -399,10 +398,33 @@ describe('errors and warnings', () => {
       state: 'DONE GATHERING RESULTS',
       messageCount: 12,
       recordCount: 0,
-      pendingErrors: ['The query has no records: values of its groups have more than 100000000 characters.'],
+      pendingErrors: ['The query has no records: groups and values of all queries would take more than 20 MB.'],
     });
     expect(job.status().pendingErrors).toEqual([]);
   });
+});
+
+test('what an aggregation keeps is given back when its job ends, however it does', () => {
+  const long = 'x'.repeat(1_000_000);
+  const messages = Array.from({ length: 15 }, (_, index) => ({ at: hour.from + index, raw: `${index}${long}` }));
+  const search: SearchScenario = { duration: '0s', keepAlive: '10s', aggregationMb: 50 };
+  const service = new SearchingService({ search }, messages);
+  const found = () => {
+    const job = service.job({ query: '* | count by _raw' });
+    const { recordCount, pendingErrors } = job.status();
+    return { job, recordCount, errors: pendingErrors.length };
+  };
+  const first = found();
+  expect([first, found()]).toMatchObject([
+    { recordCount: 15, errors: 0 },
+    { recordCount: 0, errors: 1 },
+  ]);
+  first.job.ask('DELETE');
+  expect(found()).toMatchObject({ recordCount: 15, errors: 0 });
+  service.after(10_000);
+  expect(found()).toMatchObject({ recordCount: 15, errors: 0 });
+  service.patch({ search: { aggregationMb: 100 } });
+  expect(found()).toMatchObject({ recordCount: 15, errors: 0 });
 });
 
 describe('the document', () => {
