@@ -170,7 +170,7 @@ describe('the journal', () => {
     await running.client.send('GET', `${upgrades}/1`, { credentials: 'who:knows' });
     await running.client.send('POST', upgrades, { body: JSON.stringify({ collectorId: first, toVersion: target }) });
     const [builds, refused, created] = journalOf(running);
-    expect(Object.keys(builds).slice(0, 8)).toEqual([
+    expect(Object.keys(builds).slice(0, 9)).toEqual([
       'at',
       'end',
       'user',
@@ -178,6 +178,7 @@ describe('the journal', () => {
       'path',
       'status',
       'code',
+      'why',
       'inFlight',
     ]);
     expect(builds).toMatchObject({
