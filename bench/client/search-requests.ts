@@ -169,7 +169,10 @@ export function searchRequestsSection(figures: SearchRequestFigures): Section {
         met: mostPerSecond <= 4 && mostAtOnce <= 10,
       },
     ],
-    notes: ['The least is 13: a creation, a status, ten pages and a deletion. Counted from the simulator’s journal.'],
+    notes: [
+      'The least is 13: a creation, a status, ten pages and a deletion. Counted from the simulator’s journal. Answers of a busy',
+      'machine come late, the margin of the budget grows with them (B1), and the rate is less.',
+    ],
   };
 }
 
