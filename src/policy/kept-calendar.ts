@@ -1,6 +1,6 @@
 /** The calendar of a policy's windows, made anew when its text is another: what it has found out is worth keeping. */
 import type { CollectorVersionPolicySpec, Maintenance } from '../api/generated/collector-version-policy.ts';
-import { canonicalText } from '../base/canonical-text.ts';
+import { sameValue } from '../base/canonical-text.ts';
 import { MaintenanceCalendar } from './maintenance-calendar.ts';
 
 export class KeptCalendar {
@@ -8,7 +8,7 @@ export class KeptCalendar {
   #of: Maintenance | undefined;
 
   current({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): MaintenanceCalendar {
-    if (maintenance !== this.#of && canonicalText(maintenance) !== canonicalText(this.#of)) {
+    if (maintenance !== this.#of && !sameValue(maintenance, this.#of)) {
       this.#calendar = new MaintenanceCalendar(maintenance);
     }
     this.#of = maintenance;

@@ -5,7 +5,7 @@
  * Invariant: what is claimed in ownership is what the present roster selects.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import { canonicalText } from '../base/canonical-text.ts';
+import { sameValue } from '../base/canonical-text.ts';
 import type { Clock } from '../base/clock.ts';
 import { Ledger } from './ledger.ts';
 import { nextRollout } from './rollout.ts';
@@ -88,7 +88,9 @@ export function sameSelection(left: Spec, right: Spec): boolean {
     left.strategy.order === right.strategy.order &&
     left.offlinePolicy === right.offlinePolicy &&
     opensByCollector(left) === opensByCollector(right) &&
-    canonicalText([left.selector, left.exclude, left.strategy.stages]) ===
-      canonicalText([right.selector, right.exclude, right.strategy.stages])
+    sameValue(
+      [left.selector, left.exclude, left.strategy.stages],
+      [right.selector, right.exclude, right.strategy.stages],
+    )
   );
 }

@@ -6,7 +6,7 @@
 import { findCondition } from '../api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import { canonicalText } from '../base/canonical-text.ts';
+import { sameValue } from '../base/canonical-text.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
@@ -65,7 +65,7 @@ export class StatusPublisher {
     const { clock, settings, draining } = this.#options;
     const before = this.#known(policy);
     const waitMs = this.#writtenAtMs + settings.statusIntervalMs - clock.monotonic();
-    this.#heldBack = waitMs > 0 && !draining() && sameText(verdicts(before ?? {}), verdicts(essentials));
+    this.#heldBack = waitMs > 0 && !draining() && sameValue(verdicts(before ?? {}), verdicts(essentials));
     if (this.#heldBack) return waitMs;
     const status = { ...essentials, ...figures() };
     if (!before || this.#differs(before, status)) await this.#write(policy, status, before, health);
@@ -103,11 +103,11 @@ export class StatusPublisher {
 
   #differs(before: CollectorVersionPolicyStatus, status: CollectorVersionPolicyStatus): boolean {
     const [was, is] = [endOf(before), endOf(status)];
-    if (was === undefined || is === undefined) return !sameText(before, status);
+    if (was === undefined || is === undefined) return !sameValue(before, status);
     const leftMs = is - this.#options.clock.now();
     const estimatedCompletionTime = before.rollout?.estimatedCompletionTime;
     const rest = { ...status, rollout: { ...status.rollout, estimatedCompletionTime } };
-    return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameText(before, rest);
+    return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameValue(before, rest);
   }
 
   async #write(
@@ -154,8 +154,4 @@ function verdicts(status: Essentials): unknown {
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {
   const end = rollout?.estimatedCompletionTime;
   return end === undefined ? undefined : Date.parse(end);
-}
-
-function sameText(left: unknown, right: unknown): boolean {
-  return canonicalText(left) === canonicalText(right);
 }
