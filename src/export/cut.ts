@@ -81,18 +81,17 @@ function bisected({ fromMs, toMs }: Interval): Cut {
 }
 
 /**
- * How many rows the histogram has in an interval; undefined where it does not add up, or a bucket lies in it and outside. That proves
- * a cut interval (E6): buckets are found from the end of the range (2.3), so that those before the last are whole.
+ * From where on a cut interval is proven by its histogram (E6): behind its oldest bucket, which the cut goes through. Buckets are found
+ * from the end of the range (2.3), so that the others are whole. Undefined where the histogram does not add up, or has no such place.
  */
-export function countByBuckets(histogram: Histogram, { fromMs, toMs }: Interval): number | undefined {
-  if (!histogram.addsUp) return undefined;
-  let count = 0;
-  for (const { startMs, lengthMs, count: rows } of histogram.buckets) {
-    const endMs = startMs + lengthMs;
-    if (startMs >= toMs || endMs <= fromMs) continue;
-    // The last one ends where the service likes, and counts what was searched.
-    if (startMs < fromMs) return undefined;
-    count += rows;
-  }
-  return count;
+export function wholeBuckets(
+  histogram: Histogram,
+  { fromMs, toMs }: Interval,
+): { readonly atMs: number; readonly rows: number } | undefined {
+  const [oldest, ...newer] = histogram.buckets.filter(({ count }) => count > 0);
+  if (!histogram.addsUp || !oldest) return undefined;
+  const atMs = oldest.startMs + oldest.lengthMs;
+  const arePieces = newer.every(({ startMs }) => startMs >= atMs && startMs < toMs);
+  if (atMs <= fromMs || atMs >= toMs || !arePieces) return undefined;
+  return { atMs, rows: newer.reduce((sum, { count }) => sum + count, 0) };
 }

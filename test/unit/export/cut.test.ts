@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
   type CutFacts,
-  countByBuckets,
   cutOf,
   cutSign,
   type RowOrder,
   smallestLimitAfter,
+  wholeBuckets,
 } from '../../../src/export/cut.ts';
 
 const done = (messageCount: number, isLimitReached = false): CutFacts => ({
@@ -90,24 +90,26 @@ describe('a cut interval [100, 200) goes on (E4)', () => {
   });
 });
 
-describe('buckets count an interval (E6)', () => {
-  const buckets = [
-    { startMs: 100, lengthMs: 50, count: 3 },
-    { startMs: 150, lengthMs: 50, count: 4 },
-    { startMs: 200, lengthMs: 50, count: 5 },
-  ];
-  const histogram = { buckets, total: 12, addsUp: true };
+describe('whole buckets prove a cut interval [100, 300) (E6)', () => {
+  const bucket = (startMs: number, count: number, lengthMs = 50) => ({ startMs, lengthMs, count });
+  const histogram = (...buckets: ReturnType<typeof bucket>[]) => {
+    return { buckets, total: buckets.reduce((sum, { count }) => sum + count, 0), addsUp: true };
+  };
   test.each([
-    ['when it begins with one', 150, 240, 9],
-    ['when it begins where the last one does', 200, 250, 5],
-    ['when it is all of them', 0, 1_000, 12],
-    ['when none is in it', 250, 300, 0],
-    ['but not when one begins before it', 151, 250, undefined],
-  ])('%s', (_, fromMs, toMs, expected) => {
-    expect(countByBuckets(histogram, { fromMs, toMs })).toBe(expected);
+    ['behind the oldest one', [bucket(150, 3), bucket(200, 4), bucket(250, 5)], { atMs: 200, rows: 9 }],
+    ['also when some are left out', [bucket(150, 3), bucket(250, 5)], { atMs: 200, rows: 5 }],
+    ['also when all rows are in the oldest one', [bucket(150, 3)], { atMs: 200, rows: 0 }],
+    ['also when some have nothing', [bucket(100, 0), bucket(150, 3), bucket(200, 4)], { atMs: 200, rows: 4 }],
+    ['but not when one reaches over its end', [bucket(150, 3), bucket(180, 4)], undefined],
+    ['but not when there is only one for all', [bucket(100, 3, 200)], undefined],
+    ['but not when one lies outside', [bucket(150, 3), bucket(300, 4)], undefined],
+    ['but not when there is none', [], undefined],
+  ])('%s', (_, buckets, expected) => {
+    expect(wholeBuckets(histogram(...buckets), { fromMs: 100, toMs: 300 })).toEqual(expected);
   });
 
   test('but not when they do not add up', () => {
-    expect(countByBuckets({ ...histogram, addsUp: false }, { fromMs: 0, toMs: 1_000 })).toBeUndefined();
+    const unsure = { ...histogram(bucket(150, 3), bucket(200, 4)), addsUp: false };
+    expect(wholeBuckets(unsure, { fromMs: 100, toMs: 300 })).toBeUndefined();
   });
 });

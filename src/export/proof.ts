@@ -1,0 +1,187 @@
+/**
+ * What the search of an interval has to show before the interval counts as done (E4 to E7, E9, E10): the verdict on one search that
+ * is over and read. Pure; whoever asks does what the verdict says, and asks again with what is learnt by that.
+ *
+ * Invariant: a record for a commit holds by its own figures, as `commit-record.ts` checks them: for a whole interval the rows received
+ * are what the job counted; for a cut one, or one whose job proves nothing, what was written is what something else counted.
+ */
+import { assert } from '../base/assert.ts';
+import type { CommitRecord, CountSource } from '../destination/commit-record.ts';
+import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './cut.ts';
+import type { RunFigures } from './run-tally.ts';
+
+/** What is known of one search that is over. */
+export interface Run {
+  readonly interval: Interval;
+  readonly results: 'Messages' | 'Records';
+  readonly byReceiptTime: boolean;
+  /** E8. */
+  readonly isSplittable: boolean;
+  /** Whether `to − 1` was sent, since the ends of this service are known to be inclusive (E10). */
+  readonly isEndMoved: boolean;
+  /** Of messages; records have no limit. */
+  readonly sign: CutSign | undefined;
+  /** What the job says: its messages, or its records. */
+  readonly jobCount: number;
+  /** Different ones, as many as are kept. */
+  readonly pendingErrors: readonly string[];
+  readonly isTainted: boolean;
+  /** Undefined while nothing was read. */
+  readonly figures: RunFigures | undefined;
+  /** Pages were read before the job was done (E7). */
+  readonly isReadEarly: boolean;
+  /** From where on rows were written, where that was known before reading; see `wholeBuckets`. */
+  readonly writtenFromMs?: number;
+  /** What something else than the job counted in an interval. */
+  readonly counted?: {
+    readonly interval: Interval;
+    readonly rows: number;
+    readonly source: Exclude<CountSource, 'Job'>;
+  };
+  /** Searches of this interval before, the same way, that proved nothing. */
+  readonly failedBefore: number;
+}
+
+/** A record but for what the caller knows: its segment and its files. */
+export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
+
+export type Shortcoming = 'PendingErrors' | 'CountDiffers' | 'LimitReached' | 'MillisecondTooDense';
+
+export type Verdict =
+  /** Write the record; what is before its `fromMs` is searched next. */
+  | { readonly kind: 'commit'; readonly record: RecordFigures }
+  /** Count this interval by something that the limit does not touch, and judge again. */
+  | { readonly kind: 'count'; readonly interval: Interval }
+  /**
+   * Read the finished job from its first row on, also when it was read before; with all rows remembered (E9) where `anyOrder`. Where
+   * `mayLeave`, some of the oldest are left for the next search (E4).
+   */
+  | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
+  /** The same interval, by a new job. */
+  | { readonly kind: 'searchAgain'; readonly message: string }
+  /** The same interval, with `to − 1` sent. */
+  | { readonly kind: 'endsInclusive' }
+  /** Search `[atMs, toMs)` first, then what is before. */
+  | { readonly kind: 'bisect'; readonly atMs: number }
+  /** One millisecond has more than a search can return. */
+  | { readonly kind: 'dense'; readonly record: RecordFigures; readonly message: string }
+  /** Searching again gives nothing new. `record` is what may be kept, flagged; none where nothing may be committed (E5). */
+  | {
+      readonly kind: 'incomplete';
+      readonly reason: Shortcoming;
+      readonly record: RecordFigures | undefined;
+      readonly message: string;
+    };
+
+/** How often an interval whose figures differ is searched again. */
+const searchesAgain = 1;
+
+/** Whether the search shows that the ends of this service are inclusive (E10): to be heeded whatever the verdict. */
+export function showsInclusiveEnd({ figures, results, isEndMoved }: Run): boolean {
+  return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
+}
+
+/** To be asked first when the job is done, before its pages are read: what need not be read is not. */
+export function judge(run: Run): Verdict {
+  const { pendingErrors, sign, isSplittable, figures } = run;
+  if (pendingErrors.length > 0) {
+    return again(run, 'PendingErrors', undefined, `the search brought errors: ${pendingErrors.slice(0, 3).join('; ')}`);
+  }
+  const cut = sign !== undefined && isSplittable ? cutOf(run.interval, orderOf(run)) : undefined;
+  if (!figures) return run.byReceiptTime && cut?.kind === 'bisect' ? cut : readingOf(run, false);
+  const { received, written, outside, duplicates, left } = figures;
+  assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
+  if (run.isReadEarly && hasShifted(run, figures)) return readingOf(run, false);
+  // Rows behind the end took the room of others.
+  if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
+  if (cut?.kind === 'bisect') return cut;
+  if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
+  // None of the rows is older than what was written, which may lack some of its oldest.
+  if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
+  const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
+  if (received !== run.jobCount) {
+    const problem = `the job counts ${run.jobCount} rows, and its pages have ${received}`;
+    return again(run, 'CountDiffers', recordOf(run, figures, fromMs), problem);
+  }
+  if (cut?.kind === 'dense') return judgeDense(run, figures, fromMs);
+  if (cut) return byCount(run, figures, fromMs);
+  return sign === undefined ? judgeWhole(run, figures) : judgeUnsplittable(run, figures);
+}
+
+function orderOf({ byReceiptTime, figures }: Run): RowOrder {
+  return { byReceiptTime, oldestMs: figures?.oldestMs, isDisordered: figures?.isDisordered ?? false };
+}
+
+/** E7: what was read is not what the finished job has, or may not be. */
+function hasShifted({ results, jobCount }: Run, { received, duplicates, isDisordered }: RunFigures): boolean {
+  return results === 'Messages' && (received !== jobCount || duplicates > 0 || isDisordered);
+}
+
+function readingOf({ sign, isSplittable, byReceiptTime }: Run, anyOrder: boolean): Verdict {
+  return { kind: 'read', anyOrder, mayLeave: sign !== undefined && isSplittable && !byReceiptTime };
+}
+
+function writtenFrom({ writtenFromMs }: Run, { kind, atMs }: Cut): number {
+  return kind === 'dense' ? atMs : (writtenFromMs ?? atMs);
+}
+
+function judgeWhole(run: Run, figures: RunFigures): Verdict {
+  const { interval, isTainted, isSplittable, results } = run;
+  assert(figures.left === 0, 'a whole interval leaves no rows');
+  if (!isTainted) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };
+  if (isSplittable && results === 'Messages') return byCount(run, figures, interval.fromMs);
+  return { kind: 'searchAgain', message: 'the answer to a status was lost, and maybe an error with it' };
+}
+
+/** E8. */
+function judgeUnsplittable(run: Run, figures: RunFigures): Verdict {
+  const message = `the search stopped at ${run.jobCount} rows, and the query cannot be split into intervals`;
+  const record = flagged(recordOf(run, figures, run.interval.fromMs), 'LimitReached');
+  return { kind: 'incomplete', reason: 'LimitReached', record, message };
+}
+
+function judgeDense(run: Run, figures: RunFigures, atMs: number): Verdict {
+  const { toMs } = run.interval;
+  const counted = countOf(run, atMs);
+  if (!counted) return { kind: 'count', interval: { fromMs: atMs, toMs } };
+  const record = recordOf(run, figures, atMs, counted);
+  if (counted.rows === figures.written) return { kind: 'commit', record };
+  const moment = new Date(atMs).toISOString();
+  const message = `the millisecond ${moment} has ${counted.rows} rows, and a search returns ${figures.written} of them`;
+  return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
+}
+
+/** Commits `[fromMs, toMs)` when what was written is what something else counted. */
+function byCount(run: Run, figures: RunFigures, fromMs: number): Verdict {
+  const { toMs } = run.interval;
+  const counted = countOf(run, fromMs);
+  if (!counted) return { kind: 'count', interval: { fromMs, toMs } };
+  const record = recordOf(run, figures, fromMs, counted);
+  if (counted.rows === figures.written) return { kind: 'commit', record };
+  const message = `${counted.rows} rows were counted, and ${figures.written} were found`;
+  return again(run, 'CountDiffers', record, message);
+}
+
+function countOf({ counted, interval }: Run, fromMs: number): Run['counted'] {
+  return counted?.interval.fromMs === fromMs && counted.interval.toMs === interval.toMs ? counted : undefined;
+}
+
+function again(run: Run, reason: Shortcoming, record: RecordFigures | undefined, problem: string): Verdict {
+  const { fromMs, toMs } = run.interval;
+  const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
+  const message = `from ${from} to ${to} ${problem}`;
+  if (run.failedBefore < searchesAgain) return { kind: 'searchAgain', message };
+  return { kind: 'incomplete', reason, record: record && flagged(record, reason), message };
+}
+
+function flagged(record: RecordFigures, reason: Shortcoming): RecordFigures {
+  return { ...record, incomplete: { reason } };
+}
+
+function recordOf(run: Run, figures: RunFigures, fromMs: number, counted?: Run['counted']): RecordFigures {
+  const { received, written, outside, duplicates, left } = figures;
+  const count = counted
+    ? { rows: counted.rows, source: counted.source }
+    : { rows: run.jobCount, source: 'Job' as const };
+  return { fromMs, toMs: run.interval.toMs, received, written, outside, duplicates, left, count };
+}

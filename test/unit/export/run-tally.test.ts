@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { InOrder } from '../../../src/export/duplicates.ts';
+import { RunTally, type RunTallyOptions } from '../../../src/export/run-tally.ts';
+
+const interval = { fromMs: 100, toMs: 200 };
+
+function row(messageTimeMs: number, id: number, receiptTimeMs: number | undefined = messageTimeMs) {
+  const bytes = Buffer.from(JSON.stringify({ id, messageTimeMs, receiptTimeMs }));
+  return { messageTimeMs, messageId: `${id}`, receiptTimeMs, bytes };
+}
+
+function tally(left: RunTallyOptions['left'], byReceiptTime = false): RunTally {
+  return new RunTally({ interval, byReceiptTime, duplicates: new InOrder(), left });
+}
+
+describe('rows of a search', () => {
+  test('that is whole are written as they come', () => {
+    const rows = tally('nothing');
+    expect([row(199, 1), row(150, 2), row(150, 3), row(100, 4)].map((one) => rows.take(one))).toEqual(
+      Array(4).fill('write'),
+    );
+    expect(rows.figures(true)).toEqual({
+      received: 4,
+      written: 4,
+      outside: 0,
+      duplicates: 0,
+      left: 0,
+      atEnd: 0,
+      oldestMs: 100,
+      isDisordered: false,
+      areDuplicatesSure: true,
+    });
+  });
+
+  test('outside are dropped, and those at the end known (E10)', () => {
+    const rows = tally('nothing');
+    expect([row(201, 1), row(200, 2), row(199, 3), row(99, 4)].map((one) => rows.take(one))).toEqual([
+      'drop',
+      'drop',
+      'write',
+      'drop',
+    ]);
+    expect(rows.figures(true)).toMatchObject({ received: 4, written: 1, outside: 3, atEnd: 1, oldestMs: 199 });
+  });
+
+  test('that come again are dropped and counted (E9)', () => {
+    const rows = tally('nothing');
+    expect([row(150, 1), row(150, 1)].map((one) => rows.take(one))).toEqual(['write', 'drop']);
+    expect(rows.figures(true)).toMatchObject({ received: 2, written: 1, duplicates: 1 });
+  });
+
+  test('of the oldest millisecond are held back where they may be left (E4)', () => {
+    const rows = tally('oldest');
+    const taken = [row(180, 1), row(150, 2), row(150, 3), row(150, 3), row(120, 4)].map((one) => rows.take(one));
+    expect(taken).toEqual(['hold', 'holdInstead', 'hold', 'drop', 'holdInstead']);
+    expect(rows.figures(false)).toMatchObject({ received: 5, written: 3, duplicates: 1, left: 1, oldestMs: 120 });
+    expect(rows.figures(true)).toMatchObject({ received: 5, written: 4, duplicates: 1, left: 0 });
+  });
+
+  test('of the last millisecond are never left, since nothing is behind it', () => {
+    const rows = tally('oldest');
+    expect([row(199, 1), row(199, 2), row(198, 3)].map((one) => rows.take(one))).toEqual(['write', 'write', 'hold']);
+    expect(rows.figures(false)).toMatchObject({ written: 2, left: 1 });
+  });
+
+  test('before a moment are left where that is known', () => {
+    const rows = tally({ beforeMs: 150 });
+    expect([row(151, 1), row(150, 2), row(149, 3)].map((one) => rows.take(one))).toEqual(['write', 'write', 'drop']);
+    expect(rows.figures(false)).toMatchObject({ received: 3, written: 2, left: 1, oldestMs: 149 });
+  });
+
+  test('out of order are said to be', () => {
+    const rows = tally('oldest');
+    expect([row(150, 1), row(120, 2), row(150, 1)].map((one) => rows.take(one))).toEqual([
+      'hold',
+      'holdInstead',
+      'write',
+    ]);
+    expect(rows.figures(false)).toMatchObject({ isDisordered: true, areDuplicatesSure: false });
+  });
+
+  test('belong where they were received, by receipt time', () => {
+    const rows = tally('nothing', true);
+    expect([row(500, 1, 199), row(150, 2, 200), row(20, 3, 100)].map((one) => rows.take(one))).toEqual([
+      'write',
+      'drop',
+      'write',
+    ]);
+    expect(rows.figures(true)).toMatchObject({ written: 2, outside: 1, atEnd: 1, oldestMs: 100, isDisordered: false });
+  });
+
+  test('without a receipt time are an error where it is searched by', () => {
+    const { receiptTimeMs: _, ...rest } = row(150, 7);
+    const bare = { ...rest, receiptTimeMs: undefined };
+    expect(() => tally('nothing', true).take(bare)).toThrow(/Message 7 has no _receipttime/);
+  });
+});
