@@ -159,6 +159,11 @@ describe('a cut interval (E4)', () => {
       { kind: 'commit' },
     ],
     [
+      'is counted when whole buckets have something else',
+      cutRun({ writtenFromMs: 140, counted: counted(140, 11, 'Histogram') }),
+      { kind: 'count', interval: { fromMs: 140, toMs: 200 } },
+    ],
+    [
       'is read again when those reach its oldest row',
       cutRun({ writtenFromMs: 120, counted: counted(120, 10, 'Histogram') }),
       { kind: 'read', mayLeave: true },

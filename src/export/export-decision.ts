@@ -1,0 +1,253 @@
+/**
+ * The pure function of an export that has its plan: from what stands at the destination, what runs and what it may use comes what to
+ * search next, what to end, what it waits for, and how far it is.
+ *
+ * Invariants: a segment has one search at a time, and that begins at the segment's end or where its last record does (E3); nothing
+ * newer than the settled part of time is searched (E11); only records say what is done, so that a process that knows nothing else
+ * decides the same.
+ *
+ * Leaves to others: what came of a search (`proof.ts`), writing the manifest once everything is covered, and the plan.
+ */
+import type { CommitRecord } from '../destination/commit-record.ts';
+import { type Coverage, coverageOf } from '../destination/coverage.ts';
+import { totalsOf } from '../destination/manifest.ts';
+import type { ExportPlan, Segment } from '../destination/plan-object.ts';
+import { nextAim } from './next-aim.ts';
+
+/** What to search: `[fromMs, toMs)` of a segment, `toMs` being where its next record ends. */
+export interface SearchOrder {
+  readonly segment: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** One whose job is to be created, runs or is read. */
+export interface RunningSearch extends SearchOrder {
+  /** When its job was created, on the monotonic clock; undefined before. */
+  readonly createdAtMs: number | undefined;
+  /** The job may find and scan more. */
+  readonly isSearching: boolean;
+  readonly messageCount: number;
+  readonly scannedBytes: number;
+}
+
+/** A segment at which nothing starts, as long as its next record ends at `toMs`. */
+export interface Hold {
+  readonly segment: number;
+  readonly toMs: number;
+  /** On the monotonic clock; undefined where a person has to do something. */
+  readonly untilMs: number | undefined;
+  readonly message: string;
+}
+
+export interface ExportLimits {
+  readonly isPaused: boolean;
+  readonly parallelism: number;
+  readonly settleDelayMs: number;
+  /** Nothing starts once so many are written or found. */
+  readonly maxMessages: number | undefined;
+  /** Nothing goes on searching once so many are scanned. */
+  readonly maxBytesScanned: number | undefined;
+  /** On the wall clock. */
+  readonly deadlineMs: number | undefined;
+  /** The smallest message limit that the service has shown. */
+  readonly smallestLimit: number | undefined;
+}
+
+export interface DecideInput {
+  readonly plan: ExportPlan;
+  readonly records: readonly CommitRecord[];
+  readonly running: readonly RunningSearch[];
+  readonly holds: readonly Hold[];
+  /** Searches that are to be narrower than what is left of their segments, since that was cut and nothing of it whole. */
+  readonly narrowed: readonly SearchOrder[];
+  /** By jobs that are over, those whose work was in vain too. */
+  readonly scannedBytes: number;
+  readonly byReceiptTime: boolean;
+  readonly limits: ExportLimits;
+  readonly now: ExportMoment;
+}
+
+export interface ExportMoment {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+  /** What the service's clock shows now; undefined while it is not known. */
+  readonly serviceMs: number | undefined;
+}
+
+export type StopReason = 'Overtaken' | 'DeadlineExceeded' | 'MaxBytesScanned';
+
+/** Why nothing starts although something is left. */
+export type Wait =
+  /** Records at the destination do not fit together. */
+  | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
+  | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' }
+  /** Somebody has to do something about these. */
+  | { readonly kind: 'people'; readonly holds: readonly Hold[] }
+  /** On the wall clock. */
+  | { readonly kind: 'settling'; readonly untilMs: number }
+  | { readonly kind: 'retry'; readonly holds: readonly Hold[] };
+
+export interface ExportProgress {
+  /** Share of the time range that is covered, 0 to 1. */
+  readonly coveredPart: number;
+  readonly intervalsDone: number;
+  /** As far as is known now: those done, and one for each segment that is not. */
+  readonly intervalsPlanned: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly duplicates: number;
+  readonly scannedBytes: number;
+}
+
+export interface ExportDecision {
+  readonly coverage: Coverage;
+  readonly start: readonly SearchOrder[];
+  /** To be ended without a record. */
+  readonly stop: readonly { readonly search: RunningSearch; readonly reason: StopReason }[];
+  /** Their jobs have not long to live: what they have is read and committed as of a cut one (E13). */
+  readonly endAsCut: readonly RunningSearch[];
+  /** Everything is: the manifest is what is missing. */
+  readonly isCovered: boolean;
+  readonly waitsFor: Wait | undefined;
+  readonly progress: ExportProgress;
+  /** When time alone may change this decision; infinite where it cannot. */
+  readonly requeueAfterMs: number;
+}
+
+/** The service ends a query after eight hours (3.1); what it has found takes its time to be read. */
+const longestSearchMs = 8 * 3_600_000 - 20 * 60_000;
+
+export function decide(input: DecideInput): ExportDecision {
+  const { plan, records, running, now } = input;
+  const coverage = coverageOf(plan, records);
+  const stop = stopsOf(input, coverage);
+  const going = running.filter((search) => !stop.some((stopped) => stopped.search === search));
+  const free = coverage.rest.filter(({ index }) => !going.some(({ segment }) => segment === index));
+  const refusal = refusalOf(input, coverage);
+  const ready = refusal ? [] : free.filter((segment) => !holdOf(input, segment) && isSettled(input, segment));
+  const room = Math.max(0, input.limits.parallelism - going.length);
+  const start = ready.slice(0, room).map((segment) => orderOf(input, coverage, segment));
+  const isIdle = start.length + going.length === 0;
+  return {
+    coverage,
+    start,
+    stop,
+    endAsCut: going.filter((search) => dueMs(search) <= now.monotonicMs),
+    isCovered: coverage.rest.length === 0 && coverage.strays.length === 0,
+    waitsFor: refusal ?? (isIdle ? waitOf(input, free) : undefined),
+    progress: progressOf(input, coverage),
+    requeueAfterMs: nextChangeMs(input, going, free),
+  };
+}
+
+/** What keeps everything from starting. */
+function refusalOf(input: DecideInput, { strays, rest }: Coverage): Wait | undefined {
+  const { limits, records, running } = input;
+  if (strays.length > 0) return { kind: 'disorder', strays };
+  if (rest.length === 0) return undefined;
+  if (isOver(input)) return { kind: 'deadline' };
+  if (limits.isPaused) return { kind: 'paused' };
+  const written = records.reduce((sum, record) => sum + record.written, 0);
+  const found = running.reduce((sum, { messageCount }) => sum + messageCount, 0);
+  if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };
+  return isScannedOut(input) ? { kind: 'maxBytesScanned' } : undefined;
+}
+
+function isOver({ limits, now }: DecideInput): boolean {
+  return limits.deadlineMs !== undefined && now.wallMs >= limits.deadlineMs;
+}
+
+function isScannedOut(input: DecideInput): boolean {
+  const { maxBytesScanned } = input.limits;
+  return maxBytesScanned !== undefined && scannedBytes(input) >= maxBytesScanned;
+}
+
+function scannedBytes({ running, scannedBytes: before }: DecideInput): number {
+  return running.reduce((sum, search) => sum + search.scannedBytes, before);
+}
+
+function stopsOf(input: DecideInput, { rest }: Coverage): ExportDecision['stop'] {
+  const ends = new Map(rest.map(({ index, toMs }) => [index, toMs]));
+  return input.running.flatMap((search) => {
+    const reason = stopReason(input, search, ends.get(search.segment));
+    return reason === undefined ? [] : [{ search, reason }];
+  });
+}
+
+/** `endMs` is where the next record of its segment ends. */
+function stopReason(input: DecideInput, search: RunningSearch, endMs: number | undefined): StopReason | undefined {
+  // Somebody else has committed up to its end.
+  if (endMs !== search.toMs) return 'Overtaken';
+  if (isOver(input)) return 'DeadlineExceeded';
+  return search.isSearching && isScannedOut(input) ? 'MaxBytesScanned' : undefined;
+}
+
+/** When a segment may be searched up to its end, on our wall clock: by the earlier of both clocks (E11). */
+function settledAtMs({ limits, now }: DecideInput, { toMs }: Segment): number {
+  const behindMs = now.serviceMs === undefined ? 0 : Math.max(0, now.wallMs - now.serviceMs);
+  return toMs + limits.settleDelayMs + behindMs;
+}
+
+function isSettled(input: DecideInput, segment: Segment): boolean {
+  return settledAtMs(input, segment) <= input.now.wallMs;
+}
+
+/** One that still holds: of the interval that is next, and not over. */
+function holdOf({ holds, now }: DecideInput, { index, toMs }: Segment): Hold | undefined {
+  return holds.find((hold) => {
+    if (hold.segment !== index || hold.toMs !== toMs) return false;
+    return hold.untilMs === undefined || hold.untilMs > now.monotonicMs;
+  });
+}
+
+function orderOf(input: DecideInput, { intervals }: Coverage, segment: Segment): SearchOrder {
+  const { index, fromMs, toMs } = segment;
+  const narrowed = input.narrowed.find((order) => order.segment === index && order.toMs === toMs);
+  if (narrowed) return { segment: index, fromMs: Math.max(fromMs, narrowed.fromMs), toMs };
+  const before = intervals.find((interval) => interval.segment === index);
+  if (!input.byReceiptTime || !before) return { segment: index, fromMs, toMs };
+  return { segment: index, fromMs: nextAim(segment, before, input.limits.smallestLimit), toMs };
+}
+
+function waitOf(input: DecideInput, free: readonly Segment[]): Wait | undefined {
+  const held = free.flatMap((segment) => holdOf(input, segment) ?? []);
+  const forPeople = held.filter(({ untilMs }) => untilMs === undefined);
+  if (forPeople.length > 0) return { kind: 'people', holds: forPeople };
+  if (held.length > 0) return { kind: 'retry', holds: held };
+  const untilMs = Math.min(...free.map((segment) => settledAtMs(input, segment)));
+  return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
+}
+
+function progressOf(input: DecideInput, { intervals, rest }: Coverage): ExportProgress {
+  const { boundariesMs } = input.plan;
+  const wholeMs = (boundariesMs.at(-1) ?? 0) - (boundariesMs[0] ?? 0);
+  const leftMs = rest.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
+  const { rows, bytes, duplicates } = totalsOf(intervals);
+  return {
+    coveredPart: (wholeMs - leftMs) / wholeMs,
+    intervalsDone: intervals.length,
+    intervalsPlanned: intervals.length + rest.length,
+    rows,
+    bytes,
+    duplicates,
+    scannedBytes: scannedBytes(input),
+  };
+}
+
+/** When a job has to be ended; never, when it is being read or has none. */
+function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
+  return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
+}
+
+function nextChangeMs(input: DecideInput, going: readonly RunningSearch[], free: readonly Segment[]): number {
+  const { now, limits } = input;
+  const { wallMs, monotonicMs } = now;
+  const delays = [
+    ...(limits.deadlineMs === undefined ? [] : [limits.deadlineMs - wallMs]),
+    ...going.map((search) => dueMs(search) - monotonicMs),
+    ...free.map((segment) => settledAtMs(input, segment) - wallMs),
+    ...free.map((segment) => (holdOf(input, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),
+  ];
+  return Math.min(...delays.filter((delayMs) => delayMs > 0), Number.POSITIVE_INFINITY);
+}
