@@ -53,7 +53,12 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  const isOver = header.completedAtMs !== undefined && outstanding(counts) === 0 && !header.stop;
+  // Who fails after the end is tried again in this rollout, by its id.
+  const isOver =
+    header.completedAtMs !== undefined &&
+    outstanding(counts) === 0 &&
+    !header.stop &&
+    health.reason !== reasons.collectorsFailed;
   return {
     observedGeneration: generation,
     ...echoOfRequest(policy),

@@ -172,7 +172,7 @@ function rollingBack({ course, wait }: HealthInput): Health | undefined {
 }
 
 function takenBackWords(collectors: number): string {
-  return `${count(collectors, 'collector')} ${collectors === 1 ? 'was' : 'were'} taken back`;
+  return `${count(collectors, 'collector')} ${word(collectors, 'was', 'were')} taken back`;
 }
 
 function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefined {
@@ -188,7 +188,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): 
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
   if (outstanding(fleet.counts) + awaited === 0) return undefined;
   const of = counted(fleet) + awaited;
-  const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} are being upgraded`;
+  const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} ${word(inProgress, 'is', 'are')} being upgraded`;
   const excess = course?.excess ? `; ${course.excess.message}` : '';
   // What keeps others from being started holds nobody up where there is nobody to start.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
@@ -208,7 +208,7 @@ function soaking({ fleet, targetVersion, wait }: HealthInput): Health | undefine
 function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {
   const newer = fleet?.counts.newer ?? 0;
   if (newer === 0) return undefined;
-  const message = `${count(newer, 'collector')} run a newer version than ${targetVersion} and are left alone. Set spec.allowDowngrade to true to take them back.`;
+  const message = `${count(newer, 'collector')} ${word(newer, 'runs', 'run')} a newer version than ${targetVersion} and ${word(newer, 'is', 'are')} left alone. Set spec.allowDowngrade to true to take ${word(newer, 'it', 'them')} back.`;
   return { ...stalled, reason: reasons.downgradeNotAllowed, message };
 }
 
@@ -216,7 +216,8 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   const { fleet, targetVersion } = input;
   const failed = fleet?.counts.failed ?? 0;
   if (failed === 0 || isTolerated(input)) return undefined;
-  const message = `${count(failed, 'collector')} could not be brought to ${targetVersion} and have no attempts left; status.failureReasons says why. Mend them and raise spec.retryPolicy.limit, or exclude them.`;
+  const them = word(failed, 'it', 'them');
+  const message = `${count(failed, 'collector')} could not be brought to ${targetVersion} and ${word(failed, 'has', 'have')} no attempts left; status.failureReasons says why. Mend ${them} and try again with \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
@@ -233,7 +234,8 @@ function isTolerated({ spec, course }: HealthInput): boolean {
 function collectorsRefused({ fleet }: HealthInput): Health | undefined {
   const leftAlone = fleet?.leftAlone ?? 0;
   if (leftAlone === 0) return undefined;
-  const message = `${count(leftAlone, 'collector')} are left alone: the service refuses to upgrade them, or they keep leaving the target; status.skippedReasons says which. Mend or exclude them.`;
+  const them = word(leftAlone, 'it', 'them');
+  const message = `${count(leftAlone, 'collector')} ${word(leftAlone, 'is', 'are')} left alone: the service refuses to upgrade ${them}, or ${word(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons says which. Mend or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsRefused, message };
 }
 
@@ -263,6 +265,11 @@ export function counted({ counts, matched, leftAlone }: Fleet): number {
 const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
 const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
 const quiet = { reconciling: false, stalled: false } as const;
+
+/** The word for one, or that for several. */
+function word(amount: number, one: string, several: string): string {
+  return amount === 1 ? one : several;
+}
 
 function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;

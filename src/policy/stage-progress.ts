@@ -131,7 +131,7 @@ function stepOf(
     return { record: updated, gate: byPerson(`${who} of stage ${name} that died within its soak`, reasons.soaking) };
   }
   if (wallMs < soakedMs) {
-    const short = soakMs < deathSeenAfterMs ? ', which is too short to see a death (35m is not)' : '';
+    const short = soakMs < deathSeenAfterMs ? ' (seeing a death takes a soak of 35m)' : '';
     return { record: updated, gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };
   }
   // A death is seen in a listing alone: the last word on the soak is one that was sent after it.

@@ -134,6 +134,14 @@ describe('a stop', () => {
   });
 });
 
+test('shows once it is complete where somebody who came late is out of attempts: `logfleet retry` goes by its id', () => {
+  const entries = [endedEntry('failed', {}, { used: 9, failures: 1 })];
+  const bench = new PolicyBench({ header: { completedAtMs: epochMs }, entries, collectors: fleetOf(1) });
+  const { essentials } = decided(bench);
+  expect(essentials.conditions?.[0]?.reason).toBe('CollectorsFailed');
+  expect(essentials.rollout?.id).toBe(bench.ledger.header.rolloutId);
+});
+
 test('what people did shows with its rollout, and then in the history', () => {
   const actions = [{ action: 'Approve', atMs: epochMs, stage: 'rest', by: 'kubectl' }] as const;
   const shown = [{ action: 'Approve', time, stage: 'rest', by: 'kubectl' }];

@@ -143,6 +143,32 @@ describe('each situation of the table', () => {
       reason: 'CollectorsFailed',
     });
   });
+
+  test.each<[Partial<Counts>, number, string]>([
+    [
+      { failed: 1 },
+      0,
+      `1 collector could not be brought to ${target} and has no attempts left; status.failureReasons says why. Mend it and try again with \`logfleet retry\`, or exclude it.`,
+    ],
+    [
+      { failed: 2 },
+      0,
+      `2 collectors could not be brought to ${target} and have no attempts left; status.failureReasons says why. Mend them and try again with \`logfleet retry\`, or exclude them.`,
+    ],
+    [
+      { skipped: 1 },
+      1,
+      '1 collector is left alone: the service refuses to upgrade it, or it keeps leaving the target; status.skippedReasons says which. Mend or exclude it.',
+    ],
+    [
+      { newer: 1 },
+      0,
+      `1 collector runs a newer version than ${target} and is left alone. Set spec.allowDowngrade to true to take it back.`,
+    ],
+    [{ inProgress: 1 }, 0, `5 of 6 collectors run ${target}, 1 is being upgraded.`],
+  ])('says what a person can do about %j, one or several', (some, leftAlone, message) => {
+    expect(healthOf(input({ fleet: fleet({ updated: 5, ...some }, leftAlone) })).message).toBe(message);
+  });
 });
 
 describe('of two that would say something, the first one does', () => {

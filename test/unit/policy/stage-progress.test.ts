@@ -136,7 +136,7 @@ describe('a stage', () => {
   test('says that a soak is too short to see a death', () => {
     const short = { ...canary, soakDuration: '34m' };
     expect(progress({ stages: [short, rest], of: [done, left] }).gate?.waitsFor).toBe(
-      'the end of the soak of stage canary, which is too short to see a death (35m is not)',
+      'the end of the soak of stage canary (seeing a death takes a soak of 35m)',
     );
   });
 
