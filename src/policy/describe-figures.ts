@@ -73,6 +73,7 @@ function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): rea
   return stages.map((stage, index) => {
     const counts = draft.stageCounts(index);
     const record = header.stages?.find(({ name }) => name === stage.name);
+    const { failed: failedAttempts } = draft.stageTally(index);
     const soakMs = soakMsOf(stage);
     const soakedMs = soakMs > 0 && record?.updatedAtMs !== undefined ? record.updatedAtMs + soakMs : undefined;
     // Of those who were at the target before there was no soak.
@@ -82,6 +83,7 @@ function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): rea
       members: Object.values(counts).reduce((sum, count) => sum + count, 0),
       updated: counts.updated,
       failed: counts.failed,
+      ...(failedAttempts > 0 ? { failedAttempts } : {}),
       state: stageState(stage, record, index === current, outstanding(counts) > 0, header),
       ...(record && { startTime: isoTime(record.startedAtMs) }),
       ...(hasSoaked ? { soakedUntil: isoTime(soakedMs) } : {}),

@@ -369,8 +369,13 @@ export interface StageStatus {
   readonly members: number;
   /** Those at the target. */
   readonly updated: number;
-  /** Those that could not be upgraded. */
+  /** Those that could not be upgraded, and are out of retries. */
   readonly failed: number;
+  /**
+   * Failures as `maxFailures` counts them, also of collectors that are tried again or were upgraded since; absent where
+   * there are none.
+   */
+  readonly failedAttempts?: number;
   /**
    * `Pending`: its turn has not come. `AwaitingApproval`: a person has to approve it. `Progressing`: its collectors are
    * upgraded. `Soaking`: they are at the target, and watched. `Completed`: it has ended. `Stopped`: the rollout was

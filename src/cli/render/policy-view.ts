@@ -8,10 +8,12 @@ import type {
   Condition,
   PersonAction,
   ReasonCount,
+  StageStatus,
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
 import { renderAge, renderAgeSince } from './age.ts';
+import { counted } from './counted.ts';
 import { renderExamples } from './examples.ts';
 import { renderBar, renderCounts } from './fleet-bar.ts';
 import { clip, type Paint, paintWith, printable, wrap } from './palette.ts';
@@ -68,6 +70,7 @@ function facts(policy: CollectorVersionPolicy, { nowMs, wayOn }: ViewOptions): r
     ['Paused', wayOn && `nothing new is started; to go on: ${wayOn}`],
     ['Waiting for', wayOn ? undefined : renderWait(status, nowMs)],
     ['Rollout', rolloutOf(status, nowMs)],
+    ['Stopped', stopOf(status, nowMs)],
     ['Window', status && renderWindow(status, nowMs)],
     ['Behind', renderBehind(policy)],
     ['Age', renderAgeSince(metadata.creationTimestamp, nowMs)],
@@ -93,6 +96,14 @@ function rolloutOf(status: CollectorVersionPolicyStatus | undefined, nowMs: numb
   const moves = status.conditions?.some((condition) => condition.type === 'Reconciling' && condition.status === 'True');
   if (!moves || rollout.estimatedCompletionTime === undefined) return begun;
   return `${begun}, done in about ${renderAge(Math.max(0, Date.parse(rollout.estimatedCompletionTime) - nowMs))}`;
+}
+
+/** Since when, which the age of a condition does not tell: `Ready` was `False` before that. */
+function stopOf(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
+  const stopped = status?.rollout?.stopped;
+  if (!stopped) return undefined;
+  const where = stopped.stage === undefined ? '' : ` in stage ${stopped.stage}`;
+  return `${renderAgeSince(stopped.time, nowMs)} ago${where}`;
 }
 
 /** Where the status is about an older spec: which; undefined where it is not. */
@@ -130,12 +141,17 @@ function stages({ stages: all = [] }: CollectorVersionPolicyStatus, options: Vie
     stage.name,
     renderStageState(stage, nowMs),
     `${stage.updated}/${stage.members}`,
-    String(stage.failed),
+    failedOf(stage),
     stage.startTime === undefined ? '' : `${renderAgeSince(stage.startTime, nowMs)} ago`,
   ]);
   const headings = ['stage', 'state', 'updated', 'failed', 'begun'];
   const how = approve === undefined ? [] : wrap(`to approve: ${approve}`, Math.max(20, width - 2));
   return [...renderTable(headings, rows, width - 2).map((line) => clip(line, width - 2)), ...how];
+}
+
+/** `0 (3 attempts)`: who is tried again, or was upgraded since, has failed all the same. */
+function failedOf({ failed, failedAttempts = 0 }: StageStatus): string {
+  return failedAttempts > failed ? `${failed} (${counted(failedAttempts, 'attempt')})` : `${failed}`;
 }
 
 function versions(
@@ -153,7 +169,7 @@ function versions(
 
 function conditions(all: readonly Condition[], { width, nowMs }: ViewOptions): readonly string[] {
   return all.flatMap((condition) => [
-    `${condition.type}=${condition.status} ${printable(condition.reason)}, for ${renderAgeSince(condition.lastTransitionTime, nowMs)}`,
+    `${condition.type}=${condition.status} for ${renderAgeSince(condition.lastTransitionTime, nowMs)}: ${printable(condition.reason)}`,
     ...wrap(printable(condition.message), Math.max(20, width - 4)).map((line) => `  ${line}`),
   ]);
 }

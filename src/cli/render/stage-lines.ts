@@ -45,13 +45,13 @@ export function renderStages(
   const taken = [names, states, counts].reduce((sum, [text = '']) => sum + widthOf(text) + gap.length, 0);
   const room = Math.min(widestBar, width - taken);
   const lines = shown.flatMap((stage, index) => {
-    const { state, failed } = stage;
+    const { state } = stage;
     const told = (counts[index] ?? '').trimEnd();
     const cells = [
       names[index] ?? '',
       paint(stageColours[state], states[index] ?? ''),
       ...(room < shortestBar ? [] : [renderStageBar(stage, room, paint)]),
-      failed === 0 ? told : paint('red', told),
+      renderFailures(stage) === undefined ? told : paint('red', told),
     ];
     const isAwaited = state === 'AwaitingApproval' && approve !== undefined;
     const how = isAwaited ? wrap(`to approve: ${approve}`, width - gap.length) : [];
@@ -79,8 +79,16 @@ export function renderStageState({ state, soakedUntil }: StageStatus, nowMs: num
   return leftMs > 0 ? `${state}, ${renderAge(leftMs)} left` : `${state}, a last look`;
 }
 
-function renderCounts({ updated, members, failed }: StageStatus): string {
-  return `${updated}/${members}${failed === 0 ? '' : `, ${failed} failed`}`;
+function renderCounts(stage: StageStatus): string {
+  const failures = renderFailures(stage);
+  return `${stage.updated}/${stage.members}${failures === undefined ? '' : `, ${failures}`}`;
+}
+
+/** `2 failed`, or how many attempts did where more of them failed than collectors are given up; undefined where none did. */
+function renderFailures({ failed, failedAttempts = 0 }: StageStatus): string | undefined {
+  if (failedAttempts <= failed) return failed === 0 ? undefined : `${failed} failed`;
+  const attempts = counted(failedAttempts, 'attempt');
+  return failed === 0 ? `${attempts} failed` : `${failed} failed (${attempts})`;
 }
 
 /** `[███×░░]`, in as many columns as are given. */

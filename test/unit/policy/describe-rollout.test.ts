@@ -66,6 +66,12 @@ describe('stages', () => {
     expect(told(setting).stages.map(({ state }) => state)).toEqual(states);
   });
 
+  test('count the attempts that failed, also of collectors that are tried again', () => {
+    const failing = told({ first: 'failed', header: { stages: [record()] } });
+    expect(failing.stages[0]).toMatchObject({ failed: 1, failedAttempts: 1 });
+    expect(failing.stages[1]).not.toHaveProperty('failedAttempts');
+  });
+
   test('are counted, with their times', () => {
     const header = { stages: [record({ updatedAtMs: epochMs + minuteMs })] };
     expect(told({ first: 'updated', header }).stages).toEqual([

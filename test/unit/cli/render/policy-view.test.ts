@@ -24,9 +24,9 @@ describe('renderPolicy', () => {
       '  19.253-26   20',
       '',
       'Conditions',
-      '  Ready=False RollingOut, for 5m',
+      '  Ready=False for 5m: RollingOut',
       '    9 collectors are still to be upgraded.',
-      '  Reconciling=True RollingOut, for 5m',
+      '  Reconciling=True for 5m: RollingOut',
       '    Upgrading.',
       '',
       'Failed',
@@ -76,6 +76,17 @@ describe('renderPolicy', () => {
       '  r-6       Completed   200       0        1h     24h ago',
       '    25h ago  aborted',
     ]);
+  });
+
+  it('tells since when a rollout is stopped, and which attempts failed although nobody is given up', () => {
+    const stopped = { reason: 'RolloutStopped' as const, time: ago(56), message: 'x', stage: 'canary' };
+    const stages = [
+      { name: 'canary', members: 3, updated: 0, failed: 0, failedAttempts: 3, state: 'Stopped' as const },
+    ];
+    const status = { ...rollingStatus, rollout: { ...rollingStatus.rollout!, stopped }, stages };
+    const lines = renderPolicy(samplePolicy({ status }), options);
+    expect(lines).toContain('Stopped:   56s ago in stage canary');
+    expect(lines).toContain('  canary   Stopped   0/3       0 (3 attempts)');
   });
 
   it.each([60, 80, 120])('keeps to %d columns, and offers the command that approves a stage', (width) => {

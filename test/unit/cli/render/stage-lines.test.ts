@@ -52,6 +52,14 @@ describe('renderStages', () => {
     expect(shown(over, { most: 2 })[0]).toBe('4 stages before that');
   });
 
+  it.each([
+    [{ failed: 0, failedAttempts: 3 }, '0/10, 3 attempts failed'],
+    [{ failed: 1, failedAttempts: 3 }, '0/10, 1 failed (3 attempts)'],
+    [{ failed: 2, failedAttempts: 2 }, '0/10, 2 failed'],
+  ])('of %j counts the attempts that failed where they are more than those given up', (more, counts) => {
+    expect(shown([stage('a', 'Stopped', more)])[0]).toMatch(new RegExp(`  ${counts.replace(/[()]/g, '\\$&')}$`));
+  });
+
   it('leaves out the bars where there is no room for any, and cuts names that are long', () => {
     const stages = [stage('a-stage-with-a-long-name', 'Progressing', { updated: 3, failed: 1 })];
     expect(shown(stages, { width: 40 })).toEqual(['a-stage-w…  Progressing  3/10, 1 failed']);
