@@ -1,0 +1,164 @@
+/** The least shell around an export's decisions: it keeps flagged what cannot be proven, and shares its destination with others. */
+import type { Random } from '../../../src/base/random.ts';
+import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import type { ExportPlan } from '../../../src/destination/plan-object.ts';
+import { cutSign, smallestLimitAfter, wholeBuckets } from '../../../src/export/cut.ts';
+import { AnyOrder, InOrder } from '../../../src/export/duplicates.ts';
+import {
+  decide,
+  type ExportDecision,
+  type RunningSearch,
+  type SearchOrder,
+} from '../../../src/export/export-decision.ts';
+import { judge, type RecordFigures, type Run, showsInclusiveEnd, type Verdict } from '../../../src/export/proof.ts';
+import { RunTally } from '../../../src/export/run-tally.ts';
+import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './toy-service.ts';
+
+/** What stands there, by the key of E3. */
+export type ToyDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly ToyRow[] }>;
+
+type Reading = Extract<Verdict, { kind: 'read' }>;
+type RunFacts = Omit<Run, 'figures' | 'isReadEarly' | 'counted' | 'writtenFromMs'>;
+
+export class ToyOperator {
+  readonly #world: ToyWorld;
+  readonly #plan: ExportPlan;
+  readonly #destination: ToyDestination;
+  readonly #random: Random;
+  readonly #failures = new Map<string, number>();
+  #running: RunningSearch[] = [];
+  #narrowed: SearchOrder[] = [];
+  #isEndMoved = false;
+  #smallestLimit: number | undefined;
+  /** Searches that were made. */
+  jobs = 0;
+
+  constructor(world: ToyWorld, plan: ExportPlan, destination: ToyDestination, random: Random) {
+    this.#world = world;
+    this.#plan = plan;
+    this.#destination = destination;
+    this.#random = random;
+    // A limit that shows by nothing else was met before.
+    this.#smallestLimit = world.cutKinds.includes('silent') ? world.limit : undefined;
+  }
+
+  decide(): ExportDecision {
+    return decide({
+      plan: this.#plan,
+      records: [...this.#destination.values()].map(({ record }) => record),
+      running: this.#running,
+      holds: [],
+      narrowed: this.#narrowed,
+      scannedBytes: 0,
+      byReceiptTime: this.#world.byReceiptTime,
+      limits: {
+        ...{ isPaused: false, parallelism: 3, settleDelayMs: 0 },
+        ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
+        smallestLimit: this.#smallestLimit,
+      },
+      now: { wallMs: 1_000_000, monotonicMs: 0, serviceMs: undefined },
+    });
+  }
+
+  /** Starts what is to start, and ends one search, which may have been overtaken meanwhile. False when all is covered. */
+  step(): boolean {
+    const { start, stop, isCovered } = this.decide();
+    if (isCovered) return false;
+    // To be told so comes late, now and then.
+    const stopped = this.#random.next() < 0.5 ? stop.map(({ search }) => search) : [];
+    this.#running = this.#running.filter((search) => !stopped.includes(search));
+    const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };
+    this.#running.push(...start.map((order) => ({ ...order, ...facts })));
+    const [search] = this.#running.splice(Math.floor(this.#random.next() * this.#running.length), 1);
+    if (search) this.#search(search);
+    return true;
+  }
+
+  #search(order: SearchOrder): void {
+    this.jobs++;
+    const key = `${order.segment} ${order.fromMs} ${order.toMs}`;
+    const failedBefore = this.#failures.get(key) ?? 0;
+    const endMs = this.#isEndMoved ? order.toMs - 1 : order.toMs;
+    const job = searchToy(this.#world, this.#random, order.fromMs, endMs, failedBefore === 0);
+    const facts: RunFacts = {
+      interval: { fromMs: order.fromMs, toMs: order.toMs },
+      results: 'Messages',
+      byReceiptTime: this.#world.byReceiptTime,
+      isSplittable: true,
+      isEndMoved: this.#isEndMoved,
+      sign: cutSign(job, this.#smallestLimit),
+      jobCount: job.messageCount,
+      pendingErrors: job.pendingErrors,
+      isTainted: job.isTainted,
+      failedBefore,
+    };
+    this.#smallestLimit = smallestLimitAfter(job, this.#smallestLimit);
+    this.#judge(order, job, facts, key);
+  }
+
+  #judge(order: SearchOrder, job: ToyJob, facts: RunFacts, key: string): void {
+    let run: Run = { ...facts, figures: undefined, isReadEarly: false };
+    let written: readonly ToyRow[] = [];
+    let readings = 0;
+    for (;;) {
+      const verdict = judge(run);
+      if (showsInclusiveEnd(run)) this.#isEndMoved = true;
+      switch (verdict.kind) {
+        case 'read': {
+          const { rows, isEarly } = readings === 0 ? job.firstReading : { rows: job.rows, isEarly: false };
+          const read = this.#read(verdict, facts, job, rows, readings++ === 0);
+          run = { ...facts, ...read.found, isReadEarly: isEarly };
+          written = read.written;
+          break;
+        }
+        case 'count':
+          run = {
+            ...run,
+            counted: { interval: verdict.interval, rows: countToy(this.#world, verdict.interval), source: 'Aggregate' },
+          };
+          break;
+        case 'bisect':
+          this.#narrowed.push({ segment: order.segment, fromMs: verdict.atMs, toMs: order.toMs });
+          this.#narrowed = this.#narrowed.toSorted((left, right) => right.fromMs - left.fromMs);
+          return;
+        case 'searchAgain':
+          this.#failures.set(key, facts.failedBefore + 1);
+          return;
+        case 'endsInclusive':
+          return;
+        case 'commit':
+        case 'dense':
+          this.#commit(order.segment, verdict.record, written);
+          return;
+        case 'incomplete':
+          throw new Error(`nothing here stays incomplete: ${verdict.message}`);
+      }
+    }
+  }
+
+  #read(reading: Reading, facts: RunFacts, job: ToyJob, rows: readonly ToyRow[], mayUseBuckets: boolean) {
+    const { interval, byReceiptTime } = facts;
+    const whole = reading.mayLeave && mayUseBuckets ? wholeBuckets(job.histogram, interval) : undefined;
+    const left = !reading.mayLeave ? 'nothing' : whole ? { beforeMs: whole.atMs } : 'oldest';
+    const duplicates = reading.anyOrder ? new AnyOrder() : new InOrder(this.#random.next() < 0.5 ? 0 : undefined);
+    const tally = new RunTally({ interval, byReceiptTime, duplicates, left });
+    const written: ToyRow[] = [];
+    let held: ToyRow[] = [];
+    for (const row of rows) {
+      const fate = tally.take(row);
+      if (fate === 'write') written.push(row);
+      if (fate === 'holdInstead') written.push(...held);
+      if (fate === 'hold') held.push(row);
+      if (fate === 'holdInstead') held = [row];
+    }
+    const figures = tally.figures(false);
+    if (!whole) return { found: { figures }, written };
+    const counted = { interval: { ...interval, fromMs: whole.atMs }, rows: whole.rows, source: 'Histogram' as const };
+    return { found: { figures, writtenFromMs: whole.atMs, counted }, written };
+  }
+
+  #commit(segment: number, record: RecordFigures, rows: readonly ToyRow[]): void {
+    const key = `${segment} ${record.toMs}`;
+    if (!this.#destination.has(key)) this.#destination.set(key, { record: { ...record, segment, files: [] }, rows });
+  }
+}

@@ -1,0 +1,110 @@
+/** A service of a few rows with every way in which a search may be cut or go wrong, as plain data: what a finished job has. */
+import type { Random } from '../../../src/base/random.ts';
+import type { Interval } from '../../../src/export/cut.ts';
+import type { Histogram } from '../../../src/service/job-histogram.ts';
+import type { JobState } from '../../../src/service/search-service.ts';
+
+export interface ToyRow {
+  readonly messageTimeMs: number;
+  readonly receiptTimeMs: number;
+  readonly messageId: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface ToyWorld {
+  readonly rows: readonly ToyRow[];
+  readonly byReceiptTime: boolean;
+  readonly limit: number;
+  readonly cutKinds: readonly ('forcePaused' | 'warning' | 'silent')[];
+  readonly hasInclusiveEnds: boolean;
+  /** Otherwise what it tells of buckets does not add up. */
+  readonly hasHistogram: boolean;
+  /** How likely it is, 0 to 1, that a job goes wrong in one way or another. */
+  readonly trouble: number;
+}
+
+export interface ToyJob {
+  readonly state: JobState;
+  readonly isLimitReached: boolean;
+  readonly messageCount: number;
+  readonly pendingErrors: readonly string[];
+  readonly isTainted: boolean;
+  readonly histogram: Histogram;
+  /** What its pages give, in their order, the first time and from then on. */
+  readonly firstReading: { readonly rows: readonly ToyRow[]; readonly isEarly: boolean };
+  readonly rows: readonly ToyRow[];
+}
+
+export function timeOf(world: Pick<ToyWorld, 'byReceiptTime'>, row: ToyRow): number {
+  return world.byReceiptTime ? row.receiptTimeMs : row.messageTimeMs;
+}
+
+export function makeRows(random: Random, count: number, spanMs: number): ToyRow[] {
+  return Array.from({ length: count }, (_, number) => {
+    // Some milliseconds have many rows, and some rows share an id.
+    const messageTimeMs = Math.floor(random.next() ** 2 * spanMs);
+    const receiptTimeMs = messageTimeMs + Math.floor(random.next() * 5);
+    const messageId = random.next() < 0.1 ? '7' : `${number}`;
+    const bytes = Buffer.from(JSON.stringify({ messageTimeMs, receiptTimeMs, messageId, number }));
+    return { messageTimeMs, receiptTimeMs, messageId, bytes };
+  });
+}
+
+/** `endMs` is what is sent. `mayFail`: a service that always fails ends nothing. */
+export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs: number, mayFail: boolean): ToyJob {
+  const strikes = () => mayFail && random.next() < world.trouble;
+  const lastMs = world.hasInclusiveEnds ? endMs : endMs - 1;
+  const matching = world.rows.filter((row) => timeOf(world, row) >= fromMs && timeOf(world, row) <= lastMs);
+  const newestFirst = inOrder(matching);
+  const isCut = newestFirst.length >= world.limit;
+  // By receipt time anything may be missing.
+  const pool = world.byReceiptTime ? shuffled(newestFirst, random) : newestFirst;
+  const found = inOrder(pool.slice(0, world.limit));
+  const again = found[Math.floor(random.next() * found.length)];
+  const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
+  const rows = strikes() ? shuffled(withTwins, random) : withTwins;
+  const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
+  return {
+    state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',
+    isLimitReached: kind === 'forcePaused' || kind === 'warning',
+    messageCount: rows.length,
+    pendingErrors: strikes() ? ['a view is away'] : [],
+    isTainted: random.next() < world.trouble,
+    histogram: histogramOf(world.hasHistogram ? found : [], rows.length, 1 + Math.floor(random.next() * 10)),
+    firstReading: firstReading(rows, random, strikes),
+    rows,
+  };
+}
+
+/** Read early, rows that are found later move others behind what was read; read late, pages may lack some. */
+function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
+  const at = Math.floor(random.next() * rows.length);
+  const before = rows[at - 1];
+  if (before && strikes()) return { rows: [...rows.slice(0, at), before, ...rows.slice(at + 1)], isEarly: true };
+  if (strikes()) return { rows: rows.toSpliced(at, 1), isEarly: random.next() < 0.5 };
+  return { rows, isEarly: false };
+}
+
+function histogramOf(rows: readonly ToyRow[], messageCount: number, lengthMs: number): Histogram {
+  const counts = new Map<number, number>();
+  for (const { messageTimeMs } of rows) {
+    const startMs = Math.floor(messageTimeMs / lengthMs) * lengthMs;
+    counts.set(startMs, (counts.get(startMs) ?? 0) + 1);
+  }
+  const buckets = [...counts].map(([startMs, count]) => ({ startMs, lengthMs, count }));
+  buckets.sort((left, right) => left.startMs - right.startMs);
+  return { buckets, total: rows.length, addsUp: rows.length === messageCount };
+}
+
+export function countToy(world: ToyWorld, { fromMs, toMs }: Interval): number {
+  return world.rows.filter((row) => timeOf(world, row) >= fromMs && timeOf(world, row) < toMs).length;
+}
+
+function inOrder(rows: readonly ToyRow[]): ToyRow[] {
+  return rows.toSorted((left, right) => right.messageTimeMs - left.messageTimeMs);
+}
+
+function shuffled(rows: readonly ToyRow[], random: Random): ToyRow[] {
+  const keyed = rows.map((row) => ({ row, key: random.next() }));
+  return keyed.sort((left, right) => left.key - right.key).map(({ row }) => row);
+}
