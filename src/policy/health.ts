@@ -213,11 +213,12 @@ function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefi
 }
 
 function collectorsFailed(input: HealthInput): Health | undefined {
-  const { fleet, targetVersion } = input;
+  const { fleet, targetVersion, course } = input;
   const failed = fleet?.counts.failed ?? 0;
   if (failed === 0 || isTolerated(input)) return undefined;
+  const excess = course?.excess ? ` (${course.excess.message})` : '';
   const them = word(failed, 'it', 'them');
-  const message = `${count(failed, 'collector')} could not be brought to ${targetVersion} and ${word(failed, 'has', 'have')} no attempts left; status.failureReasons says why. Mend ${them} and try again with \`logfleet retry\`, or exclude ${them}.`;
+  const message = `${count(failed, 'collector')} could not be brought to ${targetVersion} and ${word(failed, 'has', 'have')} no attempts left${excess}; status.failureReasons says why. Mend ${them} and try again with \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 

@@ -10,6 +10,7 @@ import type { Draft } from './draft.ts';
 import { type Excess, type FailureScope, failureExcess } from './failure-verdict.ts';
 import type { LedgerHeader, RolloutStop, Tally } from './ledger.ts';
 import { planWayBack, type WayBack } from './rollback.ts';
+import type { Roster } from './roster.ts';
 import { heldUpBy, progressStages, type StageProgress } from './stage-progress.ts';
 import type { Counts } from './standing-counts.ts';
 
@@ -26,12 +27,23 @@ export interface Course {
 export function steer(input: DecideInput, draft: Draft, heeded: LedgerHeader): Course {
   const { policy, roster, now, settings } = input;
   const before = stagesOf(input, draft, heeded);
-  const excess = heeded.stop ? undefined : excessOf(policy, draft, heeded, before);
-  const stop = heeded.stop ?? (excess && stopFor(policy, excess, now.wallMs));
+  // Who comes after the end says nothing about the rollout: it is told, and stops nothing (R5).
+  const judged = heeded.stop || isOver(input, heeded) ? undefined : excessOf(policy, draft, heeded, before);
+  const stop = heeded.stop ?? (judged && stopFor(policy, heeded, judged, now.wallMs));
+  const excess = judged ?? toldExcess(policy, draft);
   const stages = stop ? { ...before, records: heeded.stages ?? [] } : before;
   const header = withCourse(heeded, stages, stop);
   const wayBack = stop?.kind === 'rollback' ? planWayBack(roster, draft, header.target, settings.graceMs) : undefined;
   return { header, stages, excess: stop ? undefined : excess, wayBack };
+}
+
+/** Whether it is complete, and no other selection has brought in more since. */
+function isOver({ roster }: DecideInput, header: LedgerHeader): boolean {
+  return header.completedAtMs !== undefined && !isWidened(roster, header);
+}
+
+function isWidened(roster: Roster, { selection }: LedgerHeader): boolean {
+  return roster.isReselected && selection !== roster.selection;
 }
 
 function stagesOf(
@@ -51,7 +63,7 @@ function stagesOf(
     }),
     sweptSinceMs: sweptMs === undefined ? undefined : now.wallMs - (now.monotonicMs - sweptMs),
     wallMs: now.wallMs,
-    isReselected: roster.isReselected && header.selection !== roster.selection,
+    isReselected: isWidened(roster, header),
   });
 }
 
@@ -81,14 +93,31 @@ function excessOf(
   return failureExcess(spec, whole, undefined);
 }
 
-function stopFor({ spec }: CollectorVersionPolicy, { message, stage }: Excess, atMs: number): RolloutStop | undefined {
+/** What is beyond the tolerance of any stage, also of one that has ended, or of the whole. */
+function toldExcess({ spec }: CollectorVersionPolicy, draft: Draft): Excess | undefined {
+  const whole = { tally: draft.tally(), outstanding: heldUpBy(draft.counts(), spec) };
+  for (const [index, stage] of (spec.strategy.stages ?? []).entries()) {
+    const scope = { tally: draft.stageTally(index), outstanding: heldUpBy(draft.stageCounts(index), spec) };
+    const excess = failureExcess(spec, whole, { spec: stage, scope });
+    if (excess) return excess;
+  }
+  return failureExcess(spec, whole, undefined);
+}
+
+/** What was complete once is not taken back: those are in use. */
+function stopFor(
+  { spec }: CollectorVersionPolicy,
+  { history, rolloutId }: LedgerHeader,
+  { message, stage }: Excess,
+  atMs: number,
+): RolloutStop | undefined {
   const action = spec.failurePolicy?.action ?? 'Pause';
   const of = { message, atMs, ...(stage === undefined ? {} : { stage }) };
   switch (action) {
     case 'Pause':
       return { kind: 'failures', ...of };
     case 'Rollback':
-      return { kind: 'rollback', ...of };
+      return { kind: history.some(({ id }) => id === rolloutId) ? 'failures' : 'rollback', ...of };
     case 'Continue':
       return undefined;
   }

@@ -6,9 +6,9 @@ import type { Counts } from './standing-counts.ts';
 
 const maxHistory = 10;
 
-/** The ended rollouts with another one, newest first. */
+/** The ended rollouts with another one, newest first. One that was complete before and went on is there once. */
 export function withHistory(history: readonly RolloutHistory[], ended: RolloutHistory): readonly RolloutHistory[] {
-  return [ended, ...history].slice(0, maxHistory);
+  return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }
 
 /** What a rollout begins with. */
@@ -58,7 +58,9 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   const { attempts, selection, health, counts, wallMs } = progress;
   const completes = health.ready === 'True' && header.completedAtMs === undefined;
   if (!completes && attempts === header.attempts && selection === header.selection) return header;
-  const next = { ...header, attempts, selection };
+  // Whom another selection brings in it goes on with, and is judged by.
+  const goesOn = header.selection !== undefined && selection !== header.selection && health.ready !== 'True';
+  const next = { ...header, attempts, selection, ...(goesOn && { completedAtMs: undefined }) };
   if (!completes) return next;
   const ended = endOf(header, 'Completed', counts, wallMs);
   return { ...next, completedAtMs: wallMs, history: withHistory(header.history, ended) };

@@ -1,56 +1,8 @@
 /** Rollouts in stages, once through with the whole operator: what befalls the fleet, and what status says of it. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
-import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
-
-const [before, middle, target] = ['19.100-1', '19.120-1', '19.200-1'] as const;
-const hourMs = 60 * minuteMs;
-
-interface Setting {
-  readonly count?: number;
-  readonly scenario?: Partial<Scenario>;
-  readonly stages?: readonly object[];
-  readonly spec?: object;
-}
-
-const canary = { name: 'canary', size: 3, soakDuration: '0s' };
-const rest = { name: 'rest', soakDuration: '0s' };
-
-function staged({ count = 30, scenario = {}, stages = [canary, rest], spec = {} }: Setting = {}) {
-  const world = new World({
-    scenario: {
-      builds: [before, middle, target],
-      groups: { web: { count, version: before, timeZone: 'Europe/Berlin' } },
-      upgrade: { duration: '2m' },
-      ...scenario,
-    },
-  });
-  world.addSecret();
-  world.addPolicy('production', {
-    target: { version: target },
-    offlinePolicy: 'Skip',
-    strategy: { maxInProgress: 1000, order: 'Name', stages },
-    retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } },
-    ...spec,
-  });
-  const snapshot = () => world.model.snapshot(world.service.nowMs());
-  const status = () => world.policy('production')?.status;
-  const patch = (change: object) => world.api.patch(`${policiesPath}/production`, change);
-  return {
-    world,
-    snapshot,
-    status,
-    patch,
-    tasks: () => snapshot().tasks,
-    at: (version: string) => snapshot().collectors.filter((one) => one.version === version).length,
-    stage: (name: string) => status()?.stages?.find((one) => one.name === name),
-    annotate: (name: string, value: string) => patch({ metadata: { annotations: { [name]: value } } }),
-    untilReason: (reason: string, atMostMs = 2 * hourMs) =>
-      world.until(() => world.ready('production')?.reason === reason, atMostMs),
-  };
-}
+import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
 describe('stages', () => {
   test('follow one after the other, each with its size', async () => {

@@ -1,0 +1,53 @@
+/** One policy over a small fleet, with the whole operator in virtual time: what tests of rollouts begin with. */
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { policiesPath, World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+export const [before, middle, target] = ['19.100-1', '19.120-1', '19.200-1'] as const;
+export const hourMs = 60 * minuteMs;
+
+export interface Setting {
+  readonly count?: number;
+  readonly scenario?: Partial<Scenario>;
+  readonly stages?: readonly object[];
+  readonly spec?: object;
+}
+
+/** Three collectors that nobody watches. */
+export const canary = { name: 'canary', size: 3, soakDuration: '0s' };
+export const rest = { name: 'rest', soakDuration: '0s' };
+
+/** 30 collectors at `before`, and a policy that is to bring them to `target` in two stages. */
+export function staged({ count = 30, scenario = {}, stages = [canary, rest], spec = {} }: Setting = {}) {
+  const world = new World({
+    scenario: {
+      builds: [before, middle, target],
+      groups: { web: { count, version: before, timeZone: 'Europe/Berlin' } },
+      upgrade: { duration: '2m' },
+      ...scenario,
+    },
+  });
+  world.addSecret();
+  world.addPolicy('production', {
+    target: { version: target },
+    offlinePolicy: 'Skip',
+    strategy: { maxInProgress: 1000, order: 'Name', stages },
+    retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } },
+    ...spec,
+  });
+  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const status = () => world.policy('production')?.status;
+  const patch = (change: object) => world.api.patch(`${policiesPath}/production`, change);
+  return {
+    world,
+    snapshot,
+    status,
+    patch,
+    tasks: () => snapshot().tasks,
+    at: (version: string) => snapshot().collectors.filter((one) => one.version === version).length,
+    stage: (name: string) => status()?.stages?.find((one) => one.name === name),
+    annotate: (name: string, value: string) => patch({ metadata: { annotations: { [name]: value } } }),
+    untilReason: (reason: string, atMostMs = 2 * hourMs) =>
+      world.until(() => world.ready('production')?.reason === reason, atMostMs),
+  };
+}
