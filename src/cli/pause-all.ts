@@ -14,25 +14,33 @@ export async function pauseAllCommand(
 ): Promise<number> {
   const operator = await open(options, context);
   try {
-    const said = paused ? await pauseAll(operator) : await resumeAll(operator);
+    const { said, status } = paused ? await pauseAll(operator) : await resumeAll(operator);
     context.stdout.write(`all policies ${operator.whose}: ${said}\n`);
-    return exitStatus.ok;
+    return status;
   } finally {
     await operator.close();
   }
 }
 
-async function pauseAll(operator: OperatorSwitch): Promise<string> {
+interface Outcome {
+  /** Goes on from "all policies of …: ". */
+  readonly said: string;
+  readonly status: number;
+}
+
+async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
   const before = await operator.pausedBy();
   if (before === undefined) await operator.set(true);
   const state = before === undefined ? 'paused' : `were paused already by ${before}`;
-  return `${state}, nothing new is started; what is in flight ends by itself. To go on: logfleet resume --all${operator.flags}`;
+  const said = `${state}, nothing new is started; what is in flight ends by itself. To go on: logfleet resume --all${operator.flags}`;
+  return { said, status: exitStatus.ok };
 }
 
-/** What a manifest says is not undone by a command: Git owns it. */
-async function resumeAll(operator: OperatorSwitch): Promise<string> {
-  if ((await operator.pausedBy()) === undefined) return 'were not paused.';
+/** What a manifest says is not undone by a command: Git owns it. Whoever asked has not got what they wanted then. */
+async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
+  if ((await operator.pausedBy()) === undefined) return { said: 'were not paused.', status: exitStatus.ok };
   await operator.set(false);
   const still = await operator.pausedBy();
-  return still === undefined ? 'resumed.' : `still paused by ${still}. Change that to go on.`;
+  if (still === undefined) return { said: 'resumed.', status: exitStatus.ok };
+  return { said: `still paused by ${still}. Change that to go on.`, status: exitStatus.failed };
 }

@@ -31,7 +31,7 @@ export function resumeCommand(
   return act(target, options, context, open, (resource) => {
     const already = !isPausedByPerson(resource);
     const annotation = already ? undefined : { name: annotations.paused, value: undefined };
-    return { annotation, said: renderResumption(resource, already) };
+    return { annotation, said: renderResumption(resource, already), isInVain: resource.spec.paused };
   });
 }
 

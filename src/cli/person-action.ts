@@ -22,6 +22,8 @@ export interface PersonAction {
   readonly annotation: Annotation | undefined;
   /** Goes on from "cvp/production in namespace logging: ". */
   readonly said: string;
+  /** Whether it does not come to what was asked, so that the command ends with 1. */
+  readonly isInVain?: boolean;
 }
 
 /** Does to the resource that `target` names what `decide` makes of it. Throws what `decide` throws, and then changes nothing. */
@@ -36,10 +38,10 @@ export async function act(
   const reader = await open(options, context);
   try {
     const resource = await findResource(reader, kind, name, options);
-    const { annotation, said } = decide(resource);
+    const { annotation, said, isInVain = false } = decide(resource);
     if (annotation) await reader.annotate(kind, resource.metadata, annotation);
     context.stdout.write(`${referenceOf(resource)} in namespace ${resource.metadata.namespace}: ${said}\n`);
-    return exitStatus.ok;
+    return isInVain ? exitStatus.failed : exitStatus.ok;
   } finally {
     await reader.close();
   }

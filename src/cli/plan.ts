@@ -44,7 +44,10 @@ interface PlanDependencies {
 
 const defaultTimeoutMs = 10 * 60_000;
 
-/** Resolves to 2 where a manifest is invalid, to 1 where nothing can be said of a policy, or with `--exit-code` where there is something to do. */
+/**
+ * Resolves to 2 where a manifest is invalid, and to 1 where nothing can be said of a policy. With `--exit-code`, 1 says that there is
+ * something to do and nothing else: the other is 2, too.
+ */
 export async function planCommand(
   files: readonly string[],
   options: PlanOptions,
@@ -62,8 +65,10 @@ export async function planCommand(
   }
   show(planned, options, context);
   const { outlooks } = planned;
-  if (outlooks.some(({ kind }) => kind === 'problem')) return exitStatus.failed;
-  return options.exitCode && outlooks.some(hasChanges) ? exitStatus.failed : exitStatus.ok;
+  const hasProblem = outlooks.some(({ kind }) => kind === 'problem');
+  if (!options.exitCode) return hasProblem ? exitStatus.failed : exitStatus.ok;
+  if (hasProblem) return exitStatus.usage;
+  return outlooks.some(hasChanges) ? exitStatus.failed : exitStatus.ok;
 }
 
 function overTls({ env }: CommandContext): PlanDependencies {

@@ -26,12 +26,12 @@ import { packageVersion } from './version.ts';
 
 /** Runs one command line, without the program's own name in front, to its exit status. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
-  const run = { status: exitStatus.ok as number, command: 'logfleet' };
+  const run: Run = { status: exitStatus.ok, failed: exitStatus.failed, command: 'logfleet' };
   const program = createProgram(context, run);
   try {
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
-    run.status = statusOf(error, run.command, context);
+    run.status = statusOf(error, run, context);
   }
   return context.signal.reason === 'SIGINT' ? exitStatus.interrupted : run.status;
 }
@@ -39,6 +39,8 @@ export async function runProgram(argv: readonly string[], context: CommandContex
 /** What the command that was called leaves behind for `runProgram`. */
 interface Run {
   status: number;
+  /** The exit status of what fails on the way. */
+  failed: number;
   command: string;
 }
 
@@ -75,6 +77,8 @@ function createProgram(context: CommandContext, run: Run): Command {
   program.hook('preAction', (_, command) => {
     run.command = nameOf(command);
     readVariables(command, context.env);
+    // With it, 1 says that there is something to do.
+    if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
   return program;
 }
@@ -200,7 +204,7 @@ function addPlan(program: Command, context: CommandContext, ends: Ends): void {
         'how long one upgrade takes (default: as it was measured, else 3m)',
       ).argParser(duration),
     )
-    .option('--exit-code', 'end with 1 where collectors are to be upgraded')
+    .option('--exit-code', 'end with 1 where collectors are to be upgraded, with 2 where that cannot be known')
     .addOption(
       new Option('-o, --output <format>', 'how to show it').choices(['table', 'wide', 'json', 'yaml']).default('table'),
     )
@@ -236,7 +240,7 @@ function addGet(program: Command, context: CommandContext, ends: Ends): void {
 
 const rootHelp = `
 Every flag may stand in the environment: LOGFLEET_LOG_LEVEL for --log-level.
-Exit status: 0 all is well; 1 something ended failed or incomplete;
+Exit status: 0 all is well; 1 something ended failed, incomplete or different;
 2 wrong usage or invalid input; 130 interrupted.
 ${example('logfleet simulate --collectors 120', 'logfleet run ./policies', 'logfleet get cvp --dir ./policies')}`;
 
@@ -289,7 +293,7 @@ function readVariables(command: Command, env: CommandContext['env']): void {
 /** Codes of errors about what the command line, or the environment, names: a directory, a kubeconfig. */
 const unusableInput: readonly string[] = ['host.directory', 'host.misconfigured', 'host.noCluster'];
 
-function statusOf(error: unknown, command: string, context: CommandContext): number {
+function statusOf(error: unknown, { command, failed }: Run, context: CommandContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.ok : exitStatus.usage;
   if (
     context.signal.aborted &&
@@ -303,9 +307,9 @@ function statusOf(error: unknown, command: string, context: CommandContext): num
   }
   if (error instanceof LogfleetError && error.handling.kind !== 'bug') {
     context.stderr.write(`${command}: ${error.message}\n`);
-    return unusableInput.includes(error.code) ? exitStatus.usage : exitStatus.failed;
+    return unusableInput.includes(error.code) ? exitStatus.usage : failed;
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   context.stderr.write(`${command}: this is a bug in logfleet, please report it with what follows.\n${trace}\n`);
-  return exitStatus.failed;
+  return failed;
 }

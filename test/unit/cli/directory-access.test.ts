@@ -147,9 +147,9 @@ describe('a directory', () => {
 
   it('is paused as a whole by a request, and resumed but for what a manifest says', async () => {
     const options = { all: true, dir: directory };
-    const say = async (paused: boolean) => {
+    const say = async (paused: boolean, status = 0) => {
       const context = recordingContext();
-      expect(await pauseAllCommand(paused, options, context)).toBe(0);
+      expect(await pauseAllCommand(paused, options, context)).toBe(status);
       return context.stdout.text.replaceAll(directory, 'DIR');
     };
     expect(await say(false)).toBe('all policies in DIR: were not paused.\n');
@@ -167,7 +167,7 @@ describe('a directory', () => {
     expect(await say(false)).toBe('all policies in DIR: resumed.\n');
     const configMap = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings}\ndata: {paused: "true"}\n';
     await writeFile(join(directory, 'settings.yaml'), configMap);
-    expect(await say(false)).toBe(
+    expect(await say(false, 1)).toBe(
       'all policies in DIR: still paused by the ConfigMap logfleet-settings in DIR/settings.yaml. Change that to go on.\n',
     );
   });

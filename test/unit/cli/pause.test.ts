@@ -82,8 +82,9 @@ describe('resume', () => {
   });
 
   it('tells of a pause in the spec, which it must not touch', async () => {
-    const { stdout } = await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata, paused: true })]);
+    const { stdout, status } = await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata, paused: true })]);
     expect(stdout).toContain('its spec says paused: true');
+    expect(status).toBe(1);
   });
 
   it('writes nothing when there is nothing to take away', async () => {

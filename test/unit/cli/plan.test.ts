@@ -153,6 +153,40 @@ describe('the end of a plan', () => {
   });
 });
 
+describe('what cannot be known is another status than what is to be done', () => {
+  const wrong = policy().replace(target, '19.999-1');
+
+  test.each([
+    ['a policy', wrong, false, 1],
+    ['a policy', wrong, true, 2],
+    ['one of two policies', `${policy('other')}---${wrong}`, true, 2],
+  ])('of %s: %#', async (_, text, exitCode, status) => {
+    expect(await plan({ texts: [secret, text], flags: { exitCode } })).toMatchObject({ status });
+  });
+
+  test.each([
+    [[], {}, 1],
+    [['--exit-code'], {}, 2],
+    [[], { LOGFLEET_EXIT_CODE: 'true' }, 2],
+  ])('of a cluster that does not answer, with %j and %j: %d', async (flags, env, status) => {
+    await writeFile(join(folder, 'policy.yaml'), policy());
+    const cluster = { server: 'https://127.0.0.1:1' };
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'here',
+      clusters: [{ name: 'c', cluster }],
+      users: [{ name: 'u', user: {} }],
+      contexts: [{ name: 'here', context: { cluster: 'c', user: 'u' } }],
+    };
+    const kubeconfig = join(folder, 'kubeconfig');
+    await writeFile(kubeconfig, JSON.stringify(config));
+    const context = { ...recordingContext(), cwd: folder, env };
+    const file = join(folder, 'policy.yaml');
+    expect(await runProgram(['plan', file, '--kubeconfig', kubeconfig, ...flags], context)).toBe(status);
+  });
+});
+
 describe('what a plan shows', () => {
   test('to people', async () => {
     const { stdout } = await plan({ texts: [secret, policy('production', stages)], flags: { assumeUpgrade: 120_000 } });
