@@ -73,6 +73,8 @@ export type Verdict =
       readonly message: string;
     };
 
+const statusLost = 'the answer to a status was lost, and maybe an error with it';
+
 /** How often an interval whose figures differ is searched again. */
 const searchesAgain = 1;
 
@@ -130,7 +132,7 @@ function judgeWhole(run: Run, figures: RunFigures): Verdict {
   assert(figures.left === 0, 'a whole interval leaves no rows');
   if (!isTainted) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };
   if (isSplittable && results === 'Messages') return byCount(run, figures, interval.fromMs);
-  return { kind: 'searchAgain', message: 'the answer to a status was lost, and maybe an error with it' };
+  return { kind: 'searchAgain', message: statusLost };
 }
 
 /** E8. */
@@ -146,6 +148,9 @@ function judgeDense(run: Run, figures: RunFigures, atMs: number): Verdict {
   if (!counted) return { kind: 'count', interval: { fromMs: atMs, toMs } };
   const record = recordOf(run, figures, atMs, counted);
   if (counted.rows === figures.written) return { kind: 'commit', record };
+  if (run.isTainted) return { kind: 'searchAgain', message: statusLost };
+  // A search could return so many: others took their room.
+  if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = new Date(atMs).toISOString();
   const message = `the millisecond ${moment} has ${counted.rows} rows, and a search returns ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
@@ -160,12 +165,17 @@ function byCount(run: Run, figures: RunFigures, fromMs: number): Verdict {
   if (!counted || (differs && counted.source === 'Histogram')) return { kind: 'count', interval: { fromMs, toMs } };
   const record = recordOf(run, figures, fromMs, counted);
   if (!differs) return { kind: 'commit', record };
-  const message = `${counted.rows} rows were counted, and ${figures.written} were found`;
-  return again(run, 'CountDiffers', record, message);
+  return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
 }
 
-function countOf({ counted, interval }: Run, fromMs: number): Run['counted'] {
-  return counted?.interval.fromMs === fromMs && counted.interval.toMs === interval.toMs ? counted : undefined;
+function differenceOf(counted: number, { written }: RunFigures): string {
+  return `${counted} rows were counted, and ${written} were found`;
+}
+
+/** What was counted from there on, by something whose errors are all known: of a job that lost a status, its histogram is none (E5). */
+function countOf({ counted, interval, isTainted }: Run, fromMs: number): Run['counted'] {
+  if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;
+  return isTainted && counted.source === 'Histogram' ? undefined : counted;
 }
 
 function again(run: Run, reason: Shortcoming, record: RecordFigures | undefined, problem: string): Verdict {

@@ -159,6 +159,11 @@ describe('a cut interval (E4)', () => {
       { kind: 'commit' },
     ],
     [
+      'is counted when a status was lost, and maybe buckets with it',
+      cutRun({ writtenFromMs: 140, counted: counted(140, 10, 'Histogram'), isTainted: true }),
+      { kind: 'count', interval: { fromMs: 140, toMs: 200 } },
+    ],
+    [
       'is counted when whole buckets have something else',
       cutRun({ writtenFromMs: 140, counted: counted(140, 11, 'Histogram') }),
       { kind: 'count', interval: { fromMs: 140, toMs: 200 } },
@@ -221,6 +226,21 @@ describe('a dense millisecond (E4)', () => {
   test.each<[string, Run, Partial<Verdict>]>([
     ['is counted first', dense(), { kind: 'count', interval: { fromMs: 199, toMs: 200 } }],
     ['counts when it has just as many as were found', dense({ counted: counted(199, 12) }), { kind: 'commit' }],
+    [
+      'is searched again when rows outside took their room',
+      dense({
+        jobCount: 13,
+        isEndMoved: true,
+        figures: figures({ written: 12, outside: 1, oldestMs: 199 }),
+        counted: counted(199, 13),
+      }),
+      { kind: 'searchAgain' },
+    ],
+    [
+      'is searched again when a status was lost',
+      dense({ counted: counted(199, 13), isTainted: true }),
+      { kind: 'searchAgain' },
+    ],
     ['is dense when it has more', dense({ counted: counted(199, 13) }), { kind: 'dense' }],
     [
       'is searched again with an earlier end first (E10)',

@@ -53,9 +53,11 @@ export function makeRows(random: Random, count: number, spanMs: number): ToyRow[
 /** `endMs` is what is sent. `mayFail`: a service that always fails ends nothing. */
 export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs: number, mayFail: boolean): ToyJob {
   const strikes = () => mayFail && random.next() < world.trouble;
+  const firstMs = strikes() ? fromMs - 1 : fromMs;
   const lastMs = world.hasInclusiveEnds ? endMs : endMs - 1;
-  const matching = world.rows.filter((row) => timeOf(world, row) >= fromMs && timeOf(world, row) <= lastMs);
-  const newestFirst = inOrder(matching);
+  const matching = world.rows.filter((row) => timeOf(world, row) >= firstMs && timeOf(world, row) <= lastMs);
+  const isBroken = strikes();
+  const newestFirst = inOrder(isBroken ? matching.filter(() => random.next() < 0.7) : matching);
   const isCut = newestFirst.length >= world.limit;
   // By receipt time anything may be missing.
   const pool = world.byReceiptTime ? shuffled(newestFirst, random) : newestFirst;
@@ -64,12 +66,14 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
+  // An answer that was lost may have held the error, and nothing besides.
+  const isTainted = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',
     isLimitReached: kind === 'forcePaused' || kind === 'warning',
     messageCount: rows.length,
-    pendingErrors: strikes() ? ['a view is away'] : [],
-    isTainted: random.next() < world.trouble,
+    pendingErrors: isBroken && !isTainted ? ['a view is away'] : [],
+    isTainted,
     histogram: histogramOf(world.hasHistogram ? found : [], rows.length, 1 + Math.floor(random.next() * 10)),
     firstReading: firstReading(rows, random, strikes),
     rows,
