@@ -21,6 +21,7 @@ import { aborted } from './run-cluster.ts';
 import { flagsAmong, isStalled, showOutcome } from './run-outcome.ts';
 import { ShownHost } from './shown-host.ts';
 import { packageVersion } from './version.ts';
+import { wayOnForAll } from './way-on.ts';
 
 /** Files are cheap to write, and nobody is woken by them. */
 const statusIntervalMs = 1_000;
@@ -80,7 +81,11 @@ export async function runOnDirectories(
   }
   const problems = host.problems().filter(({ severity }) => severity === 'error');
   for (const problem of problems) context.stderr.write(`${renderProblem(problem)}\n`);
-  showOutcome(ended, dirOf, context);
+  const pausing = host.pausing().map((place) => ({
+    ...place,
+    directory: dirs[directories.indexOf(place.directory)] ?? place.directory,
+  }));
+  showOutcome(ended, dirOf, context, wayOnForAll(pausing));
   if (problems.length > 0) return exitStatus.usage;
   return ended.some(isStalled) ? exitStatus.failed : exitStatus.ok;
 }

@@ -20,15 +20,19 @@ export function flagsAmong(
   };
 }
 
-/** `dirOf`: the directory of a policy, as the command line names it. */
+/**
+ * `dirOf`: the directory of a policy, as the command line names it.
+ * @param goOnForAll how a person lets all policies go on; undefined where nothing pauses them all
+ */
 export function showOutcome(
   policies: readonly CollectorVersionPolicy[],
   dirOf: (policy: CollectorVersionPolicy) => string | undefined,
   { stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>,
+  goOnForAll: string | undefined,
 ): void {
   const flagsOf = flagsAmong(policies, dirOf);
   for (const policy of policies) {
-    const line = renderOutcome(policy, flagsOf(policy));
+    const line = renderOutcome(policy, flagsOf(policy), goOnForAll);
     // A terminal would break it within a word.
     stdout.write(`${stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line}\n`);
   }
@@ -52,12 +56,12 @@ function conditionOf({ status }: CollectorVersionPolicy, wanted: string) {
   return status?.conditions?.find(({ type }) => type === wanted);
 }
 
-function renderOutcome(policy: CollectorVersionPolicy, flags: TargetOptions): string {
+function renderOutcome(policy: CollectorVersionPolicy, flags: TargetOptions, goOnForAll: string | undefined): string {
   const { namespace, name } = policy.metadata;
   const ready = conditionOf(policy, 'Ready');
-  const goOn = wayOn(policy, flags);
+  const steps = [wayOn(policy, flags), goOnForAll].filter((step) => step !== undefined);
   const said = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'not looked at'}`;
-  if (goOn !== undefined) return `${said} To go on: ${goOn}`;
+  if (steps.length > 0) return `${said} To go on: ${steps.join(', and ')}`;
   const approve = wayToApprove(policy, flags);
   return approve === undefined ? said : `${said} To approve: ${approve}`;
 }

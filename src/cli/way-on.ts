@@ -1,9 +1,11 @@
 /** What a person can do so that a resource goes on which is paused, or waits for an approval: commands that can be pasted. */
+import { join } from 'node:path';
 import { annotations } from '../api/annotations.ts';
+import { settingsName } from '../api/operator-settings.ts';
 import type { TargetOptions } from './options.ts';
 import { commandLine } from './person-action.ts';
 import type { AnyResource } from './resource-access.ts';
-import { shellWord } from './target-flags.ts';
+import { shellWord, targetFlags } from './target-flags.ts';
 
 /** As a part of a sentence; undefined where it is not paused. `options` lead to the resource, as they led whoever asks. */
 export function wayOn(resource: AnyResource, options: TargetOptions): string | undefined {
@@ -12,6 +14,25 @@ export function wayOn(resource: AnyResource, options: TargetOptions): string | u
     ...(isPausedByPerson(resource) ? [commandLine('resume', resource, options)] : []),
   ];
   return steps.length === 0 ? undefined : steps.join(', and ');
+}
+
+/** The same where everything is paused. `places` are what pauses it, with their directories as the command line names them. */
+export function wayOnForAll(places: readonly PausingPlace[]): string | undefined {
+  const steps = places.map(({ directory, manifest, isRequest }) =>
+    isRequest
+      ? `logfleet resume --all${targetFlags({ dir: directory })}`
+      : `take paused out of the ConfigMap ${settingsName} in ${join(directory, manifest)}`,
+  );
+  return steps.length === 0 ? undefined : steps.join(', and ');
+}
+
+/** One place that pauses everything. */
+export interface PausingPlace {
+  readonly directory: string;
+  /** The file, as seen from the directory. */
+  readonly manifest: string;
+  /** Whether a person asked for it with a command. */
+  readonly isRequest: boolean;
 }
 
 /** The command that approves the stage that waits for it, and no other; undefined where none does. */

@@ -199,6 +199,16 @@ describe.concurrent('what a person does', () => {
     expect(shown.stdout).toMatch(new RegExp(`^Paused: .* to go on: ${resume}$`, 'm'));
   });
 
+  test('a run of a directory that is paused as a whole says how all go on', async ({ tenant, manifests, run }) => {
+    await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
+    await manifests.policy('production');
+    await runToEnd(['pause', '--all', '--dir', manifests.path]);
+    const { status, stdout } = await (await run()).ended;
+    expect(status).toBe(0);
+    const resume = /^logging\/production: Paused: .* To go on: logfleet (.*)\n$/.exec(stdout)?.[1];
+    expect(resume).toBe(`resume --all --dir ${manifests.path}`);
+  });
+
   test('a run shows nothing of the one before, and --watch ends well with SIGTERM', async ({
     tenant,
     manifests,

@@ -17,6 +17,7 @@ import type { EventSink, Host, OperatorSettings, OwnerRef, ResourceSource, Secre
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
 import { DirectoryLeadership } from './directory-leadership.ts';
+import type { FoundSettings } from './directory-settings.ts';
 import { isAbsent, makeFolder, removeLeftovers } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
@@ -45,6 +46,8 @@ export interface DirectoryHost extends Host {
   refresh(): Promise<void>;
   /** Which of the directories, as it was given, a resource stands in; undefined when there is none of this uid. */
   directoryOf(owner: OwnerRef): string | undefined;
+  /** What pauses everything now, place by place; empty while nothing does. */
+  pausing(): readonly FoundSettings[];
   /** Ends the watch, finishes what is being written, and releases the locks. Call it once the controllers have ended. */
   close(): Promise<void>;
 }
@@ -114,6 +117,10 @@ class OpenDirectoryHost implements DirectoryHost {
 
   settings(): OperatorSettings {
     return this.#contents.settings.current();
+  }
+
+  pausing(): readonly FoundSettings[] {
+    return this.#contents.settings.pausing();
   }
 
   subscribeSettings(listener: () => void): () => void {

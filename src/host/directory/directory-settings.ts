@@ -12,6 +12,8 @@ import type { Place } from './manifest-reader.ts';
 export interface FoundSettings extends Place {
   /** Who or what pauses; undefined where it does not. */
   readonly pausedBy: string | undefined;
+  /** Whether a person asked for it with a command, and can take it back with one. */
+  readonly isRequest: boolean;
 }
 
 /** What was found when all places were looked at. */
@@ -35,6 +37,11 @@ export class DirectorySettings {
 
   current(): OperatorSettings {
     return this.#current;
+  }
+
+  /** The places that pause now. */
+  pausing(): readonly FoundSettings[] {
+    return this.#known.map(({ found }) => found).filter(({ pausedBy }) => pausedBy !== undefined);
   }
 
   subscribe(listener: () => void): () => void {

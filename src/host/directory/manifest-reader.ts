@@ -157,7 +157,7 @@ function gather(
     const pause = readPause(paused);
     const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
     const pausedBy = pause && `the ConfigMap ${settingsName} in ${join(directory, manifest)}${odd}`;
-    draft.settings.push({ directory, manifest, pausedBy });
+    draft.settings.push({ directory, manifest, pausedBy, isRequest: false });
   }
 }
 
@@ -204,7 +204,7 @@ async function gatherRequests(draft: Draft, directory: string): Promise<void> {
 function foundRequest(directory: string, { paused, writer }: SettingsRequest): FoundSettings {
   const who = `${writer.by ?? 'a person'} (logfleet pause --all)`;
   const manifest = relative(directory, new StateDirectory(directory).settingsRequestFile);
-  return { directory, manifest, pausedBy: paused ? who : undefined };
+  return { directory, manifest, pausedBy: paused ? who : undefined, isRequest: true };
 }
 
 function wholeFile(file: string, message: string): Problem {

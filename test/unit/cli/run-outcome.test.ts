@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isStalled, showOutcome } from '../../../src/cli/run-outcome.ts';
+import { wayOnForAll } from '../../../src/cli/way-on.ts';
 import { recordingOutput, type Terminal } from './recording-context.ts';
 import { samplePolicy } from './sample-policy.ts';
 
@@ -25,10 +26,10 @@ const paused = samplePolicy({
 });
 const elsewhere = samplePolicy({ metadata: { namespace: 'audit' }, status: paused.status });
 
-function shown(policies: Parameters<typeof showOutcome>[0], terminal?: Terminal) {
+function shown(policies: Parameters<typeof showOutcome>[0], terminal?: Terminal, goOnForAll?: string) {
   const stdout = recordingOutput(terminal);
   const stderr = recordingOutput(terminal);
-  showOutcome(policies, () => './it is', { stdout, stderr });
+  showOutcome(policies, () => './it is', { stdout, stderr }, goOnForAll);
   return { stdout: stdout.text, stderr: stderr.text };
 }
 
@@ -39,6 +40,25 @@ describe('the outcome of a run', () => {
         "logging/production: Paused: Paused by the annotation. To go on: logfleet resume cvp/production --dir './it is'\n",
       stderr: '',
     });
+  });
+
+  it('says how all go on where all are paused, each by what pauses it besides', () => {
+    const request = { directory: './it is', manifest: '.logfleet/requests/settings.json', isRequest: true };
+    const manifest = { directory: 'other', manifest: 'sub/settings.yaml', isRequest: false };
+    const all = (...places: Parameters<typeof wayOnForAll>[0]) => {
+      const conditions = [condition('Ready', 'Unknown', 'Paused', 'Paused by alice.')];
+      return shown([samplePolicy({ status: { conditions } })], undefined, wayOnForAll(places)).stdout;
+    };
+    expect(all(request)).toBe(
+      "logging/production: Paused: Paused by alice. To go on: logfleet resume --all --dir './it is'\n",
+    );
+    expect(all(manifest, request)).toContain(
+      "To go on: take paused out of the ConfigMap logfleet-settings in other/sub/settings.yaml, and logfleet resume --all --dir './it is'\n",
+    );
+    expect(all()).not.toContain('To go on');
+    expect(shown([paused], undefined, wayOnForAll([request])).stdout).toContain(
+      "To go on: logfleet resume cvp/production --dir './it is', and logfleet resume --all --dir './it is'\n",
+    );
   });
 
   it('says how the stage is approved that waits for it', () => {

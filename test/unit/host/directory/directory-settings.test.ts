@@ -141,6 +141,14 @@ describe('a request', () => {
     await writeSettingsRequest(place.directory, true, { by: undefined, atMs: undefined });
     await host.refresh();
     expect(host.settings().pausedBy).toBe(`${manifest} and a person (logfleet pause --all)`);
+    const { directory } = place;
+    expect(host.pausing()).toEqual([
+      expect.objectContaining({ directory, manifest: file, isRequest: false }),
+      expect.objectContaining({ directory, isRequest: true }),
+    ]);
+    place.write(file, configMap('data: {paused: "false"}'));
+    await host.refresh();
+    expect(host.pausing().map(({ isRequest }) => isRequest)).toEqual([true]);
   });
 
   test.each(['no json', '[]', '{}', '{"paused":"false"}'])('that cannot be read pauses: %s', async (text) => {
