@@ -6,12 +6,13 @@ import { Accounts } from '../account/accounts.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { Gauge, Metrics } from '../base/metrics.ts';
+import type { Metrics } from '../base/metrics.ts';
 import type { Reconciler, Result } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import type { Connect } from '../service/connection.ts';
 import { ClaimTurns } from './claim-turns.ts';
+import { PolicyMetrics } from './policy-metrics.ts';
 import { type OnlyLook, PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 
@@ -35,7 +36,7 @@ export class PolicyReconciler implements Reconciler {
   readonly #fleets: Fleets;
   readonly #runtimes = new Map<string, PolicyRuntime>();
   readonly #turns: ClaimTurns;
-  readonly #collectors: Gauge;
+  readonly #metrics: PolicyMetrics;
   readonly #unsubscribe: () => void;
   #term = 0;
   #draining = false;
@@ -55,11 +56,7 @@ export class PolicyReconciler implements Reconciler {
       for (const runtime of this.#runtimes.values()) options.enqueue(runtime.key);
     });
     this.#turns = new ClaimTurns({ policies: () => this.#source.list(), enqueue: options.enqueue });
-    this.#collectors = metrics.gauge('logfleet_policy_collectors', 'Collectors of a policy by where they stand.', [
-      'namespace',
-      'policy',
-      'state',
-    ]);
+    this.#metrics = new PolicyMetrics(metrics);
   }
 
   async reconcile(key: ResourceKey): Promise<Result> {
@@ -141,20 +138,17 @@ export class PolicyReconciler implements Reconciler {
     if (runtime) {
       runtime.close();
       this.#fleets.retire(runtime.uid);
-      for (const state of states) this.#collectors.remove({ namespace: key.namespace, policy: key.name, state });
       this.#runtimes.delete(name);
     }
+    this.#metrics.forget(key);
     this.#turns.forget(key, runtime?.uid);
   }
 
-  #measure({ namespace, name }: ResourceKey): void {
-    const counts = this.#source.get({ namespace, name })?.status?.collectors;
-    if (!counts) return;
-    for (const state of states) this.#collectors.set({ namespace, policy: name, state }, counts[state]);
+  #measure(key: ResourceKey): void {
+    const policy = this.#source.get(key);
+    if (policy) this.#metrics.measure(policy);
   }
 }
-
-const states = ['updated', 'inProgress', 'pending', 'failed', 'offline', 'newer', 'skipped', 'foreign'] as const;
 
 function nameOf({ namespace, name }: ResourceKey): string {
   return `${namespace}/${name}`;

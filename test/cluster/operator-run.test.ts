@@ -342,6 +342,9 @@ test.concurrent('the probes and the metrics answer', async ({ tenant, namespace,
   expect(samples).toContain(
     `logfleet_policy_collectors{namespace="${namespace.name}",policy="production",state="updated"} 2`,
   );
+  expect(samples.filter((line) => line.startsWith('logfleet_policy_state'))).toEqual([
+    `logfleet_policy_state{namespace="${namespace.name}",policy="production",state="Ready",reason="AllUpdated"} 1`,
+  ]);
   for (const name of ['logfleet_service_budget_wait_seconds', 'logfleet_queue_depth', 'logfleet_reconciles_total']) {
     expect(
       samples.some((line) => line.startsWith(name)),

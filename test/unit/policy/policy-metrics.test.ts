@@ -1,0 +1,68 @@
+/** What is measured of a policy: its collectors, and one series of its state. */
+import { expect, test } from 'vitest';
+import type { Condition } from '../../../src/api/generated/collector-version-policy.ts';
+import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { PolicyMetrics } from '../../../src/policy/policy-metrics.ts';
+import { policy } from './builders.ts';
+
+const collectors = {
+  ...{ matched: 3, updated: 2, inProgress: 0, pending: 0, failed: 1 },
+  ...{ offline: 0, newer: 0, skipped: 0, foreign: 0 },
+};
+
+function condition(type: string, status: Condition['status'], reason: string): Condition {
+  return { type, status, reason, message: 'x', lastTransitionTime: '2026-11-01T00:00:00Z' };
+}
+
+function measured() {
+  const registry = new PrometheusMetrics();
+  const metrics = new PolicyMetrics(registry);
+  const { namespace, name } = policy().metadata;
+  return {
+    measure: (...conditions: Condition[]) => metrics.measure({ ...policy(), status: { collectors, conditions } }),
+    measureNothing: () => metrics.measure(policy()),
+    forget: () => metrics.forget({ namespace, name }),
+    series: async (metric: string) => {
+      const lines = (await registry.render()).split('\n').filter((line) => line.startsWith(`${metric}{`));
+      return lines.map((line) => line.replace(`namespace="${namespace}",policy="${name}",`, ''));
+    },
+  };
+}
+
+test.each<[string, Condition[], string]>([
+  ['ready', [condition('Ready', 'True', 'AllUpdated')], 'state="Ready",reason="AllUpdated"'],
+  [
+    'at work',
+    [condition('Ready', 'False', 'Soaking'), condition('Reconciling', 'True', 'Soaking')],
+    'state="Reconciling",reason="Soaking"',
+  ],
+  [
+    'stalled',
+    [condition('Ready', 'False', 'RolloutStopped'), condition('Stalled', 'True', 'RolloutStopped')],
+    'state="Stalled",reason="RolloutStopped"',
+  ],
+  ['observing', [condition('Ready', 'False', 'Observing')], 'state="NotReady",reason="Observing"'],
+  ['paused', [condition('Ready', 'Unknown', 'Paused')], 'state="Unknown",reason="Paused"'],
+])('one that is %s has one series that says so', async (_, conditions, labels) => {
+  const { measure, series } = measured();
+  measure(condition('Ready', 'False', 'Progressing'), condition('Reconciling', 'True', 'Progressing'));
+  measure(...conditions);
+  measure(...conditions);
+  expect(await series('logfleet_policy_state')).toEqual([`logfleet_policy_state{${labels}} 1`]);
+});
+
+test('collectors are counted by where they stand, and all is forgotten with the policy', async () => {
+  const { measure, forget, series } = measured();
+  measure(condition('Ready', 'True', 'AllUpdated'));
+  expect(await series('logfleet_policy_collectors')).toContain('logfleet_policy_collectors{state="failed"} 1');
+  expect(await series('logfleet_policy_collectors')).toHaveLength(8);
+  forget();
+  expect(await series('logfleet_policy_collectors')).toEqual([]);
+  expect(await series('logfleet_policy_state')).toEqual([]);
+});
+
+test('a policy that nobody has looked at has none', async () => {
+  const { measureNothing, series } = measured();
+  measureNothing();
+  expect([...(await series('logfleet_policy_collectors')), ...(await series('logfleet_policy_state'))]).toEqual([]);
+});
