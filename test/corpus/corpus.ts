@@ -1,5 +1,6 @@
 /**
- * The manifests that everything which judges manifests is run on. Each bad one opens with what is expected of it:
+ * The manifests that everything which judges manifests is run on. Each bad one opens with what is expected of it, and a good one with
+ * the warnings that there are:
  *
  *   # expect: LINE:COLUMN TEXT         a line of `logfleet validate` begins there and holds the text
  *   # API server says: TEXT            its answer holds the text

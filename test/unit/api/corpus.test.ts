@@ -12,8 +12,12 @@ const render = (file: string, text: string) =>
   );
 
 describe('good manifests of the corpus', () => {
-  test.each(readCorpus('good'))('$file has nothing against it', ({ file, text }) => {
-    expect(render(file, text)).toEqual([]);
+  test.each(readCorpus('good'))('$file has nothing against it but what it says', ({ file, text, expectations }) => {
+    const expected = expectations.map(({ line, column, text: said }) =>
+      expect.stringContaining(`${line}:${column} ${said}`),
+    );
+    expect(render(file, text)).toEqual(expected);
+    expect(expectations.filter(({ text: said }) => !said.startsWith('warning: '))).toEqual([]);
   });
 });
 

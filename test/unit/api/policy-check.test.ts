@@ -59,7 +59,9 @@ describe('what neither schema nor CEL can say', () => {
   });
 });
 
-const stages = (...list: object[]) => ({ strategy: { stages: list } });
+/** Without a word on failures, which is a warning in itself. */
+const bareStages = (...list: object[]) => ({ strategy: { stages: list } });
+const stages = (...list: object[]) => ({ ...bareStages(...list), failurePolicy: { maxFailures: 1 } });
 const rest = { name: 'rest' };
 const linux = { matchFields: { osName: 'Linux', osArch: 'arm' } };
 const maintenance = (parts: object) => ({
@@ -129,6 +131,54 @@ describe('rollouts: what an API server takes and nobody means', () => {
       'warning spec.failurePolicy.minSamples: has no effect, since numbers of failures act at once; write a percentage for maxFailures, or leave it out',
     ],
     [
+      'stages, and no word on failures',
+      bareStages({ name: 'canary', size: 1 }, rest),
+      'warning spec.strategy.stages: nothing says how many failures stop the rollout; write maxFailures in each stage, or for the whole in failurePolicy, as in maxFailures: 2%',
+    ],
+    [
+      'a word on failures in the canary alone',
+      bareStages({ name: 'canary', size: 1, maxFailures: 0 }, { name: 'half', size: '50%' }, rest),
+      'warning spec.strategy.stages: nothing says how many failures in half, rest stop the rollout; write maxFailures there, too, or for the whole in failurePolicy',
+    ],
+    [
+      'the same with an action',
+      {
+        ...bareStages({ name: 'canary', size: 1, maxFailures: 0 }, rest),
+        failurePolicy: { action: 'Rollback' },
+      },
+      'warning spec.strategy.stages: nothing says how many failures in rest stop the rollout; write maxFailures there, too, or for the whole in failurePolicy',
+    ],
+    [
+      'a percentage of the first attempt',
+      { failurePolicy: { maxFailures: '2%' } },
+      'warning spec.failurePolicy.maxFailures: a percentage is judged from the first attempt on, so that a single failure may stop everything; write minSamples in failurePolicy, as in minSamples: 50',
+    ],
+    [
+      'the same in a stage',
+      stages({ name: 'canary', size: 5, maxFailures: '20%' }, { ...rest, maxFailures: '5%' }),
+      'warning spec.strategy.stages[0].maxFailures: a percentage is judged from the first attempt on, so that a single failure may stop everything; write minSamples in failurePolicy, as in minSamples: 50',
+    ],
+    [
+      'percentages that leave nobody for the last',
+      stages({ name: 'a', size: '60%' }, { name: 'b', size: '60%' }, rest),
+      'warning spec.strategy.stages[2]: stays empty, since b before it takes all that is left; write it before that',
+    ],
+    [
+      'a cutoff of nothing',
+      { maintenance: { cutoff: '1h' } },
+      'warning spec.maintenance.cutoff: has no effect without windows and exclusions; write one, or leave it out',
+    ],
+    [
+      'a window in which hardly anything starts',
+      maintenance({ windows: [{ schedule: '0 22 * * *', duration: '31m' }] }),
+      'warning spec.maintenance.windows[0].duration: leaves 1m to start upgrades, since nothing is started within the cutoff before its end; write a longer duration',
+    ],
+    [
+      'the same with a cutoff of its own',
+      maintenance({ windows: [{ schedule: '0 22 * * *', duration: '1h' }], cutoff: '50m1s' }),
+      'warning spec.maintenance.windows[0].duration: leaves 9m59s to start upgrades, since nothing is started within the cutoff before its end; write a longer duration',
+    ],
+    [
       'a cutoff that an upgrade may outlast',
       maintenance({ cutoff: '29m59s' }),
       'warning spec.maintenance.cutoff: an upgrade may take half an hour, and with a cutoff of 29m59s outlast its window; write 30m or more',
@@ -157,15 +207,26 @@ describe('rollouts: what an API server takes and nobody means', () => {
     ['the shortest soak that sees a death', stages({ name: 'rest', soakDuration: '35m' })],
     ['no soak', stages({ name: 'rest', soakDuration: '0s' })],
     ['the same size twice', stages({ name: 'a', size: 10 }, { name: 'b', size: 10 }, rest)],
+    ['no cutoff of nothing', { maintenance: { cutoff: '0s' } }],
+    ['percentages that take all', stages({ name: 'a', size: '60%' }, { name: 'b', size: '60%' })],
+    [
+      'a word on failures in each stage',
+      bareStages({ name: 'a', size: 1, maxFailures: 0 }, { ...rest, maxFailures: 5 }),
+    ],
+    ['a percentage of the first attempt that somebody wants', { failurePolicy: { maxFailures: '2%', minSamples: 1 } }],
+    ['a percentage that nothing exceeds', { failurePolicy: { maxFailures: '100%' } }],
+    [
+      'a window that leaves ten minutes',
+      maintenance({ windows: [{ schedule: '0 22 * * *', duration: '40m' }], cutoff: '30m' }),
+    ],
     ['all at the end, in other words', stages({ name: 'a', size: 1 }, { name: 'b', selector: {} })],
     ['an approval before the first stage', stages({ name: 'rest', approval: 'Required' })],
     ['a rollback without leave to go down', { failurePolicy: { maxFailures: 0, action: 'Rollback' } }],
     [
       'samples for a stage',
-      { failurePolicy: { maxFailures: 3, minSamples: 50 }, ...stages({ ...rest, maxFailures: '5%' }) },
+      { failurePolicy: { maxFailures: 3, minSamples: 50 }, ...bareStages({ ...rest, maxFailures: '5%' }) },
     ],
-    ['an action for a stage', { failurePolicy: { action: 'Rollback' }, ...stages({ ...rest, maxFailures: 0 }) }],
-    ['a short cutoff of nothing', { maintenance: { cutoff: '0s' } }],
+    ['an action for a stage', { failurePolicy: { action: 'Rollback' }, ...bareStages({ ...rest, maxFailures: 0 }) }],
     ['an exclusion that ends later today', maintenance({ exclusions: [exclusion('2026-11-21T00:00:01Z')] })],
     ['nothing', { strategy: { stages: null }, failurePolicy: null, maintenance: null }],
   ])('nothing against %s', (_, spec) => {
