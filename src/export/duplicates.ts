@@ -28,6 +28,8 @@ const maxKeptBytes = 4 * 1_024 * 1_024;
 type Kept = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
+  /** Most milliseconds have a single row, which needs no map. */
+  #first: { readonly messageId: string; readonly kept: Kept } | undefined;
   readonly #byId = new Map<string, Kept | Kept[]>();
   readonly #maxKeptBytes: number;
   #bytes = Buffer.allocUnsafe(4_096);
@@ -44,7 +46,15 @@ export class InOrder implements Duplicates {
   }
 
   comesAgain({ bytes, messageTimeMs, messageId }: KnownRow): boolean {
-    if (messageTimeMs !== this.#timeMs) this.#begin(messageTimeMs);
+    if (messageTimeMs !== this.#timeMs) {
+      this.#begin(messageTimeMs);
+      this.#first = { messageId, kept: this.#keep(bytes) };
+      return false;
+    }
+    if (this.#first) {
+      this.#byId.set(this.#first.messageId, this.#first.kept);
+      this.#first = undefined;
+    }
     const known = this.#byId.get(messageId);
     if (known === undefined) {
       this.#byId.set(messageId, this.#keep(bytes));
@@ -60,7 +70,7 @@ export class InOrder implements Duplicates {
     if (timeMs > this.#timeMs) this.#isSure = false;
     this.#timeMs = timeMs;
     this.#used = 0;
-    this.#byId.clear();
+    if (this.#byId.size > 0) this.#byId.clear();
   }
 
   #keep(bytes: Uint8Array): Kept {

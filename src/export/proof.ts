@@ -54,7 +54,8 @@ export type Verdict =
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
    * Read the finished job from its first row on, also when it was read before; with all rows remembered (E9) where `anyOrder`. Where
-   * `mayLeave`, some of the oldest are left for the next search (E4).
+   * `mayLeave`, some of the oldest are left for the next search (E4): what is before the whole buckets, or, when it was read before, the
+   * oldest millisecond.
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
   /** The same interval, by a new job. */
