@@ -67,6 +67,8 @@ function rollout({ scenario = {}, strategy = {}, spec = {} }: Setting = {}) {
 
 const canary = { name: 'canary', size: 2, soakDuration: '0s' };
 const rest = { name: 'rest', soakDuration: '0s' };
+/** Two of six do not run. */
+const away = { web: { count: 4, version: before }, away: { count: 2, version: before, running: false } };
 /** The world begins at midnight, UTC. */
 const hourOf = (ms: number) => new Date(ms).getUTCHours() + new Date(ms).getUTCMinutes() / 60;
 const daily = (hour: number, duration: string) => ({
@@ -295,6 +297,46 @@ describe('target change', () => {
     expect(one.at(before)).toBe(5);
   });
 
+  test('× selection change: where both come at once, only who is selected now goes to the new one', async () => {
+    const some = { web: { count: 6, version: before }, db: { count: 4, version: before } };
+    const one = rollout({ scenario: { groups: some }, spec: { selector: { matchNames: ['web-*'] } } });
+    one.world.start();
+    await one.untilTasks(2);
+    one.patch({ spec: { target: { version: newest }, selector: { matchNames: ['db-*'] } } });
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    await one.world.clock.advance(hourMs);
+    expect([one.at(newest), one.at(target), one.at(before)]).toEqual([4, 2, 4]);
+  });
+
+  test("× a person's retry: one that names the rollout before does nothing in the next", async () => {
+    const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
+    const one = rollout({ scenario: fails, spec: { failurePolicy } });
+    one.world.start();
+    expect(await one.untilReason('RolloutStopped')).toBe(true);
+    const former = one.status()?.rollout?.id;
+    one.patch({ spec: { target: { version: newest } } });
+    expect(await one.world.until(() => one.to(newest).length > 0, hourMs)).toBe(true);
+    expect(await one.untilReason('RolloutStopped')).toBe(true);
+    const count = one.tasks().length;
+    one.annotate(annotations.retry, `${former}/1`);
+    await one.world.clock.advance(hourMs);
+    expect(one.tasks()).toHaveLength(count);
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}/1`);
+    expect(await one.world.until(() => one.tasks().length > count, 5 * minuteMs)).toBe(true);
+  });
+
+  test('× offline: who was away all the while comes to the last one alone', async () => {
+    const one = rollout({ scenario: { groups: away } });
+    one.world.start();
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    one.patch({ spec: { target: { version: newest } } });
+    await one.world.clock.advance(minuteMs);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    one.change({ groups: { away: { running: true } } });
+    expect(await one.world.until(() => one.at(newest) === 6, 2 * hourMs)).toBe(true);
+    expect(one.to(target)).toHaveLength(4);
+  });
+
   test('× age of the build: a newer one becomes the target once it is old enough, and its rollout keeps to the rules', async () => {
     const one = rollout({
       scenario: { builds: [before, { version: target, latest: true }] },
@@ -378,6 +420,22 @@ describe('rollback', () => {
     expect(one.at(target)).toBe(8);
   });
 
+  test('× back-off: who fails on the way back is tried again after it, and nobody before', async () => {
+    const retryPolicy = { limit: 3, backoff: { duration: '1h', factor: 1, cap: '1h' } };
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack, retryPolicy } });
+    one.world.start();
+    await one.world.until(() => one.at(target) === 7, 6 * hourMs);
+    one.change({ groups: { web: fails } });
+    expect(await one.untilReason('RollingBack')).toBe(true);
+    expect(await one.world.until(() => one.to(before).length === 7, hourMs)).toBe(true);
+    await one.world.clock.advance(20 * minuteMs);
+    expect(one.to(before)).toHaveLength(7);
+    expect(one.world.ready('production')?.message).toContain('the back-off after a failed upgrade (6 collectors)');
+    one.change({ groups: { web: { upgrade: null } } });
+    expect(await one.untilReason('RolledBack')).toBe(true);
+    expect(one.at(before)).toBe(8);
+  });
+
   test('× abort: what is in flight ends, and no more is taken back', async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
@@ -424,6 +482,120 @@ describe('soak', () => {
   });
 });
 
+describe('a soak that follows', () => {
+  const stages = [{ ...canary, soakDuration: '1h' }, rest];
+
+  test('× back-off: it begins when the last retry of its stage has ended', async () => {
+    const once = { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full', attempts: 1 }] };
+    const one = rollout({
+      scenario: { upgrade: once as Scenario['upgrade'] & object },
+      strategy: { stages },
+      spec: { retryPolicy: { limit: 1, backoff: { duration: '30m', factor: 1, cap: '30m' } } },
+    });
+    one.world.start();
+    await one.untilTasks(5);
+    const times = one.tasks().map(({ requestTime }) => requestTime);
+    expect((times[2] ?? 0) - (times[1] ?? 0)).toBeGreaterThanOrEqual(30 * minuteMs);
+    expect((times[4] ?? 0) - (times[3] ?? 0)).toBeGreaterThanOrEqual(hourMs);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+  });
+
+  test('× target change: another target within it begins with the canary, and soaks for as long', async () => {
+    const one = rollout({ strategy: { stages } });
+    one.world.start();
+    expect(await one.untilReason('Soaking')).toBe(true);
+    await one.world.clock.advance(50 * minuteMs);
+    one.patch({ spec: { target: { version: newest } } });
+    expect(await one.world.until(() => one.at(newest) === 2, hourMs)).toBe(true);
+    await one.world.clock.advance(55 * minuteMs);
+    expect(one.to(newest)).toHaveLength(2);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect([one.at(newest), one.to(target).length]).toEqual([10, 2]);
+  });
+
+  test("× a person's retry: a death within it stops the rollout, and a retry goes on with the next stage", async () => {
+    const one = rollout({ strategy: { stages: [{ ...canary, soakDuration: '1h', maxFailures: 0 }, rest] } });
+    one.world.start();
+    expect(await one.untilReason('Soaking')).toBe(true);
+    const { collectors } = one.world.model.snapshot(one.world.service.nowMs());
+    const { name } = collectors.find(({ version }) => version === target) as { readonly name: string };
+    one.change({ collectors: { [name]: { running: false } } });
+    expect(await one.untilReason('RolloutStopped')).toBe(true);
+    await one.world.clock.advance(2 * hourMs);
+    expect(one.tasks()).toHaveLength(2);
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);
+    expect(await one.untilTasks(10)).toBe(true);
+    expect(one.to(target)).toHaveLength(10);
+  });
+
+  test('× offline: who comes back within it is upgraded, and the next stage waits for its end', async () => {
+    const first = { name: 'first', selector: { matchNames: ['web-*', 'away-*'] }, soakDuration: '1h' };
+    const groups = { ...away, zlast: { count: 3, version: before } };
+    const one = rollout({ scenario: { groups }, strategy: { stages: [first, rest] } });
+    one.world.start();
+    expect(await one.untilReason('Soaking')).toBe(true);
+    const soaksMs = one.world.clock.now();
+    await one.world.clock.advance(20 * minuteMs);
+    one.change({ groups: { away: { running: true } } });
+    expect(await one.world.until(() => one.at(target) === 6, 30 * minuteMs)).toBe(true);
+    expect(one.tasks()).toHaveLength(6);
+    await one.untilTasks(7);
+    expect(one.world.clock.now() - soaksMs).toBeGreaterThan(50 * minuteMs);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.at(target)).toBe(9);
+  });
+});
+
+describe('back-off', () => {
+  const groups = { web: { count: 4, version: before }, zbad: { count: 1, version: before, ...fails } };
+  const retryPolicy = { limit: 3, backoff: { duration: '6h', factor: 1, cap: '6h' } };
+
+  async function backingOff(spec: object = {}) {
+    const one = rollout({ scenario: { groups }, spec: { retryPolicy, ...spec } });
+    one.world.start();
+    await one.world.until(() => one.at(target) === 4 && one.tasks().length === 5, hourMs);
+    await one.world.clock.advance(10 * minuteMs);
+    expect(one.tasks()).toHaveLength(5);
+    return one;
+  }
+
+  test('× failure stop: its end starts nothing while the rollout is stopped', async () => {
+    const one = await backingOff({ failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Pause' } });
+    expect(one.world.ready('production')?.reason).toBe('RolloutStopped');
+    await one.world.clock.advance(8 * hourMs);
+    expect(one.tasks()).toHaveLength(5);
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);
+    expect(await one.untilTasks(6)).toBe(true);
+  });
+
+  test("× a person's retry: it ends at once", async () => {
+    const one = await backingOff();
+    expect(one.world.ready('production')?.message).toContain('the back-off after a failed upgrade');
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);
+    expect(await one.world.until(() => one.tasks().length === 6, 10 * minuteMs)).toBe(true);
+  });
+
+  test('× selection change: who is left out within it is not tried again, and begins anew once it is selected', async () => {
+    const one = await backingOff();
+    one.patch({ spec: { exclude: [{ matchNames: ['zbad-*'] }] } });
+    expect(await one.untilReason('AllUpdated', hourMs)).toBe(true);
+    one.change({ groups: { zbad: { upgrade: null } } });
+    await one.world.clock.advance(8 * hourMs);
+    expect(one.tasks()).toHaveLength(5);
+    one.patch({ spec: { exclude: null } });
+    expect(await one.world.until(() => one.at(target) === 5, 20 * minuteMs)).toBe(true);
+  });
+
+  test('× offline: who goes away within it is tried again when it is back, and not before', async () => {
+    const one = await backingOff();
+    one.change({ groups: { zbad: { running: false, upgrade: null } } });
+    await one.world.clock.advance(8 * hourMs);
+    expect(one.tasks()).toHaveLength(5);
+    one.change({ groups: { zbad: { running: true } } });
+    expect(await one.world.until(() => one.at(target) === 5, 2 * hourMs)).toBe(true);
+  });
+});
+
 describe('selection change', () => {
   const groups = { dev: { count: 10, version: before }, prod: { count: 30, version: before } };
   const stages = [
@@ -459,6 +631,48 @@ describe('selection change', () => {
     one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);
     expect(await one.untilReason('AllUpdated', hasSoaked ? 30 * minuteMs : 3 * hourMs)).toBe(true);
     expect(one.at(target)).toBe(10);
+  });
+});
+
+describe('offline', () => {
+  const stopsAtOnce = { maxFailures: 0, minSamples: 1, action: 'Pause' } as const;
+  const groups = { ...away, zbad: { count: 1, version: before, ...fails } };
+
+  test('× selection change: who was left out while it was away is not started when it is back', async () => {
+    const one = rollout({ scenario: { groups: away } });
+    one.world.start();
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    one.patch({ spec: { exclude: [{ matchNames: ['away-*'] }] } });
+    one.change({ groups: { away: { running: true } } });
+    await one.world.clock.advance(2 * hourMs);
+    expect(one.tasks()).toHaveLength(4);
+    one.patch({ spec: { exclude: null } });
+    expect(await one.world.until(() => one.at(target) === 6, hourMs)).toBe(true);
+  });
+
+  test("× failure stop × a person's retry: who comes back to a stopped rollout waits for the retry", async () => {
+    const one = rollout({ scenario: { groups }, spec: { failurePolicy: stopsAtOnce } });
+    one.world.start();
+    expect(await one.untilReason('RolloutStopped')).toBe(true);
+    const count = one.tasks().length;
+    one.change({ groups: { away: { running: true }, zbad: { upgrade: null } } });
+    await one.world.clock.advance(2 * hourMs);
+    expect(one.tasks()).toHaveLength(count);
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);
+    expect(await one.world.until(() => one.at(target) === 7, 2 * hourMs)).toBe(true);
+  });
+
+  test("× a person's retry: who failed and is away is tried again when it is back", async () => {
+    const one = rollout({ scenario: { groups } });
+    one.world.start();
+    expect(await one.untilReason('CollectorsFailed')).toBe(true);
+    one.change({ groups: { zbad: { running: false, upgrade: null } } });
+    await one.world.clock.advance(hourMs);
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);
+    await one.world.clock.advance(hourMs);
+    expect(one.tasks()).toHaveLength(5);
+    one.change({ groups: { zbad: { running: true } } });
+    expect(await one.world.until(() => one.at(target) === 5, hourMs)).toBe(true);
   });
 });
 

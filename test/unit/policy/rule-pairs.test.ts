@@ -1,262 +1,346 @@
 /**
- * Every pair of rules that a rollout goes by, in one matrix: what happens where both are in force.
+ * Every pair of rules that a rollout goes by, in one matrix: what happens where both are in force, and where one of them is lifted.
  *
- * A rule keeps one collector, web-9, from being started, each in its own way; so do two at once, and status names one of them. Three rules
- * are of another kind, and have a row of their own: a rollback takes web-9 back, a person's retry lets go on what it can, and the age of a build
- * decides on the target alone. Pairs that take time are played through in `rule-histories.test.ts`.
+ * Most rules keep one collector, web-9, from being started, each in its own way. With two of them in force it is not started; lift one, and
+ * the other alone holds it, and is named; lift both, and it is started. Three rules are of another kind, and have rows of their own: a
+ * rollback takes web-9 back, a person's retry lets go on what it can, and the age of a build decides on the target. What is over in a moment,
+ * as room in a batch, is in no pair. Pairs that take time are named here and played through as histories.
  */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import type {
-  CollectorVersionPolicySpec,
-  Maintenance,
-  Stage,
-} from '../../../src/api/generated/collector-version-policy.ts';
-import { LogfleetError } from '../../../src/base/errors.ts';
-import type { Entry, RolloutStop } from '../../../src/policy/ledger.ts';
-import { claimant, endedEntry, epochMs, minuteMs, oldVersion, openEntry, settings, target } from './builders.ts';
-import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
-
-/** What keeps web-9 from being started, and what status says of it. */
-const blockers = {
-  window: /the maintenance window/,
-  exclusion: /the end of the exclusion/,
-  pause: /Paused by spec.paused/,
-  'kill switch': /Paused by the settings/,
-  'stage gate': /the end of stage canary/,
-  approval: /the approval of stage rest/,
-  soak: /the end of the soak of stage canary/,
-  'failure stop': /Too many failed: nothing more is started/,
-  abort: /Aborted by a person: nothing more is started/,
-  'back-off': /the back-off after a failed upgrade/,
-  'maxInProgress of all': /strategy.maxInProgress allows no more than 1/,
-  'maxInProgress of a stage': /stage rest allows no more than 1/,
-  offline: /offline|to come back/,
-  overlap: /of other policies|of the selected collectors belong to policy/,
-  'observe mode': /spec.mode (?:is Observe|to be Enforce)/,
-  'build not offered': /It offers none/,
-  'service unusable': /It is gone/,
-  drift: /a second look at who left the target/,
-  'target change': /being upgraded/,
-  'selection change': /collectors run/,
-} as const;
-
-type Blocker = keyof typeof blockers;
-type Rule = Blocker | 'rollback' | "person's retry" | 'age of the build';
+import type { RolloutStop } from '../../../src/policy/ledger.ts';
+import { collector, endedEntry, epochMs, minuteMs, newerVersion, oldVersion, openEntry, target } from './builders.ts';
+import { PolicyBench } from './policy-bench.ts';
+import {
+  type Blocker,
+  blockers,
+  failedMs,
+  formerTarget,
+  type InForce,
+  justNow,
+  nowMs,
+  outcome,
+  outcomeOf,
+  type Rule,
+} from './rule-fleet.ts';
 
 const names = Object.keys(blockers) as readonly Blocker[];
 const rules: readonly Rule[] = [...names, 'rollback', "person's retry", 'age of the build'];
-
-/** Pairs that cannot meet, and why. */
-const apart: Readonly<Record<string, string>> = {
-  'stage gate × soak': 'a stage soaks once all of it have ended, and the gate before the next is one of the two',
-  'failure stop × abort': 'a rollout is stopped in one way at a time: a person who aborts takes the place of the stop',
-  'failure stop × rollback': 'a rollout is stopped in one way at a time: on the way back no failure is judged',
-  'abort × rollback': 'a rollout is stopped in one way at a time: a person who aborts ends the way back',
-  'back-off × drift': 'who failed was not at the target since, and who left it has not failed since',
-  'back-off × target change': 'another target forgets failures: what is in flight from before has none',
-  'drift × target change': 'who is in flight has left nothing: another target forgets who had arrived',
-  'target change × rollback': 'another target ends the way back: what is in flight ends first, as any other',
-};
-
 const pairs = rules.flatMap((one, index) => rules.slice(index + 1).map((other) => [one, other] as const));
 const nameOf = ([one, other]: readonly [Rule, Rule]) => `${one} × ${other}`;
-const meeting = pairs.filter((pair) => !(nameOf(pair) in apart));
 const isBlocker = (rule: Rule): rule is Blocker => rule in blockers;
 
-const nowMs = 90 * minuteMs;
-/** Of what is in flight. */
-const justNow = { sinceMs: nowMs - 500 };
-/** Long enough ago for a look at what it left behind (U6). */
-const failedMs = nowMs - 2 * settings.graceMs;
-const formerTarget = '19.150-1';
-const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
-const ofId = (collectorId: string, entry: Entry): Entry => ({ ...entry, collectorId });
-
-interface Setting {
-  readonly bench: PolicyBench;
-  readonly seen: Seen;
+/** It holds web-9, and status says so. */
+function expectHeld(by: Blocker, inForce: InForce): void {
+  const { posted, told } = outcome(inForce);
+  expect(posted).toBeUndefined();
+  expect(told).toMatch(blockers[by]);
 }
 
-/** A fleet of four, of which web-9 alone has something to do, under these rules. */
-function setting(inForce: ReadonlySet<Rule>): Setting {
-  const has = (...some: readonly Rule[]) => some.some((rule) => inForce.has(rule));
-  const isBack = has('rollback');
-  const stop = stopOf(inForce);
-  const spec: Partial<CollectorVersionPolicySpec> = {
-    paused: has('pause'),
-    mode: has('observe mode') ? 'Observe' : 'Enforce',
-    offlinePolicy: has('offline') ? 'Wait' : 'Skip',
-    strategy: {
-      maxInProgress: has('maxInProgress of all') ? 1 : 1_000,
-      order: 'Name',
-      ...(has('stage gate', 'approval', 'soak', 'maxInProgress of a stage') && { stages: stagesOf(inForce) }),
-    },
-    ...(has('window', 'exclusion') && { maintenance: maintenanceOf(inForce) }),
-    ...(has('selection change') && { exclude: [{ matchNames: ['web-9'] }] }),
-    ...(has('age of the build') && { target: { channel: 'Latest', minAge: '168h' } }),
-  };
-  const subject = entryOf(inForce);
-  const entries = [
-    ...(has('stage gate') ? [ofId('1', openEntry(justNow, { stage: 'canary' }))] : []),
-    ...(has('soak') ? [ofId('1', endedEntry('updated', {}, { stage: 'canary' }))] : []),
-    ...(has('maxInProgress of all') ? [ofId('2', openEntry(justNow))] : []),
-    ...(has('maxInProgress of a stage') ? [ofId('3', openEntry(justNow, { stage: 'rest' }))] : []),
-    ...(subject ? [ofId('9', subject)] : []),
-  ];
-  const upgrading = new Set(entries.filter(({ open }) => open).map(({ collectorId }) => collectorId));
-  const collectors = fleetOf(9)
-    .filter(({ id }) => ['1', '2', '3', '9'].includes(id))
-    .map((one) => ({
-      ...one,
-      collectorVersion: (one.id === '9' ? isBack && !has('drift') : !upgrading.has(one.id)) ? target : oldVersion,
-      alive: !(one.id === '9' && has('offline')),
-    }));
-  const header = {
-    ...(stop && { stop }),
-    ...(has('selection change') && { selection: 'another' }),
-    stages: recordsOf(inForce),
-  };
-  const bench = new PolicyBench({ spec, header, entries, collectors, seenAtMs: nowMs - 1_000 });
-  if (has('overlap')) {
-    bench.ownership.introduce(claimant('policy-b', { priority: 1 }));
-    bench.ownership.claim('policy-b', '9');
-    bench.roster.sync();
-  }
-  const values = has("person's retry") ? { [annotations.retry]: `1-${target}` } : {};
-  const seen: Seen = {
-    nowMs,
-    pausedForAll: has('kill switch') ? 'the settings' : undefined,
-    notOffered: has('build not offered') ? 'It offers none.' : undefined,
-    problem: has('service unusable') ? problem : undefined,
-    overlap: has('overlap') ? { winner: 'logging/policy-b', collectors: 1 } : undefined,
-    policy: { metadata: { annotations: values } },
-  };
-  return { bench, seen };
-}
+describe('each alone', () => {
+  test('none: web-9 is started', () => {
+    expect(outcome({ holds: [] }).posted).toBe(target);
+  });
 
-function stopOf(inForce: ReadonlySet<Rule>): RolloutStop | undefined {
-  if (inForce.has('abort')) return { kind: 'abort', message: 'Aborted by a person.', atMs: 1 };
-  if (inForce.has('failure stop')) return { kind: 'failures', message: 'Too many failed', atMs: 1 };
-  return inForce.has('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
-}
-
-function stagesOf(inForce: ReadonlySet<Rule>): readonly Stage[] {
-  return [
-    {
-      name: 'canary',
-      selector: { matchNames: ['web-1'] },
-      soakDuration: inForce.has('soak') ? '2h' : '0s',
-      maxFailures: 0,
-    },
-    {
-      name: 'rest',
-      soakDuration: '0s',
-      ...(inForce.has('approval') && { approval: 'Required' as const }),
-      ...(inForce.has('maxInProgress of a stage') && { maxInProgress: 1 }),
-    },
-  ];
-}
-
-function recordsOf(inForce: ReadonlySet<Rule>) {
-  const begun = { name: 'canary', startedAtMs: epochMs };
-  if (inForce.has('stage gate')) return [begun];
-  if (inForce.has('soak')) return [{ ...begun, updatedAtMs: epochMs }];
-  return [{ ...begun, endedAtMs: epochMs }];
-}
-
-function maintenanceOf(inForce: ReadonlySet<Rule>): Maintenance {
-  return {
-    cutoff: '30m',
-    windows: inForce.has('window') ? [{ schedule: '0 12 * * *', duration: '2h', timeZone: 'UTC' }] : [],
-    exclusions: inForce.has('exclusion')
-      ? [{ name: 'freeze', startTime: '2026-11-01T00:00:00Z', endTime: '2026-11-01T03:00:00Z' }]
-      : [],
-  };
-}
-
-/** Of web-9. */
-function entryOf(inForce: ReadonlySet<Rule>): Entry | undefined {
-  if (inForce.has('rollback')) {
-    if (inForce.has('back-off'))
-      return endedEntry('failed', { toVersion: oldVersion, sinceMs: failedMs }, { back: true });
-    // It is elsewhere by now, but not where it was before.
-    return endedEntry(inForce.has('drift') ? 'left' : 'updated', {}, { before: formerTarget });
-  }
-  if (inForce.has('target change'))
-    return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
-  if (inForce.has('drift')) return endedEntry('updated', { sinceMs: 0 });
-  if (inForce.has('back-off')) return endedEntry('failed', { sinceMs: failedMs }, { failures: 1 });
-  return inForce.has('selection change') ? endedEntry('failed', {}, { failures: 1 }) : undefined;
-}
-
-function outcome(...inForce: readonly Rule[]) {
-  const { bench, seen } = setting(new Set(inForce));
-  const { post, health, essentials } = decided(bench, seen);
-  const conditions = essentials.conditions?.map(({ message }) => message).join(' ') ?? '';
-  return {
-    posted: post.find(({ collectorId }) => collectorId === '9')?.open?.toVersion,
-    told: `${health.message} ${conditions} ${essentials.rollout?.waitingFor ?? ''}`,
-  };
-}
-
-test('the matrix names every pair, once', () => {
-  expect(pairs).toHaveLength((rules.length * (rules.length - 1)) / 2);
-  expect(new Set(pairs.map(nameOf)).size).toBe(pairs.length);
-  expect(Object.keys(apart).filter((name) => !pairs.some((pair) => nameOf(pair) === name))).toEqual([]);
-  const rows = [...blockerPairs, ...backPairs, ...retryPairs, ...agePairs];
-  expect(rows.map(nameOf).sort()).toEqual(meeting.map(nameOf).sort());
+  test.each(names)('%s: web-9 is not started, and status says why; once it is over, it is', (rule) => {
+    expectHeld(rule, { holds: [rule] });
+    expect(outcome({ holds: [], over: [rule] }).posted).toBe(target);
+    expect(outcome({ holds: [], over: [rule] }).told).not.toMatch(blockers[rule]);
+  });
 });
 
+/** Pairs that cannot meet: each is built, and one of the two rules the other out. */
+const apart: Readonly<Record<string, () => void>> = {
+  'window × own window': () => {
+    const fixed = (hour: number) => ({ schedule: `0 ${hour} * * *`, duration: '2h', timeZone: 'UTC' });
+    const own = (hour: number) => ({
+      schedule: `0 ${hour} * * *`,
+      duration: '2h',
+      timeZoneSource: 'Collector' as const,
+    });
+    const postedIn = (...windows: readonly (ReturnType<typeof fixed> | ReturnType<typeof own>)[]) => {
+      const collectors = [collector('9', { timeZone: 'UTC' })];
+      const spec = { maintenance: { cutoff: '30m', windows, exclusions: [] } };
+      return outcomeOf(new PolicyBench({ spec, collectors, seenAtMs: nowMs }), {}).posted;
+    };
+    // It is half past one, and one that is open is enough.
+    expect(postedIn(fixed(12), own(1))).toBe(target);
+    expect(postedIn(fixed(1), own(12))).toBe(target);
+    expect(postedIn(fixed(12), own(12))).toBeUndefined();
+  },
+
+  'approval × late approval': () => {
+    // A stage is before its end or after it, and one approval is for both.
+    const both = ['approval', 'late approval'] as const;
+    expect(outcome({ holds: ['approval'] }).header.stages?.map(({ name }) => name)).toEqual(['canary']);
+    expect(outcome({ holds: both }).header.stages?.map(({ endedAtMs }) => endedAtMs)).toEqual([epochMs, epochMs]);
+    expect(outcome({ holds: both }).posted).toBeUndefined();
+    expect(outcome({ holds: [], over: both }).posted).toBe(target);
+  },
+
+  'stage gate × soak': () => {
+    const updated = endedEntry('updated', {}, { stage: 'canary' });
+    const inFlight = { ...openEntry(justNow, { stage: 'canary' }), collectorId: '2' };
+    const canary = (isOpen: boolean) =>
+      new PolicyBench({
+        spec: {
+          strategy: {
+            maxInProgress: 1_000,
+            order: 'Name',
+            stages: [
+              { name: 'canary', selector: { matchNames: ['web-1', 'web-2'] }, soakDuration: '1h' },
+              { name: 'rest', soakDuration: '0s' },
+            ],
+          },
+        },
+        header: { stages: [{ name: 'canary', startedAtMs: epochMs, updatedAtMs: epochMs + 60 * minuteMs }] },
+        entries: [updated, isOpen ? inFlight : { ...updated, collectorId: '2' }],
+        collectors: [
+          collector('1', { collectorVersion: target }),
+          collector('2', { collectorVersion: isOpen ? oldVersion : target }),
+          collector('9'),
+        ],
+        seenAtMs: nowMs - 1_000,
+      });
+    const held = outcomeOf(canary(true), {});
+    expect(held.told).toMatch(blockers['stage gate']);
+    expect(held.told).not.toMatch(blockers.soak);
+    expect(held.header.stages?.[0]?.updatedAtMs).toBeUndefined();
+    const soaks = outcomeOf(canary(false), {});
+    expect(soaks.told).toMatch(blockers.soak);
+    expect(soaks.told).not.toMatch(blockers['stage gate']);
+  },
+
+  'failure stop × abort': () => {
+    expect(stopAfter('failures', 'Pause', annotations.abort).kind).toBe('abort');
+    expect(stopAfter('abort', 'Pause').kind).toBe('abort');
+  },
+
+  'failure stop × rollback': () => {
+    expect(stopAfter('failures', 'Rollback')).toEqual({ kind: 'failures', takenBack: undefined });
+    expect(stopAfter('rollback', 'Pause')).toEqual({ kind: 'rollback', takenBack: formerTarget });
+  },
+
+  'abort × rollback': () => {
+    expect(stopAfter('rollback', 'Rollback', annotations.abort)).toEqual({ kind: 'abort', takenBack: undefined });
+    expect(stopAfter('abort', 'Rollback')).toEqual({ kind: 'abort', takenBack: undefined });
+  },
+
+  'back-off × drift': () => expectOneOfFailureAndDrift(blockers['back-off'], failedMs),
+
+  'look after a failure × drift': () => expectOneOfFailureAndDrift(blockers['look after a failure'], 0),
+
+  'back-off × target change': () => expectOnlyInFlight({ sinceMs: failedMs }, blockers['back-off']),
+
+  'look after a failure × target change': () => expectOnlyInFlight({ sinceMs: 0 }, blockers['look after a failure']),
+
+  'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
+};
+
+/** How a rollout is stopped that was so already, has more failures than it tolerates, and is asked this; and whether web-9 is taken back. */
+function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
+  const bench = new PolicyBench({
+    spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action } },
+    header: { stop: { kind, message: 'Too many failed', atMs: 1 } },
+    entries: [
+      endedEntry('failed', {}, { failures: 1, used: 9 }),
+      { ...endedEntry('updated', {}, { before: formerTarget }), collectorId: '9' },
+    ],
+    collectors: [collector('1'), collector('9', { collectorVersion: target })],
+    seenAtMs: nowMs - 1_000,
+  });
+  const values = annotation === undefined ? {} : { [annotation]: `1-${target}` };
+  const { header, posted } = outcomeOf(bench, { policy: { metadata: { annotations: values } } });
+  return { kind: header.stop?.kind, takenBack: posted };
+}
+
+/** Who was at the target after it failed, and left it, has failed no more; and who failed after it left it does not drift. */
+function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
+  const toldOf = (versions: readonly string[], drifts: number) => {
+    const known = { ...endedEntry('failed', { sinceMs }, { failures: 1, drifts }), collectorId: '9' };
+    const bench = new PolicyBench({ entries: [known] });
+    for (const [index, collectorVersion] of versions.entries()) {
+      bench.listing.show(sinceMs + index, [collector('9', { collectorVersion })]);
+      bench.roster.sync();
+    }
+    const { told, posted } = outcomeOf(bench, {});
+    expect(posted).toBeUndefined();
+    return told;
+  };
+  const left = toldOf([target, oldVersion], 0);
+  expect(left).toMatch(blockers.drift);
+  expect(left).not.toMatch(failure);
+  const failed = toldOf([oldVersion], 1);
+  expect(failed).toMatch(failure);
+  expect(failed).not.toMatch(blockers.drift);
+}
+
+/** Who is in flight to another target is nothing else, whatever it was before: failed, or off this target where it had been. */
+function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
+  const rest = failed ? endedEntry('failed', failed, { failures: 1 }) : endedEntry('updated');
+  const known = (isOpen: boolean) => ({
+    ...rest,
+    ...(isOpen && openEntry({ ...justNow, toVersion: formerTarget }, { ending: rest.ending })),
+    collectorId: '9',
+  });
+  const toldOf = (isOpen: boolean) => {
+    const bench = new PolicyBench({ entries: [known(isOpen)] });
+    const shown = failed ? [oldVersion] : [target, oldVersion];
+    for (const [index, collectorVersion] of shown.entries()) {
+      const seenAtMs = failed ? failed.sinceMs : nowMs - 2_000 + index * 1_000;
+      bench.listing.show(seenAtMs, [collector('9', { collectorVersion })]);
+      bench.roster.sync();
+    }
+    return outcomeOf(bench, {}).told;
+  };
+  expect(toldOf(false)).toMatch(other);
+  expect(toldOf(true)).toMatch(blockers['target change']);
+  expect(toldOf(true)).not.toMatch(other);
+}
+
+/** A pair that only a history can show: another target ends the way back, in flight or not. */
+const inTimeAlone = ['target change × rollback'];
+
+/** Rules of which the order in time counts: each pair of them has a history, unless they cannot meet. */
+const inTime: readonly Rule[] = [
+  'soak',
+  'failure stop',
+  'back-off',
+  'offline',
+  'target change',
+  'selection change',
+  'rollback',
+  "person's retry",
+];
+
+/** Where pairs that take time are played through, by the file, and the beginnings of the names of group and test. */
+const histories: Readonly<Record<string, readonly [file: string, group: string, test: string]>> = {
+  'window × soak': ['rule-histories', 'window', '× soak: '],
+  'window × exclusion': ['rule-histories', 'window', '× exclusion: '],
+  'window × maxInProgress of all': ['rule-histories', 'window', '× maxInProgress: '],
+  'window × rollback': ['rule-histories', 'window', '× rollback: '],
+  'pause × approval': ['rule-histories', 'pause', '× approval: '],
+  'pause × soak': ['rule-histories', 'pause', '× soak: '],
+  'pause × failure stop': ['rule-histories', 'pause', '× failure stop: '],
+  'pause × target change': ['rule-histories', 'pause', '× target change: '],
+  'pause × rollback': ['rule-histories', 'pause', '(%s) × rollback: '],
+  'kill switch × rollback': ['rule-histories', 'pause', '(%s) × rollback: '],
+  'stage gate × late approval': ['rule-histories', 'stage gate', '× approval: '],
+  'stage gate × failure stop': ['rule-histories', 'stage gate', '× failure stop: '],
+  'stage gate × back-off': ['rule-histories', 'stage gate', '× back-off: '],
+  'stage gate × overlap': ['rule-histories', 'overlap', '× stages: '],
+  'stage gate × selection change': ['rule-histories', 'selection change', '× stages: '],
+  'approval × target change': ['rule-histories', 'target change', '× approval: '],
+  'soak × failure stop': ['rule-histories', 'soak', '× death before the soak: '],
+  'soak × back-off': ['rule-histories', 'a soak that follows', '× back-off: '],
+  'soak × offline': ['rule-histories', 'a soak that follows', '× offline: '],
+  'soak × drift': ['rule-histories', 'soak', '× drift: '],
+  'soak × target change': ['rule-histories', 'a soak that follows', '× target change: '],
+  'soak × selection change': ['rule-histories', 'selection change', '× stages: '],
+  'soak × rollback': ['rule-histories', 'soak', '× drift: '],
+  "soak × person's retry": ['rule-histories', 'a soak that follows', "× a person's retry: "],
+  'failure stop × back-off': ['rule-histories', 'back-off', '× failure stop: '],
+  'failure stop × offline': ['rule-histories', 'offline', '× failure stop × '],
+  'failure stop × target change': ['rule-histories', 'target change', '× failure stop: '],
+  'failure stop × selection change': ['rule-histories', 'selection change', '× failure stop: '],
+  "failure stop × person's retry": ['rule-histories', 'failure stop', '× a tolerance that is loosened'],
+  'abort × rollback': ['rule-histories', 'rollback', '× abort: '],
+  'back-off × offline': ['rule-histories', 'back-off', '× offline: '],
+  'back-off × target change': ['rule-histories', 'target change', '× retry: '],
+  'back-off × selection change': ['rule-histories', 'back-off', '× selection change: '],
+  'back-off × rollback': ['rule-histories', 'rollback', '× back-off: '],
+  "back-off × person's retry": ['rule-histories', 'back-off', "× a person's retry: "],
+  'offline × target change': ['rule-histories', 'target change', '× offline: '],
+  'offline × selection change': ['rule-histories', 'offline', '× selection change: '],
+  'offline × rollback': ['rule-histories', 'rollback', '× offline: '],
+  "offline × person's retry": ['rule-histories', 'offline', "× a person's retry: "],
+  'build not offered × rollback': ['rule-histories', 'rollback', '× build not offered: '],
+  'target change × selection change': ['rule-histories', 'target change', '× selection change: '],
+  'target change × rollback': ['rule-histories', 'target change', '× rollback: '],
+  "target change × person's retry": ['rule-histories', 'target change', "× a person's retry: "],
+  'target change × age of the build': ['rule-histories', 'target change', '× age of the build: '],
+  'selection change × rollback': ['rule-histories', 'rollback', '× selection change: '],
+  "selection change × person's retry": ['rule-histories', 'selection change', '× failure stop: '],
+  "rollback × person's retry": ['rule-histories', 'rollback', "× a person's retry: "],
+};
+
+const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));
+const rowsOf = (of: readonly (readonly [Rule, Rule])[]) => of.map((pair) => [nameOf(pair), ...pair] as const);
 const blockerPairs = meeting.filter(([one, other]) => isBlocker(one) && isBlocker(other));
 const backPairs = meeting.filter(([one, other]) => isBlocker(one) && other === 'rollback');
 const retryPairs = meeting.filter(([, other]) => other === "person's retry");
 const agePairs = meeting.filter(([, other]) => other === 'age of the build');
 
-describe('each alone', () => {
-  test('none: web-9 is started', () => {
-    expect(outcome().posted).toBe(target);
-  });
-
-  test.each(names)('%s: web-9 is not started, and status says why', (rule) => {
-    const { posted, told } = outcome(rule);
-    expect(posted).toBeUndefined();
-    expect(told).toMatch(blockers[rule]);
-  });
+test('the matrix names every pair, once', () => {
+  expect(pairs).toHaveLength((rules.length * (rules.length - 1)) / 2);
+  expect(new Set(pairs.map(nameOf)).size).toBe(pairs.length);
+  const rows = [...blockerPairs, ...backPairs, ...retryPairs, ...agePairs].map(nameOf);
+  expect([...rows, ...Object.keys(apart), ...inTimeAlone].sort()).toEqual(pairs.map(nameOf).sort());
 });
 
 describe('two that keep web-9 from being started', () => {
-  test.each(blockerPairs.map((pair) => [nameOf(pair), ...pair] as const))('%s', (_, one, other) => {
-    const { posted, told } = outcome(one, other);
+  test.each(rowsOf(blockerPairs))('%s', (_, first, second) => {
+    const [one, other] = [first as Blocker, second as Blocker];
+    const { posted, told } = outcome({ holds: [one, other] });
     expect(posted).toBeUndefined();
-    const said = [one, other].some((rule) => isBlocker(rule) && blockers[rule].test(told));
-    expect(said ? told : `${told} names neither`).toBe(told);
+    expect(told).toMatch(new RegExp(`${blockers[one].source}|${blockers[other].source}`));
+    expectHeld(other, { holds: [other], over: [one] });
+    expectHeld(one, { holds: [one], over: [other] });
+    expect(outcome({ holds: [], over: [one, other] }).posted).toBe(target);
   });
 });
 
 /** What keeps web-9 from being taken back; nothing else does. */
 const holdsBack: readonly Blocker[] = [
   'window',
+  'own window',
   'exclusion',
   'pause',
   'kill switch',
+  'deletion',
   'back-off',
+  'look after a failure',
   'maxInProgress of all',
   'offline',
   'overlap',
+  'claims of others',
   'observe mode',
   'service unusable',
+  'full ledger',
   'selection change',
 ];
 
 describe('a rollback', () => {
   test('takes web-9 back', () => {
-    expect(outcome('rollback').posted).toBe(formerTarget);
+    expect(outcome({ holds: ['rollback'] }).posted).toBe(formerTarget);
+    expect(outcome({ holds: [], over: ['rollback'] }).posted).toBeUndefined();
   });
 
-  test.each(backPairs.map((pair) => [nameOf(pair), ...pair] as const))('%s', (_, one, other) => {
-    const former = one === 'back-off' ? oldVersion : formerTarget;
-    expect(outcome(one, other).posted).toBe(holdsBack.includes(one as Blocker) ? undefined : former);
+  test('takes nobody back who may be there already before a look at it', () => {
+    const sinceMs = nowMs - 2_000;
+    const known = { ...endedEntry('updated', { sinceMs }, { before: formerTarget }), collectorId: '9' };
+    const backAt = (collectorVersion: string) => {
+      const bench = new PolicyBench({
+        header: { stop: { kind: 'rollback', message: 'Too many failed', atMs: 1 } },
+        entries: [known],
+        collectors: [collector('9', { collectorVersion })],
+        seenAtMs: nowMs - 1_000,
+      });
+      return outcomeOf(bench, {});
+    };
+    expect(backAt(formerTarget).posted).toBeUndefined();
+    expect(backAt(formerTarget).told).toContain('a look at who may be back already');
+    expect(backAt(target).posted).toBe(formerTarget);
+  });
+
+  test.each(rowsOf(backPairs))('%s', (_, first, rollback) => {
+    const one = first as Blocker;
+    const former = one === 'back-off' || one === 'look after a failure' ? oldVersion : formerTarget;
+    if (holdsBack.includes(one)) expectHeld(one, { holds: [one, rollback] });
+    else expect(outcome({ holds: [one, rollback] }).posted).toBe(former);
+    expect(outcome({ holds: [rollback], over: [one] }).posted).toBe(former);
+    expect(outcome({ holds: [], over: [one, rollback] }).posted).toBeUndefined();
   });
 });
 
@@ -264,30 +348,74 @@ describe('a rollback', () => {
 const retried: readonly Rule[] = ['failure stop', 'abort', 'back-off'];
 
 describe("a person's retry", () => {
-  test.each(retryPairs.map((pair) => [nameOf(pair), ...pair] as const))('%s', (_, one, other) => {
-    const { posted } = outcome(one, other);
-    if (one === 'rollback') expect(posted).toBeUndefined();
-    else expect(posted).toBe(retried.includes(one) ? target : undefined);
+  test.each(rowsOf(retryPairs.filter(([one]) => retried.includes(one))))('%s: it ends that', (_, first, retry) => {
+    expect(outcome({ holds: [first, retry] }).posted).toBe(target);
+    expectHeld(first as Blocker, { holds: [first], over: [retry] });
   });
 
-  test('of several that hold, it ends those that it can', () => {
-    expect(outcome('failure stop', 'back-off', "person's retry").posted).toBe(target);
-    expect(outcome('failure stop', 'pause', "person's retry").posted).toBeUndefined();
+  test("rollback × person's retry: it ends that", () => {
+    expect(outcome({ holds: ['rollback', "person's retry"] }).posted).toBeUndefined();
+    expect(outcome({ holds: ['rollback'], over: ["person's retry"] }).posted).toBe(formerTarget);
+  });
+
+  const held = retryPairs.filter(([one]) => isBlocker(one) && !retried.includes(one));
+  test.each(rowsOf(held))('%s: it ends the stop, and not that', (_, first, retry) => {
+    const one = first as Blocker;
+    expectHeld(one, { holds: [one, 'failure stop', retry] });
+    expect(outcome({ holds: ['failure stop', retry], over: [one] }).posted).toBe(target);
+    expectHeld('failure stop', { holds: ['failure stop'], over: [one, retry] });
   });
 });
 
 describe('the age of a build: while a newer one is too young, the rollout of the one before goes by its rules', () => {
-  test('alone: web-9 is started towards the one before', () => {
-    expect(outcome('age of the build').posted).toBe(target);
+  test('alone: web-9 is started towards the one before, and towards the newer one once that is old enough', () => {
+    expect(outcome({ holds: ['age of the build'] }).posted).toBe(target);
+    expect(outcome({ holds: [], over: ['age of the build'] }).posted).toBe(newerVersion);
   });
 
-  test.each(agePairs.map((pair) => [nameOf(pair), ...pair] as const))('%s', (_, one, other) => {
-    const former = one === 'rollback' ? formerTarget : undefined;
-    expect(outcome(one, other).posted).toBe(one === "person's retry" ? target : former);
+  const held = agePairs.filter(([one]) => isBlocker(one));
+  test.each(rowsOf(held))('%s', (_, first, age) => {
+    const one = first as Blocker;
+    expectHeld(one, { holds: [one, age] });
+    expect(outcome({ holds: [age], over: [one] }).posted).toBe(target);
+    expectHeld(one, { holds: [one], over: [age] });
+    expect(outcome({ holds: [], over: [one, age] }).posted).toBe(newerVersion);
+  });
+
+  test('rollback × age of the build: who was brought to either is taken back', () => {
+    expect(outcome({ holds: ['rollback', 'age of the build'] }).posted).toBe(formerTarget);
+    expect(outcome({ holds: ['rollback'], over: ['age of the build'] }).posted).toBe(formerTarget);
+    expect(outcome({ holds: ['age of the build'], over: ['rollback'] }).posted).toBeUndefined();
+  });
+
+  test("person's retry × age of the build: it goes on towards the one before", () => {
+    expect(outcome({ holds: ['failure stop', "person's retry", 'age of the build'] }).posted).toBe(target);
+    expectHeld('failure stop', { holds: ['failure stop', 'age of the build'], over: ["person's retry"] });
   });
 });
 
-test.each(Object.entries(apart))('cannot meet: %s, for %s', (name, reason) => {
-  expect(meeting.map(nameOf)).not.toContain(name);
-  expect(reason).not.toBe('');
+describe('cannot meet', () => {
+  test.each(Object.entries(apart))('%s: one of them rules the other out', (_, show) => show());
+});
+
+/** The text of the groups of tests of a file whose names begin so: they stand at the margin. */
+function groupsOf(file: string, group: string): readonly string[] {
+  const source = readFileSync(new URL(`./${file}.test.ts`, import.meta.url), 'utf8');
+  return source.split(/^describe\((?=['"])/m).filter((text) => text.slice(1).startsWith(group));
+}
+
+describe('in time', () => {
+  test('each pair of rules of which the order in time counts has a history, unless they cannot meet', () => {
+    const due = pairs.filter((pair) => pair.every((rule) => inTime.includes(rule))).map(nameOf);
+    expect(due.filter((name) => !(name in histories) && !(name in apart))).toEqual([]);
+    expect(inTimeAlone.filter((name) => !(name in histories))).toEqual([]);
+    expect(Object.keys(histories).filter((name) => !pairs.map(nameOf).includes(name))).toEqual([]);
+  });
+
+  test.each(Object.entries(histories))('%s: its history is there', (_, [file, group, name]) => {
+    const found = groupsOf(file, group).filter((text) =>
+      [`'${name}`, `"${name}`].some((quoted) => text.includes(quoted)),
+    );
+    expect(found).not.toEqual([]);
+  });
 });

@@ -1,0 +1,326 @@
+/**
+ * A fleet of four under any of the rules that a rollout goes by, of which web-9 alone has something to do: what a rule holds on to is there,
+ * or it is over and what it has left behind is there. A case says which rules hold and which are over, then asks.
+ */
+import { annotations } from '../../../src/api/annotations.ts';
+import type {
+  CollectorVersionPolicySpec,
+  Maintenance,
+  Stage,
+} from '../../../src/api/generated/collector-version-policy.ts';
+import { LogfleetError } from '../../../src/base/errors.ts';
+import type { Entry, LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
+import { resolveTarget } from '../../../src/policy/target.ts';
+import {
+  claimant,
+  collector,
+  endedEntry,
+  epochMs,
+  minuteMs,
+  newerVersion,
+  oldVersion,
+  openEntry,
+  type PolicyParts,
+  settings,
+  target,
+} from './builders.ts';
+import { decided, PolicyBench, type Seen } from './policy-bench.ts';
+
+/** What keeps web-9 from being started, and what status says of it. */
+export const blockers = {
+  window: /the maintenance window/,
+  'own window': /the maintenance window/,
+  exclusion: /the end of the exclusion/,
+  pause: /Paused by spec.paused/,
+  'kill switch': /Paused by the settings/,
+  deletion: /the end of the policy/,
+  'stage gate': /the end of stage canary/,
+  approval: /the approval of stage rest/,
+  'late approval': /the approval of stage rest/,
+  soak: /the end of the soak of stage canary/,
+  'failure stop': /Too many failed: nothing more is started/,
+  abort: /Aborted by a person: nothing more is started/,
+  'back-off': /the back-off after a failed upgrade/,
+  'look after a failure': /a look at what a failed upgrade left behind/,
+  'maxInProgress of all': /strategy.maxInProgress allows no more than 1/,
+  'maxInProgress of a stage': /stage rest allows no more than 1/,
+  offline: /1 offline|to come back|will follow when/,
+  overlap: /of other policies|of the selected collectors belong to policy/,
+  'claims of others': /policy a\/b to claim its collectors first/,
+  'observe mode': /spec.mode (?:is Observe|to be Enforce)/,
+  'build not offered': /It offers none/,
+  'service unusable': /It is gone/,
+  'full ledger': /The ledger of upgrade attempts is full/,
+  drift: /a second look at who left the target/,
+  'target change': /in flight: web-9 to 19\.150-1/,
+  'selection change': /matched: 3/,
+} as const;
+
+export type Blocker = keyof typeof blockers;
+export type Rule = Blocker | 'rollback' | "person's retry" | 'age of the build';
+
+export const nowMs = 90 * minuteMs;
+/** What web-9 had before the rollout, where that matters. */
+export const formerTarget = '19.150-1';
+/** Of what is in flight. */
+export const justNow = { sinceMs: nowMs - 500 };
+/** In its back-off still, and long enough ago for a look at what it left behind (U6). */
+export const failedMs = nowMs - 2 * settings.graceMs;
+const shownMs = nowMs - 1_000;
+const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
+
+export interface InForce {
+  readonly holds: readonly Rule[];
+  /** Which were in force until now. */
+  readonly over?: readonly Rule[];
+}
+
+/** Which of some rules hold, and which of them are or were in force. */
+class Rules {
+  readonly #holds: ReadonlySet<Rule>;
+  readonly #over: ReadonlySet<Rule>;
+
+  constructor({ holds, over = [] }: InForce) {
+    this.#holds = new Set(holds);
+    this.#over = new Set(over);
+  }
+
+  hold(...some: readonly Rule[]): boolean {
+    return some.some((rule) => this.#holds.has(rule));
+  }
+
+  /** Whether one of them holds, or is over. */
+  have(...some: readonly Rule[]): boolean {
+    return this.hold(...some) || some.some((rule) => this.#over.has(rule));
+  }
+}
+
+export interface Outcome {
+  /** The version that an upgrade of web-9 is begun towards; undefined where none is. */
+  readonly posted: string | undefined;
+  /** All that status says of why. */
+  readonly told: string;
+  readonly header: LedgerHeader;
+}
+
+export function outcome(inForce: InForce): Outcome {
+  const { bench, seen } = fleetUnder(new Rules(inForce));
+  return outcomeOf(bench, seen);
+}
+
+export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
+  const { post, health, essentials, figures, header } = decided(bench, { nowMs, ...seen });
+  const { collectors, tasks } = figures();
+  const conditions = essentials.conditions?.map(({ message }) => message) ?? [];
+  const flying = tasks.filter(({ endTime }) => endTime === undefined);
+  return {
+    posted: post.find(({ collectorId }) => collectorId === '9')?.open?.toVersion,
+    told: [
+      health.message,
+      ...conditions,
+      essentials.rollout?.waitingFor ?? '',
+      ...flying.map(({ collector: name, to }) => `in flight: ${name} to ${to}`),
+      `matched: ${collectors.matched}`,
+    ].join(' '),
+    header,
+  };
+}
+
+const channel = { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } as const;
+
+/** Until a newer build is old enough, the target is the one before it. */
+function targetOf(rules: Rules): string {
+  if (!rules.have('age of the build')) return target;
+  const builds = [target, newerVersion].map((version) => ({ version, latest: version === newerVersion }));
+  const wallMs = epochMs + nowMs;
+  const seenMs = (version: string) => (version === newerVersion && rules.hold('age of the build') ? wallMs : 0);
+  const seenSinceMs = new Map(builds.map(({ version }) => [version, seenMs(version)]));
+  const verdict = resolveTarget(channel, builds, { current: target, seenSinceMs, wallMs });
+  return verdict.kind === 'offered' ? verdict.version : verdict.kind;
+}
+
+function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen: Seen } {
+  const wanted = targetOf(rules);
+  const entries = entriesUnder(rules, wanted);
+  const inFlight = new Set(entries.filter(({ open }) => open).map(({ collectorId }) => collectorId));
+  const others = ['1', '2', '3'].map((id) =>
+    collector(id, { collectorVersion: inFlight.has(id) ? oldVersion : wanted, timeZone: 'UTC' }),
+  );
+  const nine = collector('9', {
+    collectorVersion: versionOfNine(rules, wanted),
+    alive: !rules.hold('offline'),
+    timeZone: 'UTC',
+  });
+  const header = headerUnder(rules, wanted);
+  const bench = new PolicyBench({ spec: specUnder(rules), header, entries, collectors: others, seenAtMs: shownMs });
+  bench.listing.sweptMs = shownMs;
+  for (const seenAtMs of looksAtNine(rules)) {
+    bench.listing.rows.takePage([nine], seenAtMs, others.length);
+    bench.roster.sync();
+  }
+  if (rules.have('overlap')) {
+    bench.ownership.introduce(claimant('policy-b', { priority: 1 }));
+    bench.ownership.claim('policy-b', '9');
+    bench.roster.sync();
+    if (!rules.hold('overlap')) bench.ownership.unclaim('policy-b', '9');
+    bench.roster.sync();
+  }
+  const metadata: PolicyParts['metadata'] = {
+    annotations: rules.hold("person's retry") ? { [annotations.retry]: `1-${wanted}` } : {},
+    ...(rules.hold('deletion') && { deletionTimestamp: '2026-11-01T00:00:00Z' }),
+  };
+  const seen: Seen = {
+    pausedForAll: rules.hold('kill switch') ? 'the settings' : undefined,
+    notOffered: rules.hold('build not offered') ? 'It offers none.' : undefined,
+    problem: rules.hold('service unusable') ? problem : undefined,
+    heldBy: rules.hold('claims of others') ? 'policy a/b to claim its collectors first' : undefined,
+    ledgerFull: rules.hold('full ledger'),
+    overlap: rules.hold('overlap') ? { winner: 'logging/policy-b', collectors: 1 } : undefined,
+    policy: { metadata },
+  };
+  return { bench, seen };
+}
+
+function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
+  const isStaged = rules.have('stage gate', 'approval', 'late approval', 'soak', 'maxInProgress of a stage');
+  return {
+    paused: rules.hold('pause'),
+    mode: rules.hold('observe mode') ? 'Observe' : 'Enforce',
+    offlinePolicy: rules.have('offline') ? 'Wait' : 'Skip',
+    strategy: {
+      maxInProgress: rules.have('maxInProgress of all') ? placesUnder(rules, 'maxInProgress of all') : 1_000,
+      order: 'Name',
+      ...(isStaged && { stages: stagesUnder(rules) }),
+    },
+    ...(rules.have('window', 'own window', 'exclusion') && { maintenance: maintenanceUnder(rules) }),
+    ...(rules.have('selection change') && {
+      exclude: [{ matchNames: [rules.hold('selection change') ? 'web-9' : 'none'] }],
+    }),
+    ...(rules.have('age of the build') && { target: channel }),
+  };
+}
+
+/** One more once it lets go, since who takes a place in the other limit takes one in this as well. */
+function placesUnder(rules: Rules, rule: Blocker): number {
+  return rules.hold(rule) ? 1 : 2;
+}
+
+function stagesUnder(rules: Rules): readonly Stage[] {
+  return [
+    {
+      name: 'canary',
+      selector: { matchNames: ['web-1'] },
+      soakDuration: rules.have('soak') ? '1h' : '0s',
+      maxFailures: 0,
+    },
+    {
+      name: 'rest',
+      soakDuration: '0s',
+      ...(rules.have('approval', 'late approval') && { approval: 'Required' as const }),
+      ...(rules.have('maxInProgress of a stage') && { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') }),
+    },
+  ];
+}
+
+/** It is half past one. */
+function maintenanceUnder(rules: Rules): Maintenance {
+  const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
+  return {
+    cutoff: '30m',
+    windows: [
+      ...(rules.have('window') ? [{ schedule: schedule('window'), duration: '2h', timeZone: 'UTC' }] : []),
+      ...(rules.have('own window')
+        ? [{ schedule: schedule('own window'), duration: '2h', timeZoneSource: 'Collector' as const }]
+        : []),
+    ],
+    exclusions: rules.have('exclusion')
+      ? [
+          {
+            name: 'freeze',
+            startTime: '2026-11-01T00:00:00Z',
+            endTime: `2026-11-01T0${rules.hold('exclusion') ? 3 : 1}:00:00Z`,
+          },
+        ]
+      : [],
+  };
+}
+
+function headerUnder(rules: Rules, wanted: string): Partial<LedgerHeader> {
+  const stop = stopUnder(rules);
+  const isApproved = rules.have('approval', 'late approval') && !rules.hold('approval', 'late approval');
+  return {
+    rolloutId: `1-${wanted}`,
+    target: wanted,
+    stages: [recordUnder(rules), ...(rules.have('late approval') ? [passedOver] : [])],
+    ...(stop && { stop }),
+    ...(isApproved && { approved: ['rest'] }),
+    ...(rules.have('selection change') && { selection: 'another' }),
+  };
+}
+
+function stopUnder(rules: Rules): RolloutStop | undefined {
+  if (rules.hold('abort')) return { kind: 'abort', message: 'Aborted by a person.', atMs: 1 };
+  if (rules.hold('failure stop')) return { kind: 'failures', message: 'Too many failed', atMs: 1 };
+  return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
+}
+
+/** Nobody was in it who could be upgraded, nor had anybody approved it. */
+const passedOver: StageRecord = { name: 'rest', startedAtMs: epochMs, endedAtMs: epochMs };
+
+/** Of the canary. */
+function recordUnder(rules: Rules): StageRecord {
+  const begun = { name: 'canary', startedAtMs: epochMs };
+  if (rules.have('stage gate')) return begun;
+  if (!rules.have('soak')) return { ...begun, endedAtMs: epochMs };
+  return { ...begun, updatedAtMs: rules.hold('soak') ? epochMs + 60 * minuteMs : epochMs };
+}
+
+function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
+  /** In flight while the rule holds, at the target once it is over. */
+  const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
+    ...(isOpen
+      ? openEntry({ ...justNow, toVersion: wanted }, rest)
+      : endedEntry('updated', { toVersion: wanted }, rest)),
+    collectorId,
+  });
+  const nine = entryOfNine(rules, wanted);
+  const [canary, rest] = [{ stage: 'canary' }, { stage: 'rest' }];
+  return [
+    ...(rules.have('stage gate', 'soak') ? [other('1', rules.hold('stage gate'), canary)] : []),
+    ...(rules.have('maxInProgress of all') ? [other('2', rules.hold('maxInProgress of all'), { used: 0 })] : []),
+    ...(rules.have('maxInProgress of a stage') ? [other('3', rules.hold('maxInProgress of a stage'), rest)] : []),
+    ...(nine ? [{ ...nine, collectorId: '9' }] : []),
+  ];
+}
+
+function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
+  if (rules.have('rollback')) {
+    if (rules.have('back-off', 'look after a failure'))
+      return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
+    // It is elsewhere by now, but not where it was before.
+    return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
+  }
+  // What was in flight to another target is forgotten once it has ended (U12).
+  if (rules.hold('target change'))
+    return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
+  if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
+  if (!rules.have('back-off', 'look after a failure')) return undefined;
+  return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) }, { failures: 1 });
+}
+
+/** When web-9 failed: its back-off is over, or not. */
+function failureMs(rules: Rules): number {
+  return rules.hold('back-off') ? failedMs : 0;
+}
+
+function versionOfNine(rules: Rules, wanted: string): string {
+  if (rules.have('rollback')) return rules.hold('drift') ? oldVersion : wanted;
+  return rules.have('target change') && !rules.hold('target change') ? formerTarget : oldVersion;
+}
+
+/** When listings showed web-9: once, or twice so far apart that it has left the target for good (U8). */
+function looksAtNine(rules: Rules): readonly number[] {
+  if (rules.hold('look after a failure')) return [failureMs(rules)];
+  const isTwice = rules.have('drift') && !rules.hold('drift', 'rollback');
+  return isTwice ? [shownMs - settings.driftConfirmMs, shownMs] : [shownMs];
+}
