@@ -89,7 +89,10 @@ function isStopped(resource: AnyResource): boolean {
   return stopReasons.includes(readyReason(resource)) || stages.some(({ state }) => state === 'Stopped');
 }
 
-function hasFailures({ status }: AnyResource): boolean {
+/** Also where who failed or died is in no list any more, and counted nowhere. */
+function hasFailures(resource: AnyResource): boolean {
+  const { status } = resource;
+  if (readyReason(resource) === reasons.collectorsFailed) return true;
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 

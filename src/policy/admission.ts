@@ -6,14 +6,13 @@
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import { type Moment, probeIsDue } from './attempt.ts';
 import type { Draft } from './draft.ts';
-import { type Attempt, type Entry, wantedVersion } from './ledger.ts';
+import { type Attempt, type Entry, hasFailed, wantedVersion } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import type { WayBack } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
 import { shareOf } from './stages.ts';
-import { hasFailed } from './standing.ts';
 import { type Candidate, type Line, ownWindowClosed, type Refusal, refusalOf } from './start-rules.ts';
 
 export interface AdmissionInput {

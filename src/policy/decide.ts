@@ -104,7 +104,7 @@ export function decide(input: DecideInput): Decision {
   forgetUnselected(input, draft);
   if (heeded.retried) forgive(ledger, draft);
   if (observation.notOffered !== undefined) forgetRefusals(roster, draft);
-  const course = steer(input, draft, heeded.header);
+  const course = steer(input, draft, heeded);
   const refusal = refusalOfAll(policy, { observation, stop: course.header.stop, calendar, now });
   const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft, course));
   const watch = planReads(input, draft, admission, course.stages.sweepFromMs);

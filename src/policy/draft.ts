@@ -63,9 +63,10 @@ export class Draft {
     if (![...this.#ledger.tallied(), ...this.#tallies.names()].some(isGone)) return sum;
     for (const entry of this.entries()) {
       if (!isGone(entry.stage) || this.#roster.stageOf(entry.collectorId) !== stage) continue;
-      const { finished, failed, died } = tallyOf(entry, this.#ledger.header.target);
+      const { finished, failed, broken, died } = tallyOf(entry, this.#ledger.header.target);
       sum.finished += finished;
       sum.failed += failed;
+      sum.broken += broken;
       sum.died += died;
     }
     return sum;
@@ -77,6 +78,7 @@ export class Draft {
     return {
       finished: before.finished + change.finished,
       failed: before.failed + change.failed,
+      broken: before.broken + change.broken,
       died: before.died + change.died,
     };
   }

@@ -8,7 +8,7 @@ import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collect
 import type { Tally } from './ledger.ts';
 
 export interface FailureScope {
-  readonly tally: Tally;
+  readonly tally: Pick<Tally, 'finished' | 'failed'>;
   /** How many collectors of it may still be upgraded, or are being. */
   readonly outstanding: number;
 }
@@ -21,6 +21,14 @@ export interface Excess {
 }
 
 type Share = number | string;
+
+/** Whether anybody has said how many failures of this stage, or of the whole, are too many: without it, none is tolerated. */
+export function hasTolerance(
+  stage: Pick<Stage, 'maxFailures'> | undefined,
+  { failurePolicy }: Pick<CollectorVersionPolicySpec, 'failurePolicy'>,
+): boolean {
+  return stage?.maxFailures !== undefined || failurePolicy?.maxFailures !== undefined;
+}
 
 /**
  * What is beyond the tolerance, of the stage first; undefined where nothing is.

@@ -44,7 +44,7 @@ export interface HealthInput {
   /** What the rollout waits for although collectors are left, or undefined. */
   readonly wait: RolloutWait | undefined;
   /** Undefined until there is a rollout. */
-  readonly course: Pick<Course, 'header' | 'excess' | 'wayBack'> | undefined;
+  readonly course: Pick<Course, 'header' | 'excess' | 'wayBack' | 'stages'> | undefined;
 }
 
 export interface RolloutWait {
@@ -68,6 +68,7 @@ const checks: readonly Check[] = [
   stopped,
   rollingBack,
   observing,
+  heldByFailures,
   rollingOut,
   soaking,
   downgradeNeeded,
@@ -180,6 +181,15 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
   if (spec.mode !== 'Observe' || left === 0) return undefined;
   const message = `Would upgrade ${count(left, 'collector')} to ${targetVersion}; spec.mode is Observe, so nothing is started.`;
   return { ...quiet, ready: 'False', reason: reasons.observing, message };
+}
+
+/** Where nobody has said how many failures are tolerated, a stage with one goes on by a person alone (R3). */
+function heldByFailures({ fleet, targetVersion, course }: HealthInput): Health | undefined {
+  const gate = course?.stages.gate;
+  if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
+  const progress = `${fleet.counts.updated} of ${counted(fleet)} collectors run ${targetVersion}`;
+  const message = `${progress}; waiting for ${gate.waitsFor}. status.failureReasons names what failed. Mend it and go on with \`logfleet retry\`, or set another target.`;
+  return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
 function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): Health | undefined {

@@ -171,16 +171,28 @@ export interface LedgerHeader {
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
-  /** Of the failures, those who were at the target and are not alive. */
+  /** Collectors whose last attempt failed, or who died after it, and whom nobody has forgiven; also who is in no list any more. */
+  readonly broken: number;
+  /** Of these, who were at the target and are not alive. */
   readonly died: number;
 }
 
-export const emptyTally: Tally = { finished: 0, failed: 0, died: 0 };
+export const emptyTally: Tally = { finished: 0, failed: 0, broken: 0, died: 0 };
+
+export function hasFailed(ending: Ending | undefined): boolean {
+  return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
+}
 
 /** What one collector adds to the tally of its stage and of the whole. What takes it back adds nothing. */
-export function tallyOf({ failures, ending, used, back }: Entry, target: string): Tally {
+export function tallyOf({ failures, open, ending, used, back }: Entry, target: string): Tally {
+  const isBroken = failures > 0 && !open && !back && hasFailed(ending);
   const succeeded = back || (ending?.kind === 'updated' && ending.toVersion === target && used > 0);
-  return { finished: failures + Number(succeeded), failed: failures, died: Number(ending?.kind === 'died') };
+  return {
+    finished: failures + Number(succeeded),
+    failed: failures,
+    broken: Number(isBroken),
+    died: Number(isBroken && ending?.kind === 'died'),
+  };
 }
 
 /** The version that a member's attempts go to now. */
@@ -299,6 +311,7 @@ export class Tallies {
       this.#tallies.set(scope, {
         finished: before.finished + sign * change.finished,
         failed: before.failed + sign * change.failed,
+        broken: before.broken + sign * change.broken,
         died: before.died + sign * change.died,
       });
     }

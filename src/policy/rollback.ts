@@ -3,9 +3,9 @@
  * Who has no former version on record is left as it is, and named.
  */
 import type { Draft } from './draft.ts';
-import type { Entry } from './ledger.ts';
+import { type Entry, hasFailed } from './ledger.ts';
 import type { Roster } from './roster.ts';
-import { hasFailed, isOffline } from './standing.ts';
+import { isOffline } from './standing.ts';
 
 export interface WayBack {
   /** Who can be taken back now, or again after a failure. */

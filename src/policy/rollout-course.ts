@@ -9,6 +9,7 @@ import type { DecideInput } from './decide.ts';
 import type { Draft } from './draft.ts';
 import { type Excess, type FailureScope, failureExcess } from './failure-verdict.ts';
 import type { LedgerHeader, RolloutStop, Tally } from './ledger.ts';
+import type { Heeded } from './people.ts';
 import { planWayBack, type WayBack } from './rollback.ts';
 import type { Roster } from './roster.ts';
 import { heldUpBy, progressStages, type StageProgress } from './stage-progress.ts';
@@ -23,10 +24,10 @@ export interface Course {
   readonly wayBack: WayBack | undefined;
 }
 
-/** @param heeded the header with what people have asked */
-export function steer(input: DecideInput, draft: Draft, heeded: LedgerHeader): Course {
+/** @param heeded the header with what people have asked, and whether that was to go on */
+export function steer(input: DecideInput, draft: Draft, { header: heeded, retried }: Heeded): Course {
   const { policy, roster, now, settings } = input;
-  const before = stagesOf(input, draft, heeded);
+  const before = stagesOf(input, draft, heeded, retried);
   // Who comes after the end says nothing about the rollout: it is told, and stops nothing (R5).
   const judged = heeded.stop || isOver(input, heeded) ? undefined : excessOf(policy, draft, heeded, before);
   const stop = heeded.stop ?? (judged && stopFor(policy, heeded, judged, now.wallMs));
@@ -50,6 +51,7 @@ function stagesOf(
   { policy, roster, observation, now }: DecideInput,
   draft: Draft,
   header: LedgerHeader,
+  isRetried: boolean,
 ): StageProgress {
   // Nothing is started, so nothing begins.
   if (policy.spec.mode === 'Observe') return notBegun(header);
@@ -64,6 +66,7 @@ function stagesOf(
     sweptSinceMs: sweptMs === undefined ? undefined : now.wallMs - (now.monotonicMs - sweptMs),
     wallMs: now.wallMs,
     isReselected: isWidened(roster, header),
+    isRetried,
   });
 }
 

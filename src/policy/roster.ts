@@ -163,6 +163,7 @@ export class Roster {
     const selected = row ? this.#selects(row, entry, before) : this.#isUnseenMember(entry);
     if (!selected && !entry?.open) {
       this.#remove(id);
+      this.#stages.noteVanished(id, row ? undefined : this.#stages.list.indexOf(entry?.stage));
       ownership.unclaim(policy, id);
       return;
     }

@@ -5,9 +5,8 @@
 import { settleEntry } from './attempt.ts';
 import type { DecideInput } from './decide.ts';
 import type { Draft } from './draft.ts';
-import { type Entry, type Ledger, type LedgerHeader, wantedVersion } from './ledger.ts';
+import { type Entry, hasFailed, type Ledger, type LedgerHeader, wantedVersion } from './ledger.ts';
 import type { Roster } from './roster.ts';
-import { hasFailed } from './standing.ts';
 import type { Look } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
@@ -103,7 +102,9 @@ export function forgive(ledger: Ledger, draft: Draft): void {
     const entry = draft.entry(collectorId);
     if (!entry) continue;
     const { ending, open, back, failures } = entry;
-    if (back && !open) draft.set(collectorId, broughtThere(entry, ledger.header.target));
+    // Who is in no list any more leaves its place to others.
+    if (!open && draft.standing(collectorId) === undefined) draft.set(collectorId, undefined);
+    else if (back && !open) draft.set(collectorId, broughtThere(entry, ledger.header.target));
     else if (back) draft.set(collectorId, { ...entry, back: false });
     // Who died is not watched any more, or would be found dead again.
     else if (ending?.kind === 'died')

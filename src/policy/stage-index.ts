@@ -14,6 +14,8 @@ export class StageIndex {
   readonly #traits = new Map<string, StageTraits>();
   readonly #stageOf = new Map<string, number>();
   readonly #counts: readonly MutableCounts[];
+  /** Who was started in a stage and is in no list any more: nobody takes its place. */
+  readonly #vanished = new Map<string, number>();
   #isStale = false;
   /** All members in the order in which the sizes of stages take them; undefined once others came or went. */
   #line: string[] | undefined;
@@ -45,6 +47,7 @@ export class StageIndex {
     const { eligible, matches, startedIn } = traits;
     const before = this.#traits.get(id);
     this.#traits.set(id, traits);
+    this.#vanished.delete(id);
     if (!before) this.#line = undefined;
     const isAsBefore = before?.eligible === eligible && before.matches === matches;
     // Who is started where it is already changes nothing for the others.
@@ -59,6 +62,14 @@ export class StageIndex {
     this.#isStale = true;
   }
 
+  /** @param stage that one who is no member was started in; undefined where there is none, or nothing is known of it any more */
+  noteVanished(id: string, stage: number | undefined): void {
+    if (this.#vanished.get(id) === stage) return;
+    if (stage === undefined) this.#vanished.delete(id);
+    else this.#vanished.set(id, stage);
+    this.#isStale = true;
+  }
+
   count(stage: number, standing: Standing, change: 1 | -1): void {
     const counts = this.#counts[stage];
     if (counts) counts[standing] += change;
@@ -69,7 +80,7 @@ export class StageIndex {
     this.#isStale = false;
     this.#line ??= inStageOrder(this.#traits.keys());
     const candidates = this.#line.map((id): StageCandidate => ({ id, ...(this.#traits.get(id) as StageTraits) }));
-    const assigned = this.list.assign(candidates);
+    const assigned = this.list.assign(candidates, [...this.#vanished.values()]);
     const moved: string[] = [];
     for (const [index, { id }] of candidates.entries()) {
       const stage = assigned[index] as number;

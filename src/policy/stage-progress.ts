@@ -10,6 +10,7 @@
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
 import { parseDuration } from '../base/duration.ts';
+import { hasTolerance } from './failure-verdict.ts';
 import type { LedgerHeader, StageRecord, Tally } from './ledger.ts';
 import type { Counts } from './standing-counts.ts';
 
@@ -28,6 +29,8 @@ export interface StageInput {
   readonly wallMs: number;
   /** Whether a person has just selected others: who comes by that does not come late to a stage that has ended, but goes through it. */
   readonly isReselected?: boolean;
+  /** Whether a person has just gone on: who was forgotten by that leaves places, which are taken before a stage can end. */
+  readonly isRetried?: boolean;
 }
 
 /** What those wait for who belong to a later stage. */
@@ -108,7 +111,7 @@ function stepOf(
   stage: Stage,
   before: StageRecord | undefined,
   { counts, tally }: StageCount,
-  { spec, header, sweptSinceMs = Number.NEGATIVE_INFINITY, wallMs }: StageInput,
+  { spec, header, sweptSinceMs = Number.NEGATIVE_INFINITY, wallMs, isRetried = false }: StageInput,
 ): Step {
   const { name, approval } = stage;
   const left = heldUpBy(counts, spec);
@@ -122,13 +125,19 @@ function stepOf(
     const { updatedAtMs: _, ...record } = begun;
     return { record: begun.updatedAtMs === undefined ? begun : record, gate: gate(`the end of stage ${name}`) };
   }
+  if (isRetried) return { record: begun, gate: gate(`the end of stage ${name}`) };
   const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs } : begun;
   const soakMs = tally.finished > 0 || begun.adopted ? soakMsOf(stage) : 0;
   const soakedMs = (updated.updatedAtMs ?? wallMs) + soakMs;
-  const { died } = tally;
-  if (died > 0 && soakMs > 0 && !tolerates(stage, spec)) {
-    const who = died === 1 ? '1 collector' : `${died} collectors`;
-    return { record: updated, gate: byPerson(`${who} of stage ${name} that died within its soak`, reasons.soaking) };
+  if (tally.broken > 0 && !hasTolerance(stage, spec)) {
+    return {
+      record: updated,
+      gate: byPerson(`a person to look at ${brokenWords(stage, tally)}`, reasons.collectorsFailed),
+    };
+  }
+  if (tally.finished > 0 && Object.values(counts).every((count) => count === 0)) {
+    const waitsFor = `a person to look at stage ${name}, of which no collector is in the list any more`;
+    return { record: updated, gate: byPerson(waitsFor, reasons.collectorsFailed) };
   }
   if (wallMs < soakedMs) {
     const short = soakMs < deathSeenAfterMs ? ' (seeing a death takes a soak of 35m)' : '';
@@ -142,9 +151,9 @@ function stepOf(
   return { record: { ...updated, endedAtMs: wallMs } };
 }
 
-/** Whether anybody has said how many failures are too many: without it, a death holds its stage. */
-function tolerates(stage: Stage, { failurePolicy }: CollectorVersionPolicySpec): boolean {
-  return stage.maxFailures !== undefined || failurePolicy?.maxFailures !== undefined;
+function brokenWords({ name }: Stage, { broken, died }: Tally): string {
+  const what = died === 0 ? 'failed' : died === broken ? 'died within its soak' : 'failed or died within its soak';
+  return `${broken} collector${broken === 1 ? '' : 's'} of stage ${name} that ${what}, since no maxFailures says how many may`;
 }
 
 export function soakMsOf({ soakDuration }: Stage): number {

@@ -3,7 +3,8 @@
  *
  * A collector belongs to the first stage that has it. Stages with a size take so many of those that no stage before has, in an order
  * that follows from their ids alone: it is the same ones after a restart, and in the next rollout. They prefer those that can be
- * upgraded, for a canary that is switched off proves nothing. Who was started in a stage stays there, whatever becomes of the others.
+ * upgraded, for a canary that is switched off proves nothing. Who was started in a stage stays there, whatever becomes of the others, and nobody
+ * takes the place of one that is gone from the list.
  *
  * Leaves to others: when a stage begins and ends (`stage-progress.ts`).
  */
@@ -51,13 +52,15 @@ export class StageList {
   /**
    * The stage of each candidate, in their order; `noStage` where none has it.
    * @param candidates in the order of `stageOrder`
+   * @param vanished the stages of those who were started in them and are no candidates any more
    */
-  assign(candidates: readonly StageCandidate[]): Int8Array {
+  assign(candidates: readonly StageCandidate[], vanished: readonly number[] = []): Int8Array {
     const assigned = new Int8Array(candidates.length).fill(noStage);
     for (const [index, { startedIn = noStage }] of candidates.entries()) assigned[index] = startedIn;
     for (const [stage, { size, selector }] of this.stages.entries()) {
       let left = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, candidates.length);
       for (const one of assigned) if (one === stage) left--;
+      for (const one of vanished) if (one === stage) left--;
       const take = (isWanted: (candidate: StageCandidate) => boolean) => {
         for (let index = 0; index < candidates.length && left > 0; index++) {
           if (assigned[index] !== noStage || !isWanted(candidates[index] as StageCandidate)) continue;

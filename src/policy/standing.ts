@@ -6,7 +6,7 @@ import type { CollectorVersionPolicySpec } from '../api/generated/collector-vers
 import { unreachable } from '../base/assert.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
 import type { Row } from '../fleet/fleet-rows.ts';
-import type { Ending, Entry } from './ledger.ts';
+import { type Ending, type Entry, hasFailed } from './ledger.ts';
 import type { PolicySettings } from './settings.ts';
 
 /**
@@ -144,10 +144,6 @@ export function skipReason(input: StandingInput, context: StandingContext): Skip
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: StandingContext): boolean {
   const ending = entry?.ending;
   return ending?.kind === 'offline' || (entry !== undefined && hasFailed(ending) && entry.used <= retryLimit);
-}
-
-export function hasFailed(ending: Ending | undefined): boolean {
-  return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
 }
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: StandingContext): boolean {

@@ -1,5 +1,6 @@
 /** What would hurt a fleet that nobody looks at over a weekend, once through with the whole operator. */
 import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
 import { before, canary, hourMs, rest, staged, target } from './staged-world.ts';
 
 const fails = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
@@ -62,5 +63,83 @@ describe('a rollout that is complete (R5)', () => {
     await world.clock.advance(2 * hourMs);
     expect(tasks().length).toBeLessThanOrEqual(14);
     expect(at(target)).toBe(10);
+  });
+});
+
+describe('a stage that nobody has said a tolerance of (R3)', () => {
+  const stalledBy = (world: ReturnType<typeof staged>['world']) =>
+    world.policy('production')?.status?.conditions?.find(({ type }) => type === 'Stalled')?.reason;
+
+  test('is held by a failure, says so as stalled, and goes on with a retry', async () => {
+    const { world, tasks, status, stage, annotate, untilReason } = staged({
+      scenario: { upgrade: { duration: '2m', ...fails } },
+    });
+    world.start();
+    expect(await untilReason('CollectorsFailed')).toBe(true);
+    await world.clock.advance(5 * hourMs);
+    expect(tasks()).toHaveLength(3);
+    expect(stalledBy(world)).toBe('CollectorsFailed');
+    expect(world.ready('production')?.message).toContain('3 collectors of stage canary that failed');
+    expect(world.ready('production')?.message).toContain('`logfleet retry`');
+    expect(stage('rest')?.state).toBe('Pending');
+    world.model.patch({ upgrade: { duration: '2m', outcomes: null } }, world.service.nowMs());
+    annotate(annotations.retry, `${status()?.rollout?.id}`);
+    expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+    expect(tasks()).toHaveLength(33);
+  });
+
+  test('is not held by one that reached the target with its next attempt', async () => {
+    const { world, untilReason } = staged({
+      scenario: { upgrade: { duration: '2m', ...fails } },
+      spec: { retryPolicy: { limit: 20, backoff: { duration: '1m', factor: 1, cap: '1m' } } },
+    });
+    world.start();
+    await world.clock.advance(10 * 60_000);
+    world.model.patch({ upgrade: { duration: '2m', outcomes: null } }, world.service.nowMs());
+    expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+  });
+
+  test('is held by a death, stalled, also once the service lists the dead no more; a retry goes on without them', async () => {
+    const { world, tasks, snapshot, status, annotate, untilReason } = staged({
+      stages: [{ ...canary, soakDuration: '1h' }, rest],
+    });
+    world.start();
+    await untilReason('Soaking');
+    const dead = snapshot().collectors.filter(({ version }) => version === target);
+    const all = (what: object) => Object.fromEntries(dead.map(({ name }) => [name, what]));
+    world.model.patch({ collectors: all({ running: false }) }, world.service.nowMs());
+    expect(await untilReason('CollectorsFailed')).toBe(true);
+    expect(stalledBy(world)).toBe('CollectorsFailed');
+    world.model.patch({ collectors: all({ absent: true }) }, world.service.nowMs());
+    await world.clock.advance(5 * hourMs);
+    expect(tasks()).toHaveLength(3);
+    expect(world.ready('production')).toMatchObject({ reason: 'CollectorsFailed' });
+    expect(world.ready('production')?.message).toContain('3 collectors of stage canary that died within its soak');
+    annotate(annotations.retry, `${status()?.rollout?.id}`);
+    expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+    expect(tasks()).toHaveLength(30);
+  });
+
+  test('is not filled up for those who were started in it and are gone from the list', async () => {
+    const { world, tasks, snapshot, status, annotate, untilReason } = staged({
+      stages: [{ ...canary, soakDuration: '24h' }, rest],
+    });
+    world.start();
+    await untilReason('Soaking');
+    for (let round = 0; round < 4; round++) {
+      const there = snapshot().collectors.filter(({ version }) => version === target);
+      const all = Object.fromEntries(there.map(({ name }) => [name, { absent: true }]));
+      world.model.patch({ collectors: all }, world.service.nowMs());
+      await world.clock.advance(hourMs);
+    }
+    expect(tasks()).toHaveLength(3);
+    await world.clock.advance(48 * hourMs);
+    expect(tasks()).toHaveLength(3);
+    expect(world.ready('production')).toMatchObject({ reason: 'CollectorsFailed' });
+    expect(world.ready('production')?.message).toContain('no collector is in the list any more');
+    annotate(annotations.retry, `${status()?.rollout?.id}`);
+    expect(await world.until(() => tasks().length >= 6, hourMs)).toBe(true);
+    await world.clock.advance(hourMs);
+    expect(tasks()).toHaveLength(6);
   });
 });

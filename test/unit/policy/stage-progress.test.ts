@@ -255,17 +255,35 @@ describe('an approval', () => {
 });
 
 describe('a death within a soak', () => {
-  const died = { updated: 2, failed: 1, tally: { finished: 3, failed: 1, died: 1 } };
+  const died = { updated: 2, failed: 1, tally: { finished: 3, failed: 1, broken: 1, died: 1 } };
   const of = [died, left];
   const header = { stages: [soaking(2 * hourMs)] };
   const { maxFailures: _, ...unlimited } = canary;
 
   test('holds the stage until a person looks, where nobody has said how many are too many', () => {
     expect(progress({ stages: [unlimited, rest], of, header, sweptMs: nowMs }).gate).toEqual({
-      waitsFor: '1 collector of stage canary that died within its soak',
-      reason: 'Soaking',
+      waitsFor:
+        'a person to look at 1 collector of stage canary that died within its soak, since no maxFailures says how many may',
+      reason: 'CollectorsFailed',
       untilMs: undefined,
       byPerson: true,
+    });
+  });
+
+  test('or a failure, holds it also where there is no soak', () => {
+    const failed = { updated: 2, failed: 1, tally: { finished: 3, failed: 1, broken: 1 } };
+    const stages = [{ ...unlimited, soakDuration: '0s' }, rest];
+    expect(progress({ stages, of: [failed, left], header, sweptMs: nowMs })).toMatchObject({
+      current: 0,
+      gate: { waitsFor: expect.stringContaining('1 collector of stage canary that failed'), byPerson: true },
+    });
+  });
+
+  test('leaves nobody in the list, and holds the stage, since it has no answer', () => {
+    const gone = { tally: { finished: 3 } };
+    expect(progress({ of: [gone, left], header, sweptMs: nowMs })).toMatchObject({
+      current: 0,
+      gate: { waitsFor: expect.stringContaining('no collector is in the list any more'), byPerson: true },
     });
   });
 
@@ -275,7 +293,6 @@ describe('a death within a soak', () => {
       'the rollout tolerates some',
       { stages: [unlimited, rest], spec: { failurePolicy: { maxFailures: 1, minSamples: 1, action: 'Pause' } } },
     ],
-    ['there is no soak', { stages: [{ ...unlimited, soakDuration: '0s' }, rest] }],
   ] as const)('is for the failure policy where %s', (_, more) => {
     expect(progress({ of, header, sweptMs: nowMs, ...(more as Setting) })).toMatchObject({ current: 1 });
   });

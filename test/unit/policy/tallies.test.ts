@@ -5,16 +5,17 @@ import { type Entry, type EntryChange, emptyTally, Ledger, type Tally, tallyOf }
 import { endedEntry, entry, header, newerVersion, oldVersion, openEntry, target } from './builders.ts';
 import { fleetOf, PolicyBench } from './policy-bench.ts';
 
-const tally = (finished: number, failed: number, died = 0): Tally => ({ finished, failed, died });
+const tally = (finished: number, failed: number, broken = 0, died = 0): Tally => ({ finished, failed, broken, died });
 
 describe('what one collector adds', () => {
   test.each<[string, Entry, Tally]>([
     ['nothing, before its first attempt has ended', openEntry(), emptyTally],
     ['an attempt, where it was brought to the target', endedEntry('updated'), tally(1, 0)],
     ['as many failures as it had, and the success', endedEntry('updated', {}, { used: 3, failures: 2 }), tally(3, 2)],
-    ['a failure', endedEntry('failed', {}, { failures: 1 }), tally(1, 1)],
-    ['a failure for a time-out', endedEntry('timedOut', {}, { failures: 1 }), tally(1, 1)],
-    ['a failure in place of the success, where it died', endedEntry('died', {}, { failures: 1 }), tally(1, 1, 1)],
+    ['a failure', endedEntry('failed', {}, { failures: 1 }), tally(1, 1, 1)],
+    ['nothing broken, where a person has forgiven it', endedEntry('failed', {}, { failures: 0 }), tally(0, 0)],
+    ['a failure for a time-out', endedEntry('timedOut', {}, { failures: 1 }), tally(1, 1, 1)],
+    ['a failure in place of the success, where it died', endedEntry('died', {}, { failures: 1 }), tally(1, 1, 1, 1)],
     ['a failure in place of the success, where it left', endedEntry('left', {}, { failures: 1 }), tally(1, 1)],
     ['nothing, where it was refused (U11)', endedEntry('refused', {}, { used: 0 }), emptyTally],
     ['nothing, where it did not run (U11)', endedEntry('offline', {}, { used: 0 }), emptyTally],
@@ -66,12 +67,13 @@ describe('after any changes', () => {
   const changes = fc.array(change, { maxLength: 20 });
 
   function recount(entries: Iterable<Entry>, isIn: (entry: Entry) => boolean = () => true): Tally {
-    const sum = { ...emptyTally } as { finished: number; failed: number; died: number };
+    const sum = { ...emptyTally } as { finished: number; failed: number; broken: number; died: number };
     for (const one of entries) {
       if (!isIn(one)) continue;
-      const { finished, failed, died } = tallyOf(one, target);
+      const { finished, failed, broken, died } = tallyOf(one, target);
       sum.finished += finished;
       sum.failed += failed;
+      sum.broken += broken;
       sum.died += died;
     }
     return sum;
