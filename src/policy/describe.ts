@@ -15,6 +15,7 @@ import type { Ownership } from '../fleet/ownership.ts';
 import type { Figures } from './describe-figures.ts';
 import { type Health, outstanding } from './health.ts';
 import type { ActionRecord, LedgerHeader, RolloutStop } from './ledger.ts';
+import type { NextWindow } from './maintenance-calendar.ts';
 import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import type { Counts } from './standing-counts.ts';
@@ -46,7 +47,7 @@ export interface EssentialsInput {
   readonly waitingFor: string | undefined;
   readonly course: Course;
   /** The maintenance window that is open, or opens next. */
-  readonly window: { readonly startMs: number; readonly endMs: number } | undefined;
+  readonly window: NextWindow | undefined;
   readonly wallMs: number;
 }
 
@@ -64,7 +65,7 @@ export function describeEssentials(input: EssentialsInput): Essentials {
     ...echoOfRequest(policy),
     targetVersion: header.target,
     ...(isOver ? {} : { rollout: describeRollout(input) }),
-    ...(window && { nextWindow: { startTime: isoTime(window.startMs), endTime: isoTime(window.endMs) } }),
+    ...(window && { nextWindow: describeWindow(window) }),
     history: header.history.map((one) => ({
       id: one.id,
       targetVersion: one.targetVersion,
@@ -78,6 +79,13 @@ export function describeEssentials(input: EssentialsInput): Essentials {
     conditions: describeConditions(policy.status?.conditions, health, overlap, generation, isoTime(wallMs)),
   };
 }
+
+function describeWindow({ startMs, endMs, zone }: NextWindow) {
+  const times = { startTime: isoTime(startMs), endTime: isoTime(endMs) };
+  return zone === undefined ? times : { ...times, timeZone: bounded(zone, maxZoneLength) };
+}
+
+const maxZoneLength = 64;
 
 function describeActions(actions: readonly ActionRecord[] = []): { readonly actions?: readonly PersonAction[] } {
   if (actions.length === 0) return {};

@@ -25,6 +25,11 @@ export type WindowVerdict =
   /** There is a window by the collector's zone, and it has none that can be read. */
   | { readonly kind: 'zoneUnreadable' };
 
+export interface NextWindow extends Span {
+  /** Whose collectors it is for; absent where no window goes by the collector's zone. */
+  readonly zone?: string;
+}
+
 interface Window {
   readonly schedule: CronSchedule;
   readonly durationMs: number;
@@ -86,15 +91,15 @@ export class MaintenanceCalendar {
 
   /**
    * The window that is open, also past its cutoff, or the next one, in wall ms, less the exclusions: of all zones that which begins
-   * first. Undefined where there is no window, none is to come, or none ever closes.
+   * first, with that zone. Undefined where there is no window, none is to come, or none ever closes.
    */
-  nextWindow(wallMs: number, zones: Iterable<string>): Span | undefined {
+  nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
     if (this.problem !== undefined || !this.#hasWindows) return undefined;
-    let next: Span | undefined;
+    let next: NextWindow | undefined;
     for (const zone of this.byCollector ? zones : ['']) {
       if (this.byCollector && !timeZone(zone)) continue;
       const found = kept(this.#next, zone, wallMs, () => this.#findNext(wallMs, zone));
-      if (found && (!next || found.startMs < next.startMs)) next = found;
+      if (found && (!next || found.startMs < next.startMs)) next = this.byCollector ? { ...found, zone } : found;
     }
     return next;
   }

@@ -394,6 +394,8 @@ export interface NextWindow {
   readonly startTime: string;
   /** When it closes. */
   readonly endTime: string;
+  /** Whose collectors it is open for, or opens for first; absent where no window goes by the collector's zone. */
+  readonly timeZone?: string;
 }
 
 /** Collectors by where they stand. The others add up to `matched`. */

@@ -13,7 +13,7 @@ export function renderWait(status: CollectorVersionPolicyStatus | undefined, now
 
 /** The reason says what it is that it waits for: other times of the status are then none of its business. */
 function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersionPolicyStatus, nowMs: number) {
-  const reason = conditions?.find(({ type }) => type === 'Ready')?.reason;
+  const reason = reasonOf(conditions);
   const soaked = stages?.find(({ name }) => name === rollout?.stage)?.soakedUntil;
   const time =
     reason === reasons.soaking ? soaked : reason === reasons.waitingForWindow ? nextWindow?.startTime : undefined;
@@ -21,11 +21,25 @@ function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersion
   return untilMs > nowMs ? untilMs : undefined;
 }
 
-/** `open for another 3h, until …` or `opens in 5h, …`; undefined where there is none. */
-export function renderWindow({ nextWindow }: CollectorVersionPolicyStatus, nowMs: number): string | undefined {
+function reasonOf(conditions: CollectorVersionPolicyStatus['conditions']): string | undefined {
+  return conditions?.find(({ type }) => type === 'Ready')?.reason;
+}
+
+/**
+ * `open for another 3h, until …` or `opens in 5h, …`, in whose zone where windows go by that, and whether it is too late to start
+ * anything in it; undefined where there is none.
+ */
+export function renderWindow(
+  { nextWindow, conditions }: CollectorVersionPolicyStatus,
+  nowMs: number,
+): string | undefined {
   if (!nextWindow) return undefined;
-  const { startTime, endTime } = nextWindow;
+  const { startTime, endTime, timeZone } = nextWindow;
   const [startMs, endMs] = [Date.parse(startTime), Date.parse(endTime)];
-  if (nowMs < startMs) return `opens in ${renderAge(startMs - nowMs)}, ${startTime}`;
-  return nowMs < endMs ? `open for another ${renderAge(endMs - nowMs)}, until ${endTime}` : undefined;
+  const where = timeZone === undefined ? '' : ` for collectors in ${timeZone}`;
+  if (nowMs < startMs) return `opens in ${renderAge(startMs - nowMs)}${where}, ${startTime}`;
+  if (nowMs >= endMs) return undefined;
+  const isPastCutoff = timeZone === undefined && reasonOf(conditions) === reasons.waitingForWindow;
+  const late = isPastCutoff ? ', too shortly to start anything' : '';
+  return `open for another ${renderAge(endMs - nowMs)}${where}, until ${endTime}${late}`;
 }

@@ -179,4 +179,17 @@ describe('the next window', () => {
   ])('%s', (_, maintenance, window) => {
     expect(told({ seen: spec(maintenance) as Seen }).nextWindow).toEqual(window);
   });
+
+  test('names the zone whose collectors it is for, where windows go by that', () => {
+    const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
+    const maintenance = { cutoff: '30m', windows, exclusions: [] };
+    const zones = ['America/New_York', 'Asia/Kolkata'];
+    const collectors = fleetOf(2, (index) => ({ timeZone: zones[index % 2] as string }));
+    const bench = new PolicyBench({ spec: { maintenance }, collectors });
+    expect(decided(bench, { policy: { spec: { maintenance } } }).essentials.nextWindow).toEqual({
+      startTime: '2026-11-01T06:30:00Z',
+      endTime: '2026-11-01T08:30:00Z',
+      timeZone: 'Asia/Kolkata',
+    });
+  });
 });

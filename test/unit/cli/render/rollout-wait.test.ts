@@ -35,6 +35,24 @@ describe('renderWindow', () => {
     expect(renderWindow({ nextWindow }, nowMs)).toBe(text);
   });
 
+  it('names the zone that it is for, which may not be that of those who wait', () => {
+    const inZone = (nextWindow: typeof later) =>
+      renderWindow({ nextWindow: { ...nextWindow, timeZone: 'Asia/Tokyo' } }, nowMs);
+    expect(inZone(later)).toBe(`opens in 5h for collectors in Asia/Tokyo, ${later.startTime}`);
+    const status = {
+      ...withReason('WaitingForWindow'),
+      nextWindow: { startTime: ago(60), endTime: ago(-9_120), timeZone: 'Asia/Tokyo' },
+    };
+    expect(renderWindow(status, nowMs)).toBe(
+      `open for another 152m for collectors in Asia/Tokyo, until ${ago(-9_120)}`,
+    );
+  });
+
+  it('says so where it is past its cutoff', () => {
+    const status = { ...withReason('WaitingForWindow'), nextWindow: { startTime: ago(60), endTime: ago(-60) } };
+    expect(renderWindow(status, nowMs)).toBe(`open for another 60s, until ${ago(-60)}, too shortly to start anything`);
+  });
+
   it('is nothing where there is no window', () => {
     expect(renderWindow({}, nowMs)).toBeUndefined();
   });
