@@ -9,7 +9,7 @@ import type {
   Stage,
 } from '../../../src/api/generated/collector-version-policy.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import type { Entry, LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
+import type { Entry, EntryChange, LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
 import { resolveTarget } from '../../../src/policy/target.ts';
 import {
   claimant,
@@ -101,15 +101,23 @@ export interface Outcome {
   /** All that status says of why. */
   readonly told: string;
   readonly header: LedgerHeader;
+  readonly changes: readonly EntryChange[];
 }
 
 export function outcome(inForce: InForce): Outcome {
-  const { bench, seen } = fleetUnder(new Rules(inForce));
+  const rules = new Rules(inForce);
+  const { bench, seen } = fleetUnder(rules);
+  const first = outcomeOf(bench, seen);
+  // A retry is heeded in one decision, and stages go on in the next.
+  if (!rules.hold("person's retry") || first.posted !== undefined) return first;
+  bench.ledger.setHeader(first.header);
+  bench.ledger.apply(first.changes);
+  for (const { collectorId } of first.changes) bench.roster.place(collectorId);
   return outcomeOf(bench, seen);
 }
 
 export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
-  const { post, health, essentials, figures, header } = decided(bench, { nowMs, ...seen });
+  const { post, health, essentials, figures, header, changes } = decided(bench, { nowMs, ...seen });
   const { collectors, tasks } = figures();
   const conditions = essentials.conditions?.map(({ message }) => message) ?? [];
   const flying = tasks.filter(({ endTime }) => endTime === undefined);
@@ -123,6 +131,7 @@ export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
       `matched: ${collectors.matched}`,
     ].join(' '),
     header,
+    changes,
   };
 }
 

@@ -382,9 +382,14 @@ describe('the age of a build: while a newer one is too young, the rollout of the
     expect(outcome({ holds: [], over: [one, age] }).posted).toBe(newerVersion);
   });
 
-  test('rollback × age of the build: who was brought to either is taken back', () => {
-    expect(outcome({ holds: ['rollback', 'age of the build'] }).posted).toBe(formerTarget);
-    expect(outcome({ holds: ['rollback'], over: ['age of the build'] }).posted).toBe(formerTarget);
+  test('rollback × age of the build: the rollout of either is rolled back', () => {
+    for (const [inForce, version] of [
+      [{ holds: ['rollback', 'age of the build'] }, target],
+      [{ holds: ['rollback'], over: ['age of the build'] }, newerVersion],
+    ] as const) {
+      const { posted, header } = outcome(inForce);
+      expect([posted, header.target]).toEqual([formerTarget, version]);
+    }
     expect(outcome({ holds: ['age of the build'], over: ['rollback'] }).posted).toBeUndefined();
   });
 
