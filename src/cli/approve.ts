@@ -59,7 +59,7 @@ function approve(resource: AnyResource, { id }: Rollout, stage: StageStatus, opt
   const also = paused === undefined ? '' : ` It is paused; to go on: ${paused}`;
   switch (state) {
     case 'AwaitingApproval': {
-      const said = `approved stage ${name} of rollout ${id}: ${renderMembers(stage)} upgraded from now on.${also}`;
+      const said = `approved stage ${name} of rollout ${id}: ${renderMembers(stage)} upgraded from now on${renderOffline(resource)}.${also}`;
       return { annotation, said };
     }
     case 'Pending':
@@ -91,6 +91,12 @@ function renderMembers({ members, updated }: StageStatus): string {
   return left === members
     ? `its ${counted(members, 'collector')} ${verb}`
     : `${left} of its ${members} collectors ${verb}`;
+}
+
+/** Status does not say in which stages they are. */
+function renderOffline({ status }: AnyResource): string {
+  const offline = status?.collectors?.offline ?? 0;
+  return offline === 0 ? '' : `, those of them that are offline once they are back (${offline} in the whole policy)`;
 }
 
 function needsApproval({ spec }: AnyResource, stage: string): boolean {

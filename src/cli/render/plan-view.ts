@@ -86,9 +86,9 @@ function describeCounts(plan: RolloutPlan): string {
   const busy = sum(({ counts }) => counts.inProgress);
   const left = leftOut.reduce((total, { collectors }) => total + collectors.length, 0);
   const rest = [
-    there > 0 ? `${there} run ${target} already` : '',
-    busy > 0 ? `${busy} are being upgraded` : '',
-    left > 0 ? `${left} are left out` : '',
+    there > 0 ? `${there} ${there === 1 ? 'runs' : 'run'} ${target} already` : '',
+    busy > 0 ? `${busy} ${busy === 1 ? 'is' : 'are'} being upgraded` : '',
+    left > 0 ? `${left} ${left === 1 ? 'is' : 'are'} left out` : '',
   ].filter((text) => text !== '');
   return `${countUpgrades(plan)} of ${counted(matched, 'collector')}${rest.length > 0 ? `; ${rest.join(', ')}` : ''}`;
 }
@@ -145,7 +145,10 @@ function firstUpgrades({ stages }: RolloutPlan, options: PlanViewOptions): reado
 
 function firstLeftOut({ leftOut }: RolloutPlan, options: PlanViewOptions): readonly string[] {
   return leftOut.flatMap((group) =>
-    wrapped(`${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`, options),
+    wrapped(
+      `${group.collectors.length} ${because(group, group.collectors.length)}: ${someOf(group.collectors)}`,
+      options,
+    ),
   );
 }
 
@@ -158,7 +161,7 @@ function allUpgrades({ stages }: RolloutPlan, { width }: PlanViewOptions): reado
 }
 
 function allLeftOut({ leftOut }: RolloutPlan, { width }: PlanViewOptions): readonly string[] {
-  const rows = leftOut.flatMap((group) => group.collectors.map((one) => [because(group), ...cellsOf(one)]));
+  const rows = leftOut.flatMap((group) => group.collectors.map((one) => [because(group, 1), ...cellsOf(one)]));
   return rows.length === 0 ? [] : renderTable(['Why', ...cellHeadings], rows, width - 2);
 }
 
@@ -178,23 +181,29 @@ function someOf(collectors: readonly PlannedCollector[]): string {
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }
 
-const reasonTexts: { readonly [R in LeftOutReason]: string } = {
-  Offline: 'do not run',
-  Newer: 'run a newer version, and allowDowngrade is not set',
-  Failed: 'have failed and are out of attempts',
-  Foreign: 'belong to another policy',
-  HostedCollector: 'are hosted',
-  VersionUnreadable: 'have a version that cannot be read',
-  VersionNotObservable: 'have a version that cannot be seen',
-  RefusedByService: 'are refused by the service',
-  NotPermitted: 'are unknown to the service, or not ours to upgrade',
-  Contested: 'keep leaving the target',
-  NoStage: 'are in no stage',
-  TimeZoneUnreadable: 'have no time zone that can be read',
+/** Of one collector, and of several. */
+const reasonTexts: { readonly [R in LeftOutReason]: readonly [one: string, several: string] } = {
+  Offline: ['does not run', 'do not run'],
+  Newer: ['runs a newer version, and allowDowngrade is not set', 'run a newer version, and allowDowngrade is not set'],
+  Failed: ['has failed and is out of attempts', 'have failed and are out of attempts'],
+  Foreign: ['belongs to another policy', 'belong to another policy'],
+  HostedCollector: ['is hosted', 'are hosted'],
+  VersionUnreadable: ['has a version that cannot be read', 'have a version that cannot be read'],
+  VersionNotObservable: ['has a version that cannot be seen', 'have a version that cannot be seen'],
+  RefusedByService: ['is refused by the service', 'are refused by the service'],
+  NotPermitted: [
+    'is unknown to the service, or not ours to upgrade',
+    'are unknown to the service, or not ours to upgrade',
+  ],
+  Contested: ['keeps leaving the target', 'keep leaving the target'],
+  NoStage: ['is in no stage', 'are in no stage'],
+  TimeZoneUnreadable: ['has no time zone that can be read', 'have no time zone that can be read'],
 };
 
-function because({ reason, policy }: LeftOut): string {
-  return policy === undefined ? reasonTexts[reason] : `belong to policy ${policy}`;
+function because({ reason, policy }: LeftOut, collectors: number): string {
+  const [one, several] =
+    policy === undefined ? reasonTexts[reason] : [`belongs to policy ${policy}`, `belong to policy ${policy}`];
+  return collectors === 1 ? one : several;
 }
 
 function section(title: string, lines: readonly string[], paint: Paint): readonly string[] {

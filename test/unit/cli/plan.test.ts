@@ -208,6 +208,15 @@ describe('what a plan shows', () => {
     expect(stdout).toMatch(/ {4}rest: web-\d\d, web-\d\d, web-\d\d, web-\d\d, web-\d\d and 5 more\n/);
   });
 
+  test.each(['table', 'wide'] as const)('one as one, in the %s form', async (output) => {
+    const first = policy('first', '  priority: 5\n').replace('selector: {}', 'selector: {matchNames: [web-01]}');
+    const { stdout } = await plan({ texts: [secret, `${first}---${policy()}`], flags: { output } });
+    expect(stdout).toContain('11 of 12 collectors; 1 is left out\n');
+    expect(stdout).toContain(
+      output === 'wide' ? 'belongs to policy logging/first   web-01' : '1 belongs to policy logging/first: web-01',
+    );
+  });
+
   test('all collectors, where it is to be wide', async () => {
     const { stdout } = await plan({ texts: [secret, policy('production', stages)], flags: { output: 'wide' } });
     expect(stdout.match(/^ {4}rest {5}web-\d\d {6}\d+ {3}19\.100-1 {3}Europe\/Berlin$/gm)).toHaveLength(10);

@@ -42,7 +42,11 @@ function policy(
   spec: readonly Stage[] = stages,
 ): CollectorVersionPolicy {
   const ready = { type: 'Ready', status: 'False', reason, message: 'Because.', lastTransitionTime: now } as const;
-  const sample = samplePolicy({ metadata, status: { ...rollingStatus, rollout, conditions: [ready], ...status } });
+  const collectors = { ...rollingStatus.collectors!, offline: 0 };
+  const sample = samplePolicy({
+    metadata,
+    status: { ...rollingStatus, collectors, rollout, conditions: [ready], ...status },
+  });
   return { ...sample, spec: { ...sample.spec, strategy: { ...sample.spec.strategy, stages: spec } } };
 }
 
@@ -105,6 +109,14 @@ describe('approve', () => {
   ])('leaves out the %d who are at the target already', async (updated, who) => {
     const { said } = await run('approve', policy({ stages: [{ ...stage('linux', 'AwaitingApproval'), updated }] }));
     expect(said).toBe(`approved stage linux of rollout ${id}: ${who} upgraded from now on.`);
+  });
+
+  it('says so where some may be offline, which are upgraded later', async () => {
+    const collectors = { ...rollingStatus.collectors!, offline: 6 };
+    const { said } = await run('approve', policy({ stages: waiting, collectors }));
+    expect(said).toBe(
+      `approved stage linux of rollout ${id}: its 120 collectors are upgraded from now on, those of them that are offline once they are back (6 in the whole policy).`,
+    );
   });
 
   it('approves a stage that is named, also ahead of its turn', async () => {
