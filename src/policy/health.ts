@@ -44,7 +44,7 @@ export interface HealthInput {
   /** What the rollout waits for although collectors are left, or undefined. */
   readonly wait: RolloutWait | undefined;
   /** Undefined until there is a rollout. */
-  readonly course: Pick<Course, 'header' | 'excess' | 'wayBack' | 'stages'> | undefined;
+  readonly course: Pick<Course, 'header' | 'excess' | 'untolerated' | 'wayBack' | 'stages'> | undefined;
 }
 
 export interface RolloutWait {
@@ -232,14 +232,9 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Whether somebody has said how many failures are too many, and these are not. */
-function isTolerated({ spec, course }: HealthInput): boolean {
-  if (course?.excess) return false;
-  const { failurePolicy, strategy } = spec;
-  return (
-    failurePolicy?.maxFailures !== undefined ||
-    (strategy.stages?.some(({ maxFailures }) => maxFailures !== undefined) ?? false)
-  );
+/** Whether somebody has said how many failures of their stages are too many, and these are not. */
+function isTolerated({ course }: HealthInput): boolean {
+  return course !== undefined && course.excess === undefined && course.untolerated === 0;
 }
 
 function collectorsRefused({ fleet }: HealthInput): Health | undefined {

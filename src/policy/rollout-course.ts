@@ -7,7 +7,7 @@
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { DecideInput } from './decide.ts';
 import type { Draft } from './draft.ts';
-import { type Excess, type FailureScope, failureExcess } from './failure-verdict.ts';
+import { type Excess, type FailureScope, failureExcess, hasTolerance } from './failure-verdict.ts';
 import type { LedgerHeader, RolloutStop, Tally } from './ledger.ts';
 import type { Heeded } from './people.ts';
 import { planWayBack, type WayBack } from './rollback.ts';
@@ -20,6 +20,8 @@ export interface Course {
   readonly stages: StageProgress;
   /** What is beyond the tolerance although the rollout goes on; undefined where nothing is. */
   readonly excess: Excess | undefined;
+  /** Collectors whose failure no tolerance covers: neither that of the stage that they were started in nor that of the whole. */
+  readonly untolerated: number;
   /** While the rollout is rolled back, or has been. */
   readonly wayBack: WayBack | undefined;
 }
@@ -35,7 +37,8 @@ export function steer(input: DecideInput, draft: Draft, { header: heeded, retrie
   const stages = stop ? { ...before, records: heeded.stages ?? [] } : before;
   const header = withCourse(heeded, stages, stop);
   const wayBack = stop?.kind === 'rollback' ? planWayBack(roster, draft, header.target, settings.graceMs) : undefined;
-  return { header, stages, excess: stop ? undefined : excess, wayBack };
+  const untolerated = untoleratedIn(policy, draft);
+  return { header, stages, excess: stop ? undefined : excess, untolerated, wayBack };
 }
 
 /** Whether it is complete, and no other selection has brought in more since. */
@@ -105,6 +108,14 @@ function toldExcess({ spec }: CollectorVersionPolicy, draft: Draft): Excess | un
     if (excess) return excess;
   }
   return failureExcess(spec, whole, undefined);
+}
+
+function untoleratedIn({ spec }: CollectorVersionPolicy, draft: Draft): number {
+  if (hasTolerance(undefined, spec)) return 0;
+  let untolerated = draft.tally().broken;
+  for (const [index, stage] of (spec.strategy.stages ?? []).entries())
+    if (hasTolerance(stage, spec)) untolerated -= draft.stageTally(index).broken;
+  return untolerated;
 }
 
 /** What was complete once is not taken back: those are in use. */

@@ -104,7 +104,9 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
     case 'Aborted':
       return wasAsked(truth, policy, annotations.abort) ? undefined : 'is aborted, and nobody asked for it';
     case 'CollectorsFailed':
-      return counts && counts.failed > 0 ? undefined : 'tells of failures that it does not count';
+      return isHeldByFailures(policy) || (counts && counts.failed > 0)
+        ? undefined
+        : 'tells of failures that it does not count';
     case 'CollectorsRefused':
       return counts && counts.skipped > 0 ? undefined : 'tells of refused ones that it does not count';
     case 'DowngradeNotAllowed':
@@ -135,9 +137,6 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
       const stage = spec.strategy.stages?.find(({ name }) => name === awaited);
       return stage?.approval === 'Required' && !comes && !isGiven(awaited);
     }
-    // One that died in its soak, and nobody has said how many are too many.
-    case 'Soaking':
-      return says.includes('died within its soak') && !tolerates(policy) && members.some(({ running }) => !running);
     case 'WaitingForWindow': {
       const exclusions = spec.maintenance?.exclusions ?? [];
       if (exclusions.some(({ endTime }) => Date.parse(endTime) > state.time + longerThanHistoriesMs)) return true;
@@ -154,12 +153,21 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
   }
 }
 
+/** Where nobody has said how many failures are tolerated, a person has to look before a stage ends. */
+function isHeldByFailures(policy: CollectorVersionPolicy): boolean {
+  const { conditions = [] } = policy.status ?? {};
+  return conditions.some(
+    ({ type, message }) => type === 'Stalled' && message.includes('waiting for a person to look at'),
+  );
+}
+
 const longerThanHistoriesMs = 24 * 3_600_000;
 
 /** Whether there is a failure at all, or something that may have been taken for one. */
 function mayBeBeyondTolerance({ plan, state, posts }: Truth, policy: CollectorVersionPolicy): boolean {
+  const says = policy.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
   return (
-    tolerates(policy) &&
+    (tolerates(policy) || says.includes('the last time that this version was rolled out')) &&
     (state.tasks.some(({ status }) => status !== 2) ||
       state.collectors.some(({ running, alive }) => !running || !alive) ||
       plan.deaths.length > 0 ||
@@ -320,6 +328,7 @@ function excuseFor(
   if (!acts(policy)) return 'nothing is started';
   if (settingsChanges.at(-1)?.paused) return 'everything is paused';
   if (stillReasons.has(verdictOf(policy).reason ?? '')) return 'it goes no further, and says why';
+  if (isHeldByFailures(policy)) return 'a person has to look first';
   if (policy.status?.skippedReasons?.some(({ reason }) => reason === 'NoStage') && !takesAll(policy)) return 'no stage';
   if (plan.deaths.some((death) => death.name === name)) return 'it falls silent now and then';
   if (groupOf(plan, { name, version })?.timeZone === 'Nowhere/Land' && isByZone(policy)) return 'no zone';

@@ -173,5 +173,6 @@ export const quietCourse: Course = {
     sweepFromMs: undefined,
   },
   excess: undefined,
+  untolerated: 0,
   wayBack: undefined,
 };

@@ -143,3 +143,44 @@ describe('a stage that nobody has said a tolerance of (R3)', () => {
     expect(tasks()).toHaveLength(6);
   });
 });
+
+describe('a tolerance (R5)', () => {
+  test('of the canary covers no other stage', async () => {
+    const { world, status, untilReason } = staged({
+      scenario: {
+        groups: {
+          web: { count: 3, version: before },
+          xbad: { count: 27, version: before, osName: 'Windows', upgrade: fails },
+        },
+      },
+      stages: [{ name: 'canary', selector: { matchNames: ['web-*'] }, soakDuration: '0s', maxFailures: 0 }, rest],
+    });
+    world.start();
+    expect(await untilReason('CollectorsFailed')).toBe(true);
+    await world.clock.advance(2 * hourMs);
+    expect(world.ready('production')).toMatchObject({ status: 'False', reason: 'CollectorsFailed' });
+    expect(status()?.history).toEqual([]);
+  });
+
+  test('of a stage covers nobody who comes after its end', async () => {
+    const { world, untilReason } = staged({ stages: [canary, { ...rest, maxFailures: 1 }] });
+    world.start();
+    await untilReason('AllUpdated');
+    world.model.patch({ groups: { bad: { count: 1, version: before, upgrade: fails } } }, world.service.nowMs());
+    expect(await untilReason('CollectorsFailed', 4 * hourMs)).toBe(true);
+  });
+
+  test('that is exceeded ends stalled where the action is Continue, and says by how much', async () => {
+    const { world, untilReason } = staged({
+      scenario: { upgrade: { duration: '2m', ...fails } },
+      stages: [
+        { ...canary, maxFailures: 0 },
+        { ...rest, maxFailures: 30 },
+      ],
+      spec: { failurePolicy: { action: 'Continue', minSamples: 1 } },
+    });
+    world.start();
+    expect(await untilReason('CollectorsFailed')).toBe(true);
+    expect(world.ready('production')?.message).toContain('3 of 3 attempts of stage canary failed, and 0 are tolerated');
+  });
+});
