@@ -2,9 +2,12 @@
  * Every pair of rules that a rollout goes by, in one matrix: what happens where both are in force, and where one of them is lifted.
  *
  * Most rules keep one collector, web-9, from being started, each in its own way. With two of them in force it is not started; lift one, and
- * the other alone holds it, and is named; lift both, and it is started. Three rules are of another kind, and have rows of their own: a
- * rollback takes web-9 back, a person's retry lets go on what it can, and the age of a build decides on the target. What is over in a moment,
- * as room in a batch, is in no pair. Pairs that take time are named here and played through as histories.
+ * the other alone holds it, and is named; lift both, and it is started. So a rule that is missing turns its rows red, unless another place
+ * holds as well: who waits for a stage is not in the line, and where nothing is enforced no stage begins.
+ *
+ * Three rules are of another kind, and have rows of their own: a rollback takes web-9 back, a person's retry lets go on what it can, and the
+ * age of a build decides on the target. What bounds a batch or a ledger is in no pair. Pairs that take time are named here and played
+ * through as histories.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -403,6 +406,19 @@ describe('cannot meet', () => {
   test.each(Object.entries(apart))('%s: one of them rules the other out', (_, show) => show());
 });
 
+/** The same, where what meets a rule is no rule itself: collectors that die or come, a rollout that completes. */
+const happenings: typeof histories = {
+  'death × soak': ['rule-histories', 'soak', '× death before the soak: '],
+  'death × stage gate': ['rollout-dangers', 'a stage that nobody', 'is held by a death'],
+  'failure × stage gate': ['rollout-dangers', 'a stage that nobody', 'is held by a failure'],
+  'newcomers × stage gate': ['rule-histories', 'stage gate', '× newcomers: '],
+  'collectors that vanish × stage gate': ['rollout-dangers', 'a stage that nobody', 'is not filled up'],
+  'completion × failure stop': ['rollout-dangers', 'a rollout that is complete', 'is not stopped by who comes later'],
+  'completion × rollback': ['rollout-dangers', 'a rollout that is complete', 'is not taken back'],
+  'completion × selection change': ['rollout-dangers', 'a rollout that is complete', 'is judged again'],
+  'target change and back × rollback': ['rule-histories', 'target change', 'and back × rollback: '],
+};
+
 /** The text of the groups of tests of a file whose names begin so: they stand at the margin. */
 function groupsOf(file: string, group: string): readonly string[] {
   const source = readFileSync(new URL(`./${file}.test.ts`, import.meta.url), 'utf8');
@@ -417,7 +433,7 @@ describe('in time', () => {
     expect(Object.keys(histories).filter((name) => !pairs.map(nameOf).includes(name))).toEqual([]);
   });
 
-  test.each(Object.entries(histories))('%s: its history is there', (_, [file, group, name]) => {
+  test.each(Object.entries({ ...histories, ...happenings }))('%s: its history is there', (_, [file, group, name]) => {
     const found = groupsOf(file, group).filter((text) =>
       [`'${name}`, `"${name}`].some((quoted) => text.includes(quoted)),
     );
