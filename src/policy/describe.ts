@@ -167,7 +167,7 @@ export function describeConditions(
       : removeCondition(conditions, type);
   }
   if (!overlap) return removeCondition(conditions, 'Overlapping');
-  const told = `${overlap.collectors} of the selected collectors belong to policy ${overlap.winner}, which goes first by priority, age or name.`;
+  const told = `${overlap.collectors} of the selected collectors ${overlap.collectors === 1 ? 'belongs' : 'belong'} to policy ${overlap.winner}, which goes first by priority, age or name.`;
   return setCondition(
     conditions,
     { type: 'Overlapping', status: 'True', reason: reasons.overlapping, message: told, observedGeneration },

@@ -377,6 +377,8 @@ describe('conditions', () => {
     const conditions = describeConditions(undefined, rolling, { winner: 'logging/b', collectors: 3 }, 3, nowIso);
     expect(conditions.at(-1)).toMatchObject({ type: 'Overlapping', status: 'True', reason: 'Overlapping' });
     expect(conditions.at(-1)?.message).toContain('3 of the selected collectors belong to policy logging/b');
+    const alone = describeConditions(undefined, rolling, { winner: 'logging/b', collectors: 1 }, 3, nowIso);
+    expect(alone.at(-1)?.message).toContain('1 of the selected collectors belongs to policy logging/b');
   });
 
   test('what no longer holds goes', () => {

@@ -45,7 +45,7 @@ export const blockers = {
   'maxInProgress of all': /strategy.maxInProgress allows no more than 1/,
   'maxInProgress of a stage': /stage rest allows no more than 1/,
   offline: /1 offline|to come back|will follow when/,
-  overlap: /of other policies|of the selected collectors belong to policy/,
+  overlap: /of other policies|of the selected collectors belongs? to policy/,
   'claims of others': /policy a\/b to claim its collectors first/,
   'observe mode': /spec.mode (?:is Observe|to be Enforce)/,
   'build not offered': /It offers none/,
