@@ -88,7 +88,8 @@ export class KeptLedger {
     counts: Beginning['counts'],
   ): Ledger {
     const { clock } = this.#options;
-    const beginning = { service: account.serviceId, target, counts, wallMs: clock.now() };
+    const { broken = 0 } = this.#ledger?.tally() ?? {};
+    const beginning = { service: account.serviceId, target, counts, broken, wallMs: clock.now() };
     const before = this.#ledger?.header;
     const next = nextRollout(before, policy.status, beginning);
     // A ledger of another service tells nothing, and what status shows may be about that.

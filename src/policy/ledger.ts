@@ -104,6 +104,10 @@ export interface RolloutHistory {
   readonly failed: number;
   /** Absent from what an earlier version wrote. */
   readonly actions?: readonly ActionRecord[];
+  /** Why it started nothing more when it ended. */
+  readonly stop?: RolloutStop;
+  /** How many had failed or died in it by then, whom nobody had forgiven. */
+  readonly broken?: number;
 }
 
 /** A stage of this rollout that has begun. Wall times in ms. */
@@ -155,6 +159,8 @@ export interface LedgerHeader {
   readonly stages?: readonly StageRecord[];
   /** The stages that a person has approved. */
   readonly approved?: readonly string[];
+  /** Whether a rollout towards the same version ended before it was complete: stages soak although their members are there already. */
+  readonly again?: true;
   /** Absent while the rollout goes on. */
   readonly stop?: RolloutStop;
   /** What people did in this rollout, the oldest first; the last 20. */

@@ -18,6 +18,8 @@ export interface Beginning {
   readonly wallMs: number;
   /** Of the rollout that ends with it. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
+  /** How many had failed or died in that, whom nobody had forgiven. */
+  readonly broken?: number;
 }
 
 /**
@@ -29,10 +31,10 @@ export interface Beginning {
 export function nextRollout(
   before: LedgerHeader | undefined,
   status: CollectorVersionPolicyStatus | undefined,
-  { service, target, wallMs, counts }: Beginning,
+  { service, target, wallMs, counts, broken = 0 }: Beginning,
 ): LedgerHeader {
   const number = Math.max(before?.rolloutNumber ?? 0, newestNumber(status)) + 1;
-  return {
+  return takeUp({
     service,
     rolloutId: `${number}-${target}`,
     rolloutNumber: number,
@@ -40,8 +42,24 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    history: before ? historyAfter(before, counts, wallMs) : [],
-  };
+    history: before ? historyAfter(before, counts, broken, wallMs) : [],
+  });
+}
+
+/**
+ * What the last rollout towards the same version leaves to the one that begins, where it was not complete (R6): its stop, or one for
+ * what had failed in it, and that nobody was watched to the end. A target that goes and comes back has proved nothing meanwhile.
+ */
+function takeUp(header: LedgerHeader): LedgerHeader {
+  const last = header.history.find(({ targetVersion }) => targetVersion === header.target);
+  if (!last || last.outcome === 'Completed') return header;
+  const { stop, broken = 0 } = last;
+  const again = { ...header, again: true } as const;
+  // Whom it was to take back is on no record any more.
+  if (stop) return { ...again, stop: { ...stop, kind: stop.kind === 'rollback' ? 'failures' : stop.kind } };
+  if (broken === 0) return again;
+  const message = `${broken} collector${broken === 1 ? '' : 's'} failed or died the last time that this version was rolled out (${last.id})`;
+  return { ...again, stop: { kind: 'failures', message, atMs: header.startedAtMs } };
 }
 
 /** What a decision knows of the rollout that its header is about. */
@@ -126,7 +144,14 @@ function outcomeOf({ stop }: LedgerHeader): RolloutHistory['outcome'] {
   }
 }
 
-function historyAfter(before: LedgerHeader, counts: Beginning['counts'], wallMs: number): readonly RolloutHistory[] {
+function historyAfter(
+  before: LedgerHeader,
+  counts: Beginning['counts'],
+  broken: number,
+  wallMs: number,
+): readonly RolloutHistory[] {
   if (before.completedAtMs !== undefined) return before.history;
-  return withHistory(before.history, endOf(before, outcomeOf(before), counts ?? { updated: 0, failed: 0 }, wallMs));
+  const { stop } = before;
+  const ended = endOf(before, outcomeOf(before), counts ?? { updated: 0, failed: 0 }, wallMs);
+  return withHistory(before.history, { ...ended, ...(stop && { stop }), ...(broken > 0 && { broken }) });
 }

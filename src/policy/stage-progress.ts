@@ -127,7 +127,8 @@ function stepOf(
   }
   if (isRetried) return { record: begun, gate: gate(`the end of stage ${name}`) };
   const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs } : begun;
-  const soakMs = tally.finished > 0 || begun.adopted ? soakMsOf(stage) : 0;
+  const isUnwatched = tally.finished === 0 && !begun.adopted && !(header.again && counts.updated > 0);
+  const soakMs = isUnwatched ? 0 : soakMsOf(stage);
   const soakedMs = (updated.updatedAtMs ?? wallMs) + soakMs;
   if (tally.broken > 0 && !hasTolerance(stage, spec)) {
     return {

@@ -1,7 +1,7 @@
 /** What would hurt a fleet that nobody looks at over a weekend, once through with the whole operator. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import { before, canary, hourMs, rest, staged, target } from './staged-world.ts';
+import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
 const fails = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 
@@ -182,5 +182,80 @@ describe('a tolerance (R5)', () => {
     world.start();
     expect(await untilReason('CollectorsFailed')).toBe(true);
     expect(world.ready('production')?.message).toContain('3 of 3 attempts of stage canary failed, and 0 are tolerated');
+  });
+});
+
+describe('a target that goes and comes back (R6)', () => {
+  const stages = [{ ...canary, maxFailures: 0, soakDuration: '24h' }, rest];
+  const spec = { allowDowngrade: true };
+
+  test.each([1_000, 10_000, 60_000])('after %d ms does not skip the soak of the canary', async (awayMs) => {
+    const { world, tasks, patch, untilReason } = staged({ spec, stages });
+    world.start();
+    await untilReason('Soaking');
+    patch({ spec: { target: { version: middle } } });
+    await world.clock.advance(awayMs);
+    patch({ spec: { target: { version: target } } });
+    const begunMs = world.service.nowMs();
+    await world.clock.advance(12 * hourMs);
+    expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(3);
+    expect(await untilReason('AllUpdated', 20 * hourMs)).toBe(true);
+    const others = tasks().slice(tasks().findLastIndex(({ requestTime }) => requestTime < begunMs + 12 * hourMs) + 1);
+    expect(others).toHaveLength(27);
+    expect(others[0]?.requestTime).toBeGreaterThanOrEqual(begunMs + 24 * hourMs);
+  });
+
+  test('while it is paused does not, either', async () => {
+    const { world, tasks, patch, untilReason } = staged({ spec, stages });
+    world.start();
+    await untilReason('Soaking');
+    patch({ spec: { paused: true, target: { version: middle } } });
+    await world.clock.advance(60_000);
+    patch({ spec: { paused: false, target: { version: target } } });
+    expect(await untilReason('Soaking')).toBe(true);
+    await world.clock.advance(12 * hourMs);
+    // A list of before may still show them elsewhere, so that they are upgraded once more.
+    expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(3);
+  });
+
+  test('does not lift a stop: a person does', async () => {
+    const { world, tasks, snapshot, patch, status, annotate, untilReason } = staged({ spec, stages });
+    world.start();
+    await untilReason('Soaking');
+    const dead = snapshot().collectors.filter(({ version }) => version === target);
+    const all = Object.fromEntries(dead.map(({ name }) => [name, { running: false }]));
+    world.model.patch({ collectors: all }, world.service.nowMs());
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    patch({ spec: { target: { version: middle } } });
+    await world.clock.advance(2_000);
+    patch({ spec: { target: { version: target } } });
+    await world.clock.advance(48 * hourMs);
+    expect(world.ready('production')?.reason).toBe('RolloutStopped');
+    expect(tasks().filter(({ toVersion }) => toVersion === target)).toHaveLength(3);
+    annotate(annotations.retry, `${status()?.rollout?.id}`);
+    expect(
+      await world.until(() => tasks().filter(({ toVersion }) => toVersion === target).length > 3, 30 * hourMs),
+    ).toBe(true);
+  });
+
+  test('does not forget what held a stage, nor an abort', async () => {
+    const { world, tasks, patch, status, annotate, untilReason } = staged({
+      spec,
+      scenario: { upgrade: { duration: '2m', ...fails } },
+    });
+    world.start();
+    expect(await untilReason('CollectorsFailed')).toBe(true);
+    patch({ spec: { paused: true, target: { version: middle } } });
+    await world.clock.advance(60_000);
+    patch({ spec: { paused: false, target: { version: target } } });
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    expect(world.ready('production')?.message).toContain('the last time that this version was rolled out');
+    annotate(annotations.abort, `${status()?.rollout?.id}`);
+    expect(await untilReason('Aborted')).toBe(true);
+    patch({ spec: { paused: true, target: { version: middle } } });
+    await world.clock.advance(60_000);
+    patch({ spec: { paused: false, target: { version: target } } });
+    expect(await untilReason('Aborted')).toBe(true);
+    expect(tasks()).toHaveLength(3);
   });
 });
