@@ -12,13 +12,15 @@ import { type FleetEvent, renderFleet, renderSummaryLine } from './render/fleet-
 import { Screen } from './render/screen.ts';
 import { RequestPace } from './request-count.ts';
 import { UpdatePace } from './update-pace.ts';
-import { wayOn, wayToApprove } from './way-on.ts';
+import { allWaysOn, wayToApprove } from './way-on.ts';
 
 export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
   /** What leads another command to a policy, for the commands that are offered to people. */
   readonly flagsOf?: (policy: CollectorVersionPolicy) => TargetOptions;
+  /** How a person lets all policies go on, where something pauses them all. */
+  readonly goOnForAll?: () => string | undefined;
 }
 
 const shortestRedrawMs = 250;
@@ -37,6 +39,7 @@ export class LiveView {
   readonly #output: Output;
   readonly #clock: Clock;
   readonly #flagsOf: (policy: CollectorVersionPolicy) => TargetOptions;
+  readonly #goOnForAll: () => string | undefined;
   readonly #screen: Screen | undefined;
   readonly #fleets = new Map<string, Shown>();
   readonly #requests = new RequestPace();
@@ -45,10 +48,11 @@ export class LiveView {
   #timer: Timer | undefined;
   #ended = false;
 
-  constructor({ output, clock, flagsOf = () => ({}) }: LiveViewOptions) {
+  constructor({ output, clock, flagsOf = () => ({}), goOnForAll = () => undefined }: LiveViewOptions) {
     this.#output = output;
     this.#clock = clock;
     this.#flagsOf = flagsOf;
+    this.#goOnForAll = goOnForAll;
     this.#screen = output.isTTY ? new Screen(output) : undefined;
     this.#begunMs = clock.monotonic();
   }
@@ -144,7 +148,7 @@ export class LiveView {
           nowMs: this.#clock.now(),
           elapsedMs: this.#drawnMs - this.#begunMs,
           events,
-          wayOn: wayOn(policy, flags),
+          wayOn: allWaysOn(policy, flags, this.#goOnForAll()),
           approve: wayToApprove(policy, flags),
           ...(updatedPerMinute === undefined ? {} : { updatedPerMinute }),
           ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),

@@ -38,7 +38,14 @@ export async function runOnDirectories(
   const policies = () => [...host.resources('CollectorVersionPolicy').list()];
   // It draws nothing before the host has policies.
   const flagsOf = (policy: CollectorVersionPolicy) => flagsAmong(policies(), dirOf)(policy);
-  const view = new LiveView({ output: context.stderr, clock: systemClock, flagsOf });
+  const goOnForAll = () =>
+    wayOnForAll(
+      host.pausing().map((place) => ({
+        ...place,
+        directory: dirs[directories.indexOf(place.directory)] ?? place.directory,
+      })),
+    );
+  const view = new LiveView({ output: context.stderr, clock: systemClock, flagsOf, goOnForAll });
   const counting = countingRequests(metrics, () => view.request());
   const common = { clock: systemClock, random: systemRandom, metrics: counting };
   // Lines of the log stand above the live view, not in it.
@@ -81,11 +88,7 @@ export async function runOnDirectories(
   }
   const problems = host.problems().filter(({ severity }) => severity === 'error');
   for (const problem of problems) context.stderr.write(`${renderProblem(problem)}\n`);
-  const pausing = host.pausing().map((place) => ({
-    ...place,
-    directory: dirs[directories.indexOf(place.directory)] ?? place.directory,
-  }));
-  showOutcome(ended, dirOf, context, wayOnForAll(pausing));
+  showOutcome(ended, dirOf, context, goOnForAll());
   if (problems.length > 0) return exitStatus.usage;
   return ended.some(isStalled) ? exitStatus.failed : exitStatus.ok;
 }

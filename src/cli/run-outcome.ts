@@ -5,7 +5,7 @@ import type { CommandContext } from './context.ts';
 import type { TargetOptions } from './options.ts';
 import { wrap } from './render/palette.ts';
 import { targetFlags } from './target-flags.ts';
-import { wayOn, wayToApprove } from './way-on.ts';
+import { allWaysOn, wayToApprove } from './way-on.ts';
 
 /** What leads another command to one of these policies. `dirOf`: the directory of a policy, as the command line names it. */
 export function flagsAmong(
@@ -59,9 +59,9 @@ function conditionOf({ status }: CollectorVersionPolicy, wanted: string) {
 function renderOutcome(policy: CollectorVersionPolicy, flags: TargetOptions, goOnForAll: string | undefined): string {
   const { namespace, name } = policy.metadata;
   const ready = conditionOf(policy, 'Ready');
-  const steps = [wayOn(policy, flags), goOnForAll].filter((step) => step !== undefined);
+  const goOn = allWaysOn(policy, flags, goOnForAll);
   const said = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'not looked at'}`;
-  if (steps.length > 0) return `${said} To go on: ${steps.join(', and ')}`;
+  if (goOn !== undefined) return `${said} To go on: ${goOn}`;
   const approve = wayToApprove(policy, flags);
   return approve === undefined ? said : `${said} To approve: ${approve}`;
 }

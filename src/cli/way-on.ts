@@ -26,6 +26,16 @@ export function wayOnForAll(places: readonly PausingPlace[]): string | undefined
   return steps.length === 0 ? undefined : steps.join(', and ');
 }
 
+/** All that a person has to do so that a policy goes on; undefined where it is not paused. */
+export function allWaysOn(
+  resource: AnyResource,
+  options: TargetOptions,
+  goOnForAll: string | undefined,
+): string | undefined {
+  const steps = [wayOn(resource, options), goOnForAll].filter((step) => step !== undefined);
+  return steps.length === 0 ? undefined : steps.join(', and ');
+}
+
 /** One place that pauses everything. */
 export interface PausingPlace {
   readonly directory: string;

@@ -61,6 +61,18 @@ describe('LiveView on a terminal', () => {
     expect(output.text.split('\u001b[J').length - 1).toBeLessThanOrEqual(5);
   });
 
+  it('says how all go on while all are paused', async () => {
+    const output = recordingOutput(terminal);
+    const clock = new VirtualClock(nowMs);
+    const view = new LiveView({ output, clock, goOnForAll: () => 'logfleet resume --all --dir m' });
+    const [ready] = rollingStatus.conditions!;
+    const paused = { ...ready!, status: 'Unknown' as const, reason: 'Paused', message: 'Paused by alice.' };
+    view.policy(samplePolicy({ status: { ...rollingStatus, conditions: [paused] } }));
+    await clock.advance(250);
+    expect(shownOn(output.text)).toContain('Paused by alice. To go on: logfleet resume --all --dir m');
+    view.end();
+  });
+
   it('tells how fast the fleet moves and how many requests it takes', async () => {
     const { clock, view, shown } = start(terminal);
     view.request();
