@@ -9,7 +9,7 @@ export const annotations = {
   paused: 'logfleet.dev/paused',
   /** Anything new: reconcile now. Echoed in `status.lastHandledReconcileAt`. */
   requestedAt: 'logfleet.dev/requestedAt',
-  /** `ROLLOUT/STAGE`: begin this stage of this rollout. Read by `parseApproval`. */
+  /** `ROLLOUT/STAGE`, or `ROLLOUT/STAGE/ANYTHING-NEW`: begin this stage of this rollout. Read by `parseApproval`. */
   approve: 'logfleet.dev/approve',
   /** `ROLLOUT`, or `ROLLOUT/ANYTHING-NEW`: go on with what was stopped or has failed. Read by `parseRolloutRequest`. */
   retry: 'logfleet.dev/retry',
@@ -41,7 +41,9 @@ const maxMarkLength = 64;
 /** What a value of `approve` says, blanks around it left out; undefined where it is none. */
 export function parseApproval(value: string | undefined): Approval | undefined {
   const { id, rest } = split(value);
-  return isRolloutId(id) && rest !== undefined && stageForm.test(rest) ? { rolloutId: id, stage: rest } : undefined;
+  const { id: stage, rest: mark = '' } = split(rest);
+  const isOne = isRolloutId(id) && stageForm.test(stage) && mark.length <= maxMarkLength;
+  return isOne ? { rolloutId: id, stage } : undefined;
 }
 
 /** What a value of `retry` or `abort` says, blanks around it left out; undefined where it is none. */

@@ -41,6 +41,13 @@ function awaiting(resource: AnyResource, { id }: Rollout, stages: readonly Stage
   throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${renderStates(stages)}); ${instead}`);
 }
 
+/** A retry may have made the approval before it void: one that is given after it is another value. */
+function markOf({ actions = [] }: Rollout, name: string): string {
+  const last = actions.findLast(({ action, stage }) => action === 'Retry' || (action === 'Approve' && stage === name));
+  const isAgain = actions.some(({ action, stage }) => action === 'Approve' && stage === name);
+  return isAgain && last?.action === 'Retry' ? `/${last.time}` : '';
+}
+
 function named(name: string, { id }: Rollout, stages: readonly StageStatus[]): StageStatus {
   const stage = stages.find((one) => one.name === name);
   if (stage) return stage;
@@ -48,9 +55,10 @@ function named(name: string, { id }: Rollout, stages: readonly StageStatus[]): S
   throw new UsageError(`rollout ${id} has no stage '${name}': ${choice}`);
 }
 
-function approve(resource: AnyResource, { id }: Rollout, stage: StageStatus, options: TargetOptions): PersonAction {
+function approve(resource: AnyResource, rollout: Rollout, stage: StageStatus, options: TargetOptions): PersonAction {
+  const { id } = rollout;
   const { name, state } = stage;
-  const value = `${id}/${name}`;
+  const value = `${id}/${name}${markOf(rollout, name)}`;
   if (resource.metadata.annotations[annotations.approve] === value) {
     return { annotation: undefined, said: `stage ${name} of rollout ${id} was approved already.` };
   }

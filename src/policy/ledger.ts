@@ -166,7 +166,13 @@ export interface LedgerHeader {
   /** What people did in this rollout, the oldest first; the last 20. */
   readonly actions?: readonly ActionRecord[];
   /** What was asked for last by annotation, and has been done; and when the last stop began that was lifted so. */
-  readonly handled?: { readonly retry?: string; readonly abort?: string; readonly liftedAtMs?: number };
+  readonly handled?: {
+    readonly retry?: string;
+    readonly abort?: string;
+    /** An approval that is void, since all was taken back after it. */
+    readonly approve?: string;
+    readonly liftedAtMs?: number;
+  };
   /** Whether it is noted among the actions that a person paused it. */
   readonly pauseNoted?: boolean;
   /** The last ten rollouts that ended, newest first. */

@@ -28,7 +28,8 @@ export function heedPeople(policy: CollectorVersionPolicy, before: LedgerHeader,
     header = { ...note(header, isPaused ? 'Pause' : 'Resume', annotations.paused), pauseNoted: isPaused };
   }
 
-  const approval = parseApproval(metadata.annotations[annotations.approve]);
+  const approves = metadata.annotations[annotations.approve];
+  const approval = approves === header.handled?.approve ? undefined : parseApproval(approves);
   const isStage = spec.strategy.stages?.some(({ name }) => name === approval?.stage) ?? false;
   if (approval?.rolloutId === header.rolloutId && isStage && !header.approved?.includes(approval.stage)) {
     header = note(header, 'Approve', annotations.approve, approval.stage);
@@ -47,6 +48,7 @@ export function heedPeople(policy: CollectorVersionPolicy, before: LedgerHeader,
   if (retry === undefined || retry === header.handled?.retry) return { header, retried: false };
   const lifted = header.stop === undefined ? {} : { liftedAtMs: header.stop.atMs };
   header = { ...note(header, 'Retry', annotations.retry), handled: { ...header.handled, retry, ...lifted } };
+  if (header.stop?.kind === 'rollback') header = fromTheStart(header, approves);
   return { header: withoutStop(header), retried: true };
 }
 
@@ -69,6 +71,11 @@ function whoAndWhen(metadata: ObjectMeta, annotation: string, wallMs: number): P
 
 function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
   return { ...header, actions: [...(header.actions ?? []), action].slice(-maxActions) };
+}
+
+/** Who was taken back has proved nothing: the first stage comes first again, and what was approved was approved for another try. */
+function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, approve: string | undefined): LedgerHeader {
+  return { ...header, again: true, handled: { ...header.handled, ...(approve !== undefined && { approve }) } };
 }
 
 function withoutStop({ stop: _, ...header }: LedgerHeader): LedgerHeader {

@@ -6,6 +6,7 @@ const longestId = `1-${'9'.repeat(62)}`;
 describe('an approval names a rollout and one of its stages', () => {
   test.each([
     ['3-19.500-1/canary', { rolloutId: '3-19.500-1', stage: 'canary' }],
+    ['3-19.500-1/canary/2026-11-01T00:00:00Z', { rolloutId: '3-19.500-1', stage: 'canary' }],
     [' 12-19.500-1/a1-b\n', { rolloutId: '12-19.500-1', stage: 'a1-b' }],
     [`${longestId}/${'s'.repeat(63)}`, { rolloutId: longestId, stage: 's'.repeat(63) }],
   ])('%j', (value, expected) => {
@@ -24,7 +25,8 @@ describe('an approval names a rollout and one of its stages', () => {
     ['0-19.500-1/canary'],
     ['3-/canary'],
     ['3-19.500-1/Canary'],
-    ['3-19.500-1/canary/linux'],
+    [`3-19.500-1/canary/${'m'.repeat(65)}`],
+    ['3-19.500-1//canary'],
     ['3-19.500-1/-canary'],
     ['3-19.500-1/canary-'],
     ['3-19 500/canary'],

@@ -129,6 +129,20 @@ describe('approve', () => {
     expect(annotated).toEqual(written('approve', `${id}/linux`));
   });
 
+  it('writes another value after a retry, which may have made the one before void (R9)', async () => {
+    const actions = [
+      { action: 'Approve', stage: 'linux', time: '2026-11-01T00:00:00Z' },
+      { action: 'Retry', time: '2026-11-02T00:00:00Z' },
+    ] as const;
+    const value = { annotations: { 'logfleet.dev/approve': `${id}/linux` } };
+    const { annotated } = await run(
+      'approve',
+      policy({ stages: waiting, rollout: { ...rollout, actions } }, 'x', value),
+    );
+    expect(annotated).toEqual(written('approve', `${id}/linux/2026-11-02T00:00:00Z`));
+    expect(parseApproval(annotated[0]?.annotation.value)).toEqual({ rolloutId: id, stage: 'linux' });
+  });
+
   it('writes nothing when it is approved already, and something when another rollout was', async () => {
     const approved = (value: string) =>
       policy({ stages: waiting }, 'x', { annotations: { 'logfleet.dev/approve': value } });

@@ -259,3 +259,34 @@ describe('a target that goes and comes back (R6)', () => {
     expect(tasks()).toHaveLength(3);
   });
 });
+
+describe('a retry of what was taken back (R9)', () => {
+  test('begins with the canary, its tolerance and its soak, and asks for approvals again', async () => {
+    const { world, tasks, at, annotate, status, stage, untilReason } = staged({
+      stages: [
+        { ...canary, maxFailures: 0, soakDuration: '1h' },
+        { ...rest, approval: 'Required' },
+      ],
+      spec: { failurePolicy: { maxFailures: 2, minSamples: 1, action: 'Rollback' } },
+    });
+    world.start();
+    expect(await untilReason('AwaitingApproval', 3 * hourMs)).toBe(true);
+    world.model.patch({ upgrade: { duration: '2m', ...fails } }, world.service.nowMs());
+    annotate(annotations.approve, `${status()?.rollout?.id}/rest`);
+    expect(await untilReason('RollingBack')).toBe(true);
+    world.model.patch({ upgrade: { duration: '2m', outcomes: null } }, world.service.nowMs());
+    expect(await untilReason('RolledBack')).toBe(true);
+    expect(at(before)).toBe(30);
+    const begun = tasks().length;
+    annotate(annotations.retry, `${status()?.rollout?.id}`);
+    expect(await untilReason('Soaking')).toBe(true);
+    expect(tasks()).toHaveLength(begun + 3);
+    expect(stage('rest')?.state).toBe('Pending');
+    expect(await untilReason('AwaitingApproval', 3 * hourMs)).toBe(true);
+    await world.clock.advance(5 * hourMs);
+    expect(tasks()).toHaveLength(begun + 3);
+    annotate(annotations.approve, `${status()?.rollout?.id}/rest/again`);
+    expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+    expect(at(target)).toBe(30);
+  });
+});
