@@ -354,6 +354,9 @@ describe('beside an oracle that looks at every minute', () => {
     cutoff: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 120 })),
   });
 
+  /** The same ones each time: a case that only chance finds is for a longer run with another seed. */
+  const cases = { numRuns: 60, seed: 20_261_121 };
+
   test('is never of another opinion', () => {
     fc.assert(
       fc.property(given, ({ change: [zone, instant], otherZone, windows: plain, exclusions, cutoff }) => {
@@ -376,7 +379,7 @@ describe('beside an oracle that looks at every minute', () => {
           if (changesMs !== startMs + changed * minuteMs) expect([minute, changesMs]).toEqual([minute, changed]);
         }
       }),
-      { numRuns: 60 },
+      cases,
     );
   });
 
@@ -395,7 +398,7 @@ describe('beside an oracle that looks at every minute', () => {
         if (begins > 0) expect((next?.startMs ?? Number.NaN) - startMs).toBe(begins * minuteMs);
         if (ends !== -1) expect((next?.endMs ?? Number.NaN) - startMs).toBe(ends * minuteMs);
       }),
-      { numRuns: 60 },
+      cases,
     );
   });
 });
