@@ -320,12 +320,14 @@ class Batch {
     };
   }
 
-  /** Who comes late to a stage that has ended is in none: what becomes of it is not counted there. */
+  /** Who comes late to a stage that has ended or soaks is in none: what becomes of it is not counted there. */
   #stageNow(id: string): string | undefined {
     const { roster, course } = this.#input;
     const stage = roster.stageOf(id);
-    const { current = Number.POSITIVE_INFINITY } = course.stages;
-    return stage < current ? undefined : roster.stages.stages[stage]?.name;
+    const { current = Number.POSITIVE_INFINITY, records } = course.stages;
+    const name = roster.stages.stages[stage]?.name;
+    const soaks = records.some((record) => record.name === name && record.updatedAtMs !== undefined);
+    return stage < current || (stage === current && soaks) ? undefined : name;
   }
 
   #write(entry: Entry): void {

@@ -17,7 +17,7 @@ import { counted, type Health, outstanding } from './health.ts';
 import type { Attempt, Ending, Entry, LedgerHeader, StageRecord } from './ledger.ts';
 import type { WayBack } from './rollback.ts';
 import type { Roster } from './roster.ts';
-import { soakMsOf } from './stage-progress.ts';
+import { currentStage, soakMsOf } from './stage-progress.ts';
 import type { Counts } from './standing-counts.ts';
 
 const maxSamples = 50;
@@ -68,8 +68,7 @@ export function describeFigures(
 
 function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): readonly StageStatus[] {
   const { stages } = roster.stages;
-  const ended = (name: string) => header.stages?.some((one) => one.name === name && one.endedAtMs !== undefined);
-  const current = stages.findIndex(({ name }) => !ended(name));
+  const current = currentStage(stages, header.stages);
   return stages.map((stage, index) => {
     const counts = draft.stageCounts(index);
     const record = header.stages?.find(({ name }) => name === stage.name);
@@ -203,10 +202,12 @@ function describeId(taskId: string | undefined): { readonly id?: string } {
 
 function describeCollector(entry: Entry, roster: Roster) {
   const name = roster.row(entry.collectorId)?.collector.name ?? entry.collectorId;
+  // Who is taken back comes from the target, and goes to what it had before.
+  const from = entry.back ? roster.context.targetVersion : entry.before;
   return {
     collector: bounded(name, maxTextLength),
     collectorId: entry.collectorId,
-    ...(entry.before === undefined ? {} : { from: bounded(entry.before, maxVersionLength) }),
+    ...(from === undefined ? {} : { from: bounded(from, maxVersionLength) }),
   };
 }
 

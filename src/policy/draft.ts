@@ -72,6 +72,16 @@ export class Draft {
     return sum;
   }
 
+  /** Members of a stage that are to be upgraded, or are being, and were not started in it while it was under way: nobody counts on them. */
+  latecomers(stage: number): number {
+    const roster = this.#roster;
+    const isLate = (id: string) => roster.stageOf(id) === stage && this.entry(id)?.stage === undefined;
+    let late = this.stageCounts(stage).pending;
+    for (const { collectorId } of this.open()) if (isLate(collectorId)) late++;
+    for (const id of roster.members('retrying')) if (this.standing(id) === 'retrying' && isLate(id)) late++;
+    return late;
+  }
+
   /** The attempts of who was started in a stage, by its name, or of the whole that have ended. */
   tally(stage?: string): Tally {
     const [before, change] = [this.#ledger.tally(stage), this.#tallies.of(stage)];

@@ -167,7 +167,7 @@ function rollingBack({ course, wait }: HealthInput): Health | undefined {
     return { ...stalled, reason: reasons.rolledBack, message };
   }
   const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
-  const message = `${why}: ${takenBackWords(takenBack)}, ${underWay} on the way, ${candidates.length} left to do${said}${waits}.`;
+  const message = `${why}: ${takenBackWords(takenBack)}, ${underWay} under way, ${candidates.length} left to do${said}${waits}.`;
   const isStill = underWay === 0 && wait?.reason !== undefined;
   return { ...atWork, reason: isStill ? (wait.reason as string) : reasons.rollingBack, message };
 }

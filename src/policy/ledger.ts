@@ -116,6 +116,8 @@ export interface StageRecord {
   readonly startedAtMs: number;
   /** Since when all of it that count are at the target: its soak counts from then on. */
   readonly updatedAtMs?: number;
+  /** Names what the stages up to it took by then: who comes by another text of them does not come late. */
+  readonly shape?: number;
   readonly endedAtMs?: number;
   /** Taken over from status: it soaks although no attempt in it is on record. */
   readonly adopted?: true;

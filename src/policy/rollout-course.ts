@@ -12,7 +12,7 @@ import type { LedgerHeader, RolloutStop, Tally } from './ledger.ts';
 import type { Heeded } from './people.ts';
 import { planWayBack, type WayBack } from './rollback.ts';
 import type { Roster } from './roster.ts';
-import { heldUpBy, progressStages, type StageProgress } from './stage-progress.ts';
+import { currentStage, heldUpBy, progressStages, type StageProgress } from './stage-progress.ts';
 import type { Counts } from './standing-counts.ts';
 
 export interface Course {
@@ -34,11 +34,16 @@ export function steer(input: DecideInput, draft: Draft, { header: heeded, retrie
   const judged = heeded.stop || isOver(input, heeded) ? undefined : excessOf(policy, draft, heeded, before);
   const stop = heeded.stop ?? (judged && stopFor(policy, heeded, judged, now.wallMs));
   const excess = judged ?? toldExcess(policy, draft);
-  const stages = stop ? { ...before, records: heeded.stages ?? [] } : before;
+  const stages = stop ? stoppedIn(policy, before, heeded) : before;
   const header = withCourse(heeded, stages, stop);
   const wayBack = stop?.kind === 'rollback' ? planWayBack(roster, draft, header.target, settings.graceMs) : undefined;
   const untolerated = untoleratedIn(policy, draft);
   return { header, stages, excess: stop ? undefined : excess, untolerated, wayBack };
+}
+
+/** Nothing that this decision would have begun or ended counts: it was stopped before. */
+function stoppedIn({ spec }: CollectorVersionPolicy, progress: StageProgress, { stages: records = [] }: LedgerHeader) {
+  return { ...progress, records, current: currentStage(spec.strategy.stages ?? [], records) };
 }
 
 /** Whether it is complete, and no other selection has brought in more since. */
@@ -66,6 +71,7 @@ function stagesOf(
       counts: draft.stageCounts(stage),
       tally: draft.stageTally(stage),
     }),
+    latecomersOf: (stage) => draft.latecomers(stage),
     sweptSinceMs: sweptMs === undefined ? undefined : now.wallMs - (now.monotonicMs - sweptMs),
     wallMs: now.wallMs,
     isReselected: isWidened(roster, header),
@@ -112,7 +118,7 @@ function toldExcess({ spec }: CollectorVersionPolicy, draft: Draft): Excess | un
 
 function untoleratedIn({ spec }: CollectorVersionPolicy, draft: Draft): number {
   if (hasTolerance(undefined, spec)) return 0;
-  let untolerated = draft.tally().broken;
+  let untolerated = Math.max(draft.tally().broken, draft.counts().failed);
   for (const [index, stage] of (spec.strategy.stages ?? []).entries())
     if (hasTolerance(stage, spec)) untolerated -= draft.stageTally(index).broken;
   return untolerated;

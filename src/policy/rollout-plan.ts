@@ -181,6 +181,7 @@ function progressOf(
       counts: (stages.get(stage) ?? emptyStage()).counts,
       tally: ledger.tally(spec.strategy.stages?.[stage]?.name),
     }),
+    latecomersOf: () => 0,
     sweptSinceMs: sweptMs === undefined ? undefined : wallMs - (monotonicMs - sweptMs),
     wallMs,
   });

@@ -2,7 +2,7 @@
  * How far a rollout has come in its stages, and what the next one waits for: one stage after the other, each with its approval before
  * it, its collectors, and its soak after them (R2, R3, R4).
  *
- * Who belongs to a stage that has ended came late: it is started at once, and holds nobody up. A stage in which nobody was, or could be,
+ * Who belongs to a stage that has ended, or comes to one that soaks, came late: it is started at once, and holds nobody up. A stage in which nobody was, or could be,
  * upgraded is passed over, and ends with the first one after it that somebody is in: what nobody went through shields nobody.
  *
  * Leaves to others: who belongs to a stage (`stages.ts`), and whether it may go on at all (`failure-verdict.ts`).
@@ -12,6 +12,7 @@ import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collect
 import { parseDuration } from '../base/duration.ts';
 import { hasTolerance } from './failure-verdict.ts';
 import type { LedgerHeader, StageRecord, Tally } from './ledger.ts';
+import { stageOrder } from './stages.ts';
 import type { Counts } from './standing-counts.ts';
 
 /** How those of a stage stand. */
@@ -24,6 +25,8 @@ export interface StageInput {
   readonly spec: CollectorVersionPolicySpec;
   readonly header: LedgerHeader;
   readonly countOf: (stage: number) => StageCount;
+  /** Of those that hold a stage up, who came once all others of it were at the target. */
+  readonly latecomersOf: (stage: number) => number;
   /** Wall time at which the first request of the newest complete sweep was sent; undefined before the first. */
   readonly sweptSinceMs: number | undefined;
   readonly wallMs: number;
@@ -80,7 +83,7 @@ export function progressStages(input: StageInput): StageProgress {
     const isOver = known?.endedAtMs !== undefined;
     if (isOver && !(input.isReselected && heldUpBy(count.counts, spec) > 0)) continue;
     const before = isOver ? { name: stage.name, startedAtMs: known.startedAtMs } : known;
-    const step = stepOf(stage, before, count, input);
+    const step = stepOf(stage, index, before, count, input);
     records = withRecord(records, step.record);
     if (step.record?.endedAtMs !== undefined) {
       if (before || count.counts.updated > 0 || count.tally.finished > 0) proven = records;
@@ -90,6 +93,16 @@ export function progressStages(input: StageInput): StageProgress {
     return { records, reached, current: index, gate: step.gate, sweepFromMs: step.sweepFromMs };
   }
   return { ...open, records: proven };
+}
+
+/** The index of the stage that is under way, or is next: the first that has not ended. Undefined where there is none. */
+export function currentStage(
+  stages: readonly Pick<Stage, 'name'>[],
+  records: readonly StageRecord[] = noRecords,
+): number | undefined {
+  const isOver = (stage: string) => records.some(({ name, endedAtMs }) => name === stage && endedAtMs !== undefined);
+  const index = stages.findIndex(({ name }) => !isOver(name));
+  return index === -1 ? undefined : index;
 }
 
 /** Collectors of a stage that hold it up. */
@@ -109,10 +122,12 @@ interface Step {
 
 function stepOf(
   stage: Stage,
+  index: number,
   before: StageRecord | undefined,
   { counts, tally }: StageCount,
-  { spec, header, sweptSinceMs = Number.NEGATIVE_INFINITY, wallMs, isRetried = false }: StageInput,
+  input: StageInput,
 ): Step {
+  const { spec, header, sweptSinceMs = Number.NEGATIVE_INFINITY, wallMs, isRetried = false } = input;
   const { name, approval } = stage;
   const left = heldUpBy(counts, spec);
   // Also where a person has asked for it in the midst of the stage.
@@ -121,12 +136,18 @@ function stepOf(
     return { record: before, isAwaited: true, gate };
   }
   const begun = before ?? { name, startedAtMs: wallMs };
-  if (left > 0) {
-    const { updatedAtMs: _, ...record } = begun;
-    return { record: begun.updatedAtMs === undefined ? begun : record, gate: gate(`the end of stage ${name}`) };
+  const shape = shapeOf(spec, index);
+  // A soak goes on beside who comes late to it, or machines that come back now and then would hold it for ever.
+  const mayComeLate = begun.updatedAtMs !== undefined && begun.shape === shape && !input.isReselected;
+  if (left > 0 && !(mayComeLate && left === input.latecomersOf(index))) {
+    return { record: unsoaked(begun), gate: gate(`the end of stage ${name}`) };
   }
-  if (isRetried) return { record: begun, gate: gate(`the end of stage ${name}`) };
-  const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs } : begun;
+  if (isRetried) {
+    // Whoever takes a place that is left does not come late.
+    const { shape: _, ...record } = begun;
+    return { record, gate: gate(`the end of stage ${name}`) };
+  }
+  const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs, shape } : begun;
   const isUnwatched = tally.finished === 0 && !begun.adopted && !(header.again && counts.updated > 0);
   const soakMs = isUnwatched ? 0 : soakMsOf(stage);
   const soakedMs = (updated.updatedAtMs ?? wallMs) + soakMs;
@@ -150,6 +171,16 @@ function stepOf(
     return { record: updated, gate: waits, sweepFromMs: soakedMs };
   }
   return { record: { ...updated, endedAtMs: wallMs } };
+}
+
+function unsoaked(record: StageRecord): StageRecord {
+  const { updatedAtMs, shape: _, ...begun } = record;
+  return updatedAtMs === undefined ? record : begun;
+}
+
+function shapeOf({ strategy }: CollectorVersionPolicySpec, index: number): number {
+  const taken = strategy.stages?.slice(0, index + 1).map(({ name, size, selector }) => [name, size, selector]);
+  return stageOrder(JSON.stringify(taken));
 }
 
 function brokenWords({ name }: Stage, { broken, died }: Tally): string {

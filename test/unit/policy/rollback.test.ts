@@ -211,7 +211,7 @@ describe('what people read', () => {
       reconciling: true,
       stalled: false,
       message:
-        '2 of 3 attempts failed: 1 collector was taken back, 0 on the way, 1 left to do; 1 could not be taken back, which status.failureReasons names.',
+        '2 of 3 attempts failed: 1 collector was taken back, 0 under way, 1 left to do; 1 could not be taken back, which status.failureReasons names.',
     });
   });
 

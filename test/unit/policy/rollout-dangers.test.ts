@@ -290,3 +290,81 @@ describe('a retry of what was taken back (R9)', () => {
     expect(at(target)).toBe(30);
   });
 });
+
+describe('a soak (R3)', () => {
+  const windows = {
+    name: 'windows',
+    selector: { matchFields: { osName: 'Windows' } },
+    soakDuration: '35m',
+    maxFailures: 0,
+  };
+
+  test('goes on beside who comes back in it now and then, who is upgraded at once', async () => {
+    const { world, at, stage, untilReason } = staged({
+      scenario: {
+        groups: {
+          web: { count: 10, version: before },
+          win: { count: 3, version: before, osName: 'Windows' },
+          off: { count: 20, version: before, osName: 'Windows', running: false },
+        },
+      },
+      stages: [windows, rest],
+    });
+    world.start();
+    await untilReason('Soaking');
+    const { soakedUntil } = stage('windows') ?? {};
+    for (let round = 1; round <= 3; round++) {
+      world.model.patch({ collectors: { [`off-000${round}`]: { running: true } } }, world.service.nowMs());
+      await world.clock.advance(10 * 60_000);
+      expect(at(target)).toBe(3 + round);
+    }
+    expect(stage('windows')?.soakedUntil).toBe(soakedUntil);
+    expect(await world.until(() => at(target) === 16, hourMs)).toBe(true);
+  });
+
+  test('begins anew for whom another size of the stage brings in', async () => {
+    const { world, tasks, patch, untilReason } = staged({
+      stages: [{ ...canary, maxFailures: 0, soakDuration: '1h' }, rest],
+    });
+    world.start();
+    await untilReason('Soaking');
+    await world.clock.advance(50 * 60_000);
+    const stages = [{ ...canary, size: 9, maxFailures: 0, soakDuration: '1h' }, rest];
+    patch({ spec: { strategy: { maxInProgress: 1000, order: 'Name', stages } } });
+    expect(await world.until(() => tasks().length === 9, hourMs)).toBe(true);
+    await world.clock.advance(50 * 60_000);
+    expect(tasks()).toHaveLength(9);
+  });
+});
+
+describe('status', () => {
+  test('names the stage that was stopped, also where the same decision would have ended it', async () => {
+    const { world, status, stage, untilReason } = staged({
+      scenario: { upgrade: { duration: '2m', ...fails } },
+      stages: [{ ...canary, size: 1, maxFailures: 0 }, rest],
+    });
+    world.start();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    expect(status()?.rollout).toMatchObject({ stage: 'canary', stopped: { stage: 'canary' } });
+    expect(stage('canary')?.state).toBe('Stopped');
+  });
+
+  test('says of who is taken back that it comes from the target', async () => {
+    const { world, status, untilReason } = staged({
+      scenario: {
+        groups: { web: { count: 5, version: before }, zbad: { count: 1, version: before, upgrade: fails } },
+      },
+      stages: [],
+      spec: {
+        strategy: { maxInProgress: 2, order: 'Name' },
+        failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Rollback' },
+      },
+    });
+    world.start();
+    expect(await untilReason('RolledBack')).toBe(true);
+    await world.clock.advance(hourMs);
+    const back = status()?.tasks?.filter(({ to }) => to === before) ?? [];
+    expect(back).toHaveLength(5);
+    expect(new Set(back.map(({ from }) => from))).toEqual(new Set([target]));
+  });
+});

@@ -38,6 +38,7 @@ function progress({
     spec: spec({ strategy: { maxInProgress: 1_000, order: 'Name', stages: [...stages] }, ...more }),
     header: header(known),
     countOf,
+    latecomersOf: () => 0,
     sweptSinceMs: sweptMs,
     wallMs: nowMs,
     isReselected,
