@@ -286,7 +286,7 @@ export const mutants: readonly Mutant[] = [
     'nobody soaks',
     'staged',
     'policy/stage-progress.ts',
-    'const soakMs = tally.finished > 0 || begun.adopted ? soakMsOf(stage) : 0;',
+    'const soakMs = isUnwatched ? 0 : soakMsOf(stage);',
     'const soakMs = 0 * tally.finished;',
   ),
   mutant(
