@@ -86,9 +86,12 @@ function* instantsOf(localTimes: Iterable<number>, zone: TimeZone): Generator<nu
   const movedMs: number[] = [];
   for (const localMs of localTimes) {
     const readingMs = zone.readingOf(localMs);
-    while (movedMs[0] !== undefined && movedMs[0] <= readingMs) yield zone.instantOf(movedMs.shift() as number);
-    if (readingMs === localMs) yield zone.instantOf(localMs);
-    else movedMs.push(readingMs);
+    if (readingMs !== localMs) {
+      movedMs.push(readingMs);
+      continue;
+    }
+    while (movedMs[0] !== undefined && movedMs[0] <= localMs) yield zone.instantOf(movedMs.shift() as number);
+    yield zone.instantOf(localMs);
   }
   for (const readingMs of movedMs) yield zone.instantOf(readingMs);
 }

@@ -60,6 +60,18 @@ describe('a window', () => {
     expect(span(week.nextWindow(at('2026-11-22T22:59Z'), []))).toEqual(['2026-11-16T00:00', '2026-11-22T23:00']);
   });
 
+  test('opens at local times in the order in which they come, where the clocks leave two hours out', () => {
+    const troll = windows({ schedule: '0,30 2,3 * * 0', duration: '1m', timeZone: 'Antarctica/Troll' });
+    const opens: string[] = [];
+    for (let nowMs = at('2026-03-29T00:00Z'); opens.length < 4; ) {
+      const next = troll.nextWindow(nowMs, []);
+      opens.push(span(next)?.[0] as string);
+      nowMs = next?.endMs as number;
+    }
+    // 3:00 and 3:30 follow 0:59 at once; 2:00 and 2:30 are left out, and come when they would have.
+    expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
+  });
+
   test('opens once in years', () => {
     const leap = windows({ schedule: '0 0 29 2 *', duration: '1h' });
     expect(shown(leap.verdict(at('2096-03-01T00:00Z'), undefined))).toBe('closed until 2104-02-29T00:00');
