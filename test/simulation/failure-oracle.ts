@@ -30,7 +30,8 @@ interface Scope {
 function beyondTolerance(record: HistoryRecord, post: RolloutPost, posts: readonly RolloutPost[]): string[] {
   const { spec } = post.policy;
   const { failurePolicy } = spec;
-  if (failurePolicy?.action === 'Continue') return [];
+  // Nothing is judged once a rollout is complete (R5).
+  if (failurePolicy?.action === 'Continue' || post.intent.isComplete) return [];
   const minSamples = failurePolicy?.minSamples ?? 1;
   return scopesOf(spec, post, posts).flatMap(({ of, most, ...scope }) => {
     const { failed, succeeded, known } = heardOf(record, post, scope);

@@ -6,6 +6,8 @@ interface Head {
   readonly header: {
     readonly rolloutId: string;
     readonly target: string;
+    /** Absent while the rollout goes on. */
+    readonly completedAtMs?: number;
     readonly stop?: { readonly kind: 'failures' | 'rollback' | 'abort' };
     readonly stages?: readonly { readonly name: string; readonly endedAtMs?: number }[];
   };
@@ -40,6 +42,7 @@ export function intentOf(
       stage: stage ?? undefined,
       back: back === 1,
       stop: header.stop?.kind,
+      isComplete: header.completedAtMs !== undefined,
       stagesEndedMs: new Map(ended),
     };
   }

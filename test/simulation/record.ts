@@ -45,6 +45,8 @@ export interface Intent {
   readonly back: boolean;
   /** Why the rollout was stopped. */
   readonly stop: 'failures' | 'rollback' | 'abort' | undefined;
+  /** Whether all was at the target when it was written ahead. */
+  readonly isComplete: boolean;
   /** Wall ms at which the stages ended that had. */
   readonly stagesEndedMs: ReadonlyMap<string, number>;
 }
