@@ -132,8 +132,8 @@ test.concurrent('a plan takes in what stands there, and changes nothing', async 
 }) => {
   await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
   const stages = [
-    { name: 'canary', size: 2, soakDuration: '0s' },
-    { name: 'rest', approval: 'Required' },
+    { name: 'canary', size: 2, soakDuration: '0s', maxFailures: 0 },
+    { name: 'rest', approval: 'Required', maxFailures: 0 },
   ];
   const manifest = namespace.policyManifest('production', { strategy: { stages } });
   await namespace.apply(namespace.secretManifest(tenant), manifest);
