@@ -4,7 +4,7 @@
  * (`start-rules.ts`).
  */
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
-import { type Moment, probeIsDue } from './attempt.ts';
+import { type Moment, monotonicOf, probeIsDue } from './attempt.ts';
 import type { Draft } from './draft.ts';
 import { type Attempt, type Entry, hasFailed, wantedVersion } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
@@ -12,7 +12,7 @@ import type { WayBack } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
-import { shareOf } from './stages.ts';
+import { placesOf } from './stages.ts';
 import { type Candidate, type Line, ownWindowClosed, type Refusal, refusalOf } from './start-rules.ts';
 
 export interface AdmissionInput {
@@ -200,8 +200,7 @@ class Batch {
       collectors += roster.stageCounts(stage).pending;
     if (collectors === 0) return;
     const { waitsFor, reason, untilMs } = gate;
-    const until = untilMs === undefined ? undefined : now.monotonicMs + untilMs - now.wallMs;
-    this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs: until, forAll: true });
+    this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs: monotonicOf(untilMs, now), forAll: true });
   }
 
   /** Who this rollout upgraded goes back to the version that it had, one attempt after the other as on the way forth. */
@@ -239,13 +238,9 @@ class Batch {
   #stagePlaces(stage: number): { readonly open: number; readonly most: number } | undefined {
     if (!this.#places.has(stage)) {
       const { roster, draft } = this.#input;
-      const { maxInProgress } = roster.stages.stages[stage] ?? {};
-      const members = Object.values(roster.stageCounts(stage)).reduce((sum, count) => sum + count, 0);
-      const open = maxInProgress === undefined ? 0 : draft.stageCounts(stage).inProgress;
-      this.#places.set(
-        stage,
-        maxInProgress === undefined ? undefined : { open, most: shareOf(maxInProgress, members) },
-      );
+      const spec = roster.stages.stages[stage];
+      const most = spec && placesOf(spec, roster.stageCounts(stage));
+      this.#places.set(stage, most === undefined ? undefined : { open: draft.stageCounts(stage).inProgress, most });
     }
     return this.#places.get(stage);
   }

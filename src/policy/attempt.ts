@@ -43,6 +43,13 @@ export interface Moment {
   readonly wallMs: number;
 }
 
+/** A time of day on the monotonic clock, as far as the two have not moved apart. */
+export function monotonicOf(wallMs: number, now: Moment): number;
+export function monotonicOf(wallMs: number | undefined, now: Moment): number | undefined;
+export function monotonicOf(wallMs: number | undefined, now: Moment): number | undefined {
+  return wallMs === undefined ? undefined : now.monotonicMs + wallMs - now.wallMs;
+}
+
 /** The entry after this evidence; the same object when nothing changed, undefined when nothing is left to remember. */
 export function settleEntry(
   entry: Entry,

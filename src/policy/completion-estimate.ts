@@ -8,14 +8,13 @@ import { parseDuration } from '../base/duration.ts';
 import type { Draft } from './draft.ts';
 import { type ForecastInput, type ForecastStage, forecast } from './forecast.ts';
 import type { ForecastMembers } from './forecast-line.ts';
-import { outstanding } from './health.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import { stagesAhead } from './rollout-ahead.ts';
 import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import { policySettings } from './settings.ts';
 import { noStage } from './stages.ts';
-import type { Counts } from './standing-counts.ts';
+import { type Counts, outstanding } from './standing-counts.ts';
 import { maxInProgressOf } from './start-rules.ts';
 
 /** What the service lets a policy do, as far as it is known. */

@@ -17,7 +17,7 @@ import { estimateCompletionMs, type ServiceLimits } from './completion-estimate.
 import { describeEssentials, type Essentials, isoTime, type Overlap } from './describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './describe-figures.ts';
 import { Draft } from './draft.ts';
-import { type Health, healthOf, outstanding } from './health.ts';
+import { type Health, healthOf } from './health.ts';
 import type { Entry, EntryChange, Ledger, LedgerHeader } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import { heedPeople } from './people.ts';
@@ -27,7 +27,7 @@ import { type Course, steer } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
 import { forgetRefusals, forgetUnselected, forgive, selectionAfter, settleAll, settleByRows } from './settlement.ts';
-import type { Counts } from './standing-counts.ts';
+import { type Counts, outstanding } from './standing-counts.ts';
 import { isLeftToPeople, nextStartMs, waitOf } from './standstill.ts';
 import { pausedByOf, refusalOfAll } from './start-rules.ts';
 import type { Look } from './upgrade-duration.ts';

@@ -13,12 +13,12 @@ import type {
 } from '../api/generated/collector-version-policy.ts';
 import { bounded, isoTime, stateWord } from './describe.ts';
 import type { Draft } from './draft.ts';
-import { counted, type Health, outstanding } from './health.ts';
+import { counted, type Health } from './health.ts';
 import type { Attempt, Ending, Entry, LedgerHeader, StageRecord } from './ledger.ts';
 import type { WayBack } from './rollback.ts';
 import type { Roster } from './roster.ts';
-import { currentStage, soakMsOf } from './stage-progress.ts';
-import type { Counts } from './standing-counts.ts';
+import { currentStage, needsApproval, soakMsOf } from './stage-progress.ts';
+import { type Counts, outstanding, totalOf } from './standing-counts.ts';
 
 const maxSamples = 50;
 const maxVersions = 50;
@@ -79,7 +79,7 @@ function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): rea
     const hasSoaked = soakedMs !== undefined && soakedMs <= (record?.endedAtMs ?? Number.POSITIVE_INFINITY);
     return {
       name: stage.name,
-      members: Object.values(counts).reduce((sum, count) => sum + count, 0),
+      members: totalOf(counts),
       updated: counts.updated,
       failed: counts.failed,
       ...(failedAttempts > 0 ? { failedAttempts } : {}),
@@ -91,15 +91,15 @@ function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): rea
 }
 
 function stageState(
-  { approval, name }: Stage,
+  stage: Stage,
   record: StageRecord | undefined,
   isCurrent: boolean,
   hasWork: boolean,
-  { approved, stop }: LedgerHeader,
+  header: LedgerHeader,
 ): StageStatus['state'] {
   if (record?.endedAtMs !== undefined) return 'Completed';
-  if (stop && isCurrent) return 'Stopped';
-  if (isCurrent && hasWork && approval === 'Required' && !approved?.includes(name)) return 'AwaitingApproval';
+  if (header.stop && isCurrent) return 'Stopped';
+  if (isCurrent && hasWork && needsApproval(stage, header)) return 'AwaitingApproval';
   if (!record) return 'Pending';
   return record.updatedAtMs === undefined ? 'Progressing' : 'Soaking';
 }

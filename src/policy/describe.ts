@@ -13,12 +13,12 @@ import type {
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { Figures } from './describe-figures.ts';
-import { type Health, outstanding } from './health.ts';
+import type { Health } from './health.ts';
 import type { ActionRecord, LedgerHeader, RolloutStop } from './ledger.ts';
 import type { NextWindow } from './maintenance-calendar.ts';
 import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
-import type { Counts } from './standing-counts.ts';
+import { type Counts, outstanding } from './standing-counts.ts';
 
 /** All of the status but the figures. */
 export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;

@@ -2,7 +2,7 @@
  * The ledger as it will be after this decision: changes laid over the ledger and the roster, which stay as they are until the
  * changes have been written. That keeps `decide` pure, and makes a failed write undo itself.
  */
-import { type Entry, type EntryChange, type Ledger, Tallies, type Tally, tallyOf } from './ledger.ts';
+import { addTally, type Entry, type EntryChange, type Ledger, Tallies, type Tally, tallyOf } from './ledger.ts';
 import type { Roster } from './roster.ts';
 import type { Standing } from './standing.ts';
 import type { Counts, MutableCounts } from './standing-counts.ts';
@@ -58,16 +58,12 @@ export class Draft {
   /** The attempts of a stage that have ended; also of its members who were started in one that is no more, for it was renamed or removed. */
   stageTally(stage: number): Tally {
     const { stages } = this.#roster;
-    const sum = { ...this.tally(stages.stages[stage]?.name) };
+    let sum = this.tally(stages.stages[stage]?.name);
     const isGone = (name: string | undefined) => name !== undefined && stages.indexOf(name) === undefined;
     if (![...this.#ledger.tallied(), ...this.#tallies.names()].some(isGone)) return sum;
     for (const entry of this.entries()) {
       if (!isGone(entry.stage) || this.#roster.stageOf(entry.collectorId) !== stage) continue;
-      const { finished, failed, broken, died } = tallyOf(entry, this.#ledger.header.target);
-      sum.finished += finished;
-      sum.failed += failed;
-      sum.broken += broken;
-      sum.died += died;
+      sum = addTally(sum, tallyOf(entry, this.#ledger.header.target));
     }
     return sum;
   }
@@ -84,13 +80,7 @@ export class Draft {
 
   /** The attempts of who was started in a stage, by its name, or of the whole that have ended. */
   tally(stage?: string): Tally {
-    const [before, change] = [this.#ledger.tally(stage), this.#tallies.of(stage)];
-    return {
-      finished: before.finished + change.finished,
-      failed: before.failed + change.failed,
-      broken: before.broken + change.broken,
-      died: before.died + change.died,
-    };
+    return addTally(this.#ledger.tally(stage), this.#tallies.of(stage));
   }
 
   counts(): Counts {

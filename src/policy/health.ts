@@ -8,7 +8,7 @@ import type { CollectorVersionPolicySpec } from '../api/generated/collector-vers
 import type { LogfleetError } from '../base/errors.ts';
 import { isWayBackOver } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
-import type { Counts } from './standing-counts.ts';
+import { type Counts, outstanding } from './standing-counts.ts';
 
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
@@ -256,11 +256,6 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   const rest = left.length > 0 ? `; left out: ${left.join(', ')}` : '';
   const message = `${counts.updated} of ${matched} collectors run ${targetVersion}${rest}.`;
   return { ready: 'True', reason: reasons.allUpdated, message, reconciling: false, stalled: false };
-}
-
-/** Collectors that are still to be brought to the target, or on their way. */
-export function outstanding(counts: Counts): number {
-  return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }
 
 /** The collectors that count: matched, of this policy, and such that can be upgraded now. */

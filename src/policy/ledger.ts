@@ -209,6 +209,16 @@ export function tallyOf({ failures, open, ending, used, back }: Entry, target: s
   };
 }
 
+/** The two together; with sign -1, the first without the second. */
+export function addTally(left: Tally, right: Tally, sign: 1 | -1 = 1): Tally {
+  return {
+    finished: left.finished + sign * right.finished,
+    failed: left.failed + sign * right.failed,
+    broken: left.broken + sign * right.broken,
+    died: left.died + sign * right.died,
+  };
+}
+
 /** The version that a member's attempts go to now. */
 export function wantedVersion({ before, back }: Entry, target: string): string {
   return back ? (before ?? target) : target;
@@ -321,13 +331,7 @@ export class Tallies {
     const change = tallyOf(entry, target);
     if (change.finished === 0) return;
     for (const scope of new Set([undefined, entry.stage])) {
-      const before = this.of(scope);
-      this.#tallies.set(scope, {
-        finished: before.finished + sign * change.finished,
-        failed: before.failed + sign * change.failed,
-        broken: before.broken + sign * change.broken,
-        died: before.died + sign * change.died,
-      });
+      this.#tallies.set(scope, addTally(this.of(scope), change, sign));
     }
   }
 

@@ -4,6 +4,7 @@
  */
 import { parseDuration } from '../base/duration.ts';
 import type { Admission } from './admission.ts';
+import { monotonicOf } from './attempt.ts';
 import type { DecideInput } from './decide.ts';
 import type { Draft } from './draft.ts';
 import { planWatch, type WatchPlan } from './watch-plan.ts';
@@ -37,7 +38,7 @@ export function planReads(
   const pages = new Map(watch.pages);
   let sweepAfterMs = watch.sweepAfterMs;
   if (sweepFromMs !== undefined) {
-    sweepAfterMs = Math.max(sweepAfterMs ?? 0, now.monotonicMs + sweepFromMs - now.wallMs);
+    sweepAfterMs = Math.max(sweepAfterMs ?? 0, monotonicOf(sweepFromMs, now));
   }
   for (const [id, sentAfterMs] of admission.look) {
     const page = listing.pageOf(id);

@@ -4,8 +4,8 @@ import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collect
 import type { ForecastStage } from './forecast.ts';
 import type { ForecastMembers } from './forecast-line.ts';
 import type { LedgerHeader } from './ledger.ts';
-import { type StageProgress, soakMsOf } from './stage-progress.ts';
-import { noStage, shareOf } from './stages.ts';
+import { needsApproval, type StageProgress, soakMsOf } from './stage-progress.ts';
+import { noStage, placesOf } from './stages.ts';
 import type { Counts } from './standing-counts.ts';
 
 /** A stage of the forecast, and which one of the policy it is; undefined of those who come late to stages that have ended. */
@@ -56,17 +56,6 @@ export function stagesAhead(input: RolloutAhead): readonly StageAhead[] {
   }
   if (late.length > 0) ahead.push({ index: undefined, stage: { ...unlimited, members: late } });
   return ahead;
-}
-
-/** Whether nobody else of a stage is started before a person has approved it, once its turn has come. */
-export function needsApproval({ name, approval }: Stage, { approved }: LedgerHeader): boolean {
-  return approval === 'Required' && !approved?.includes(name);
-}
-
-/** A stage's own limit as a number; undefined where it sets none. */
-export function placesOf({ maxInProgress }: Stage, counts: Counts): number | undefined {
-  const members = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return maxInProgress === undefined ? undefined : shareOf(maxInProgress, members);
 }
 
 const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } as const;

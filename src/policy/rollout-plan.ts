@@ -26,9 +26,10 @@ import {
   planMembers,
   type StageMembers,
 } from './planned-members.ts';
-import { needsApproval, placesOf, type StageAhead, stagesAhead } from './rollout-ahead.ts';
-import { progressStages, type StageProgress, soakMsOf } from './stage-progress.ts';
-import type { Counts } from './standing-counts.ts';
+import { type StageAhead, stagesAhead } from './rollout-ahead.ts';
+import { needsApproval, progressStages, type StageProgress, soakMsOf } from './stage-progress.ts';
+import { placesOf } from './stages.ts';
+import { type Counts, totalOf } from './standing-counts.ts';
 import { maxInProgressOf, pausedByOf } from './start-rules.ts';
 import type { Heir } from './target.ts';
 
@@ -220,7 +221,7 @@ function stagesOf(
 }
 
 function shownOf({ counts, upgrades }: StageMembers): Pick<PlannedStage, 'counts' | 'members' | 'upgrades'> {
-  return { counts, members: Object.values(counts).reduce((sum, count) => sum + count, 0), upgrades };
+  return { counts, members: totalOf(counts), upgrades };
 }
 
 /** Neighbours in the line that are alike are one group. */

@@ -13,7 +13,7 @@ import { parseDuration } from '../base/duration.ts';
 import { hasTolerance } from './failure-verdict.ts';
 import type { LedgerHeader, StageRecord, Tally } from './ledger.ts';
 import { stageOrder } from './stages.ts';
-import type { Counts } from './standing-counts.ts';
+import { type Counts, outstanding } from './standing-counts.ts';
 
 /** How those of a stage stand. */
 export interface StageCount {
@@ -107,7 +107,7 @@ export function currentStage(
 
 /** Collectors of a stage that hold it up. */
 export function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
-  const left = counts.pending + counts.inProgress + counts.retrying + counts.drifting;
+  const left = outstanding(counts);
   return offlinePolicy === 'Wait' ? left + counts.offline : left;
 }
 
@@ -128,10 +128,10 @@ function stepOf(
   input: StageInput,
 ): Step {
   const { spec, header, sweptSinceMs = Number.NEGATIVE_INFINITY, wallMs, isRetried = false } = input;
-  const { name, approval } = stage;
+  const { name } = stage;
   const left = heldUpBy(counts, spec);
   // Also where a person has asked for it in the midst of the stage.
-  if (left > 0 && approval === 'Required' && !header.approved?.includes(name)) {
+  if (left > 0 && needsApproval(stage, header)) {
     const gate = byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
     return { record: before, isAwaited: true, gate };
   }
@@ -186,6 +186,11 @@ function shapeOf({ strategy }: CollectorVersionPolicySpec, index: number): numbe
 function brokenWords({ name }: Stage, { broken, died }: Tally): string {
   const what = died === 0 ? 'failed' : died === broken ? 'died within its soak' : 'failed or died within its soak';
   return `${broken} collector${broken === 1 ? '' : 's'} of stage ${name} that ${what}, since no maxFailures says how many may`;
+}
+
+/** Whether nobody else of a stage is started before a person has approved it, once its turn has come. */
+export function needsApproval({ name, approval }: Stage, { approved }: LedgerHeader): boolean {
+  return approval === 'Required' && !approved?.includes(name);
 }
 
 export function soakMsOf({ soakDuration }: Stage): number {

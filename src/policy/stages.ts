@@ -11,6 +11,7 @@
 import type { Stage } from '../api/generated/collector-version-policy.ts';
 import type { Collector } from '../service/upgrade-service.ts';
 import { compileSelection, type Matcher } from './selector.ts';
+import { type Counts, totalOf } from './standing-counts.ts';
 
 /** Of who belongs to no stage, or where there are none. */
 export const noStage = -1;
@@ -92,6 +93,11 @@ export function stageOrder(id: string): number {
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;
   return Math.max(1, Math.ceil((Number.parseFloat(share) * of) / 100));
+}
+
+/** A stage's own limit as a number, of its members by how they stand; undefined where it sets none. */
+export function placesOf({ maxInProgress }: Stage, counts: Counts): number | undefined {
+  return maxInProgress === undefined ? undefined : shareOf(maxInProgress, totalOf(counts));
 }
 
 export function compareText(left: string, right: string): number {

@@ -5,6 +5,16 @@ export type Counts = { readonly [S in Standing]: number };
 
 export type MutableCounts = { [S in Standing]: number };
 
+/** Of all standings together. */
+export function totalOf(counts: Counts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Collectors that are still to be brought to the target, or on their way. */
+export function outstanding(counts: Counts): number {
+  return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
+}
+
 export function emptyCounts(): MutableCounts {
   return {
     updated: 0,

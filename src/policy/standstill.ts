@@ -4,13 +4,13 @@
  */
 import { reasons } from '../api/conditions.ts';
 import type { Admission } from './admission.ts';
-import type { Moment } from './attempt.ts';
+import { type Moment, monotonicOf } from './attempt.ts';
 import { isoTime } from './describe.ts';
 import type { Draft } from './draft.ts';
-import { type Health, outstanding, type RolloutWait } from './health.ts';
+import type { Health, RolloutWait } from './health.ts';
 import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
-import type { Counts } from './standing-counts.ts';
+import { type Counts, outstanding } from './standing-counts.ts';
 import type { Refusal } from './start-rules.ts';
 
 /** What a decision has found out by the time that this is asked. */
@@ -87,8 +87,4 @@ function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Moment):
   const isTold = untilMs === undefined || /\d{4}-\d\d-\d\dT/.test(waitsFor);
   const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
   return { waitingFor: `${waitsFor}${who}${until}`, reason };
-}
-
-function monotonicOf(wallMs: number | undefined, now: Moment): number | undefined {
-  return wallMs === undefined ? undefined : now.monotonicMs + wallMs - now.wallMs;
 }

@@ -5,6 +5,7 @@
  * decision, and none of a policy's collectors starts while one of them refuses; rules for one are asked about each collector that
  * could be started, in the strategy's order. Whether it is in the line at all is its standing (`standing.ts`).
  */
+
 import { annotations } from '../api/annotations.ts';
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
@@ -12,10 +13,11 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import type { Host } from '../host/host.ts';
 import type { AdmissionInput } from './admission.ts';
-import type { Moment } from './attempt.ts';
+import { type Moment, monotonicOf } from './attempt.ts';
 import type { Observation } from './decide.ts';
 import type { Ending, RolloutStop } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
+import { needsApproval } from './stage-progress.ts';
 import { shareOf } from './stages.ts';
 
 export interface Refusal {
@@ -175,15 +177,15 @@ export function ownWindowClosed({ id }: Candidate, { calendar, roster, now }: Li
   return calendar.byCollector ? closedAt(calendar, now, roster.row(id)?.collector.timeZone) : undefined;
 }
 
-function closedAt(calendar: MaintenanceCalendar, { wallMs, monotonicMs }: Moment, zone: string | undefined) {
-  const verdict = calendar.verdict(wallMs, zone);
+function closedAt(calendar: MaintenanceCalendar, now: Moment, zone: string | undefined) {
+  const verdict = calendar.verdict(now.wallMs, zone);
   const reason = reasons.waitingForWindow;
   switch (verdict.kind) {
     case 'open':
       return undefined;
     case 'closed': {
       const { because: waitsFor, opensAtMs } = verdict;
-      return { waitsFor, reason, ...(opensAtMs !== undefined && { untilMs: monotonicMs + opensAtMs - wallMs }) };
+      return { waitsFor, reason, ...(opensAtMs !== undefined && { untilMs: monotonicOf(opensAtMs, now) }) };
     }
     case 'zoneUnreadable':
       return { waitsFor: 'a time zone of its own that can be read', reason };
@@ -194,7 +196,7 @@ function closedAt(calendar: MaintenanceCalendar, { wallMs, monotonicMs }: Moment
 function stageNotReached({ id, because }: Candidate, { course, roster, now }: Line): Refusal | undefined {
   const { gate, reached } = course.stages;
   if (because === 'rollback' || !gate || roster.stageOf(id) <= reached) return undefined;
-  const untilMs = gate.untilMs === undefined ? undefined : now.monotonicMs + gate.untilMs - now.wallMs;
+  const untilMs = monotonicOf(gate.untilMs, now);
   return {
     waitsFor: gate.waitsFor,
     ...(gate.reason !== undefined && { reason: gate.reason }),
@@ -207,8 +209,7 @@ function stageNotApproved({ id, because }: Candidate, { course, roster }: Line):
   const index = roster.stageOf(id);
   const stage = roster.stages.stages[index];
   const isUnderWay = index === course.stages.current;
-  if (because === 'rollback' || stage?.approval !== 'Required' || isUnderWay) return undefined;
-  if (course.header.approved?.includes(stage.name)) return undefined;
+  if (because === 'rollback' || isUnderWay || !stage || !needsApproval(stage, course.header)) return undefined;
   return { waitsFor: `the approval of stage ${stage.name}`, reason: reasons.awaitingApproval };
 }
 

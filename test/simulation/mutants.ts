@@ -302,8 +302,8 @@ export const mutants: readonly Mutant[] = [
     'nobody is asked',
     'staged',
     'policy/stage-progress.ts',
-    "approval === 'Required' && !header.approved?.includes(name)",
-    "approval === 'Required' && header.approved?.includes(name)",
+    "approval === 'Required' && !approved?.includes(name)",
+    "approval === 'Required' && approved?.includes(name)",
   ),
   mutant(
     'failures',

@@ -9,7 +9,7 @@ import type { Claimant } from '../../../src/fleet/ownership.ts';
 import type { Evidence, Moment } from '../../../src/policy/attempt.ts';
 import type { Attempt, Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
 import { policySettings } from '../../../src/policy/settings.ts';
-import type { Counts } from '../../../src/policy/standing-counts.ts';
+import { type Counts, emptyCounts } from '../../../src/policy/standing-counts.ts';
 import type { Collector, UpgradeTask } from '../../../src/service/upgrade-service.ts';
 
 export const settings = policySettings;
@@ -205,17 +205,5 @@ export function claimant(uid: string, more: Partial<Claimant> = {}): Claimant {
 }
 
 export function counts(more: Partial<Counts> = {}): Counts {
-  return {
-    updated: 0,
-    inProgress: 0,
-    pending: 0,
-    retrying: 0,
-    drifting: 0,
-    failed: 0,
-    offline: 0,
-    newer: 0,
-    skipped: 0,
-    foreign: 0,
-    ...more,
-  };
+  return { ...emptyCounts(), ...more };
 }

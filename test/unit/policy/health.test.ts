@@ -1,8 +1,8 @@
 /** The verdict on health: what each check says, and which one goes first. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import { counted, type HealthInput, healthOf, outstanding } from '../../../src/policy/health.ts';
-import type { Counts } from '../../../src/policy/standing-counts.ts';
+import { counted, type HealthInput, healthOf } from '../../../src/policy/health.ts';
+import { type Counts, outstanding } from '../../../src/policy/standing-counts.ts';
 import { counts, spec, target } from './builders.ts';
 
 function fleet(more: Partial<Counts>, leftAlone = 0): NonNullable<HealthInput['fleet']> {
