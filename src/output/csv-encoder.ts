@@ -5,10 +5,12 @@
  *
  * What is no UTF-8 in a row becomes U+FFFD, since readers refuse the whole file otherwise.
  */
+
+import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import { isFormula } from './formula.ts';
-import { char, copyBytes, validText, writeText } from './json-text.ts';
+import { copyBytes, validText, writeText } from './json-text.ts';
 import { restBytes, writeRest } from './rest.ts';
 import { RowColumns, valueKind } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';

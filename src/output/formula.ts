@@ -5,7 +5,7 @@
  *
  * A number is none, be there a sign in front of it: ids are negative half of the time, and of no use with a quote.
  */
-import { char } from './json-text.ts';
+import { char } from '../base/json-bytes.ts';
 
 /** Whether the cell from `start` to `end` begins as a formula does. */
 export function isFormula(bytes: Uint8Array, start: number, end: number): boolean {

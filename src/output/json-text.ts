@@ -3,66 +3,12 @@
  * left to whoever read the text first; so it is faster than a reader, and of no use for any other text.
  */
 import { isUtf8 } from 'node:buffer';
-
-export const char = {
-  tab: 0x09,
-  lineFeed: 0x0a,
-  carriageReturn: 0x0d,
-  space: 0x20,
-  quote: 0x22,
-  apostrophe: 0x27,
-  plus: 0x2b,
-  comma: 0x2c,
-  minus: 0x2d,
-  point: 0x2e,
-  zero: 0x30,
-  nine: 0x39,
-  colon: 0x3a,
-  equals: 0x3d,
-  at: 0x40,
-  arrayStart: 0x5b,
-  backslash: 0x5c,
-  arrayEnd: 0x5d,
-  e: 0x65,
-  f: 0x66,
-  n: 0x6e,
-  t: 0x74,
-  u: 0x75,
-  objectStart: 0x7b,
-  objectEnd: 0x7d,
-} as const;
+import { char, plainEnd } from '../base/json-bytes.ts';
 
 /** The same text in one line, with spaces for the line breaks in it, all of which stand between tokens. */
 export function withoutLineBreaks(text: Uint8Array): Uint8Array {
   if (text.indexOf(char.lineFeed) < 0) return text;
   return text.map((byte) => (byte === char.lineFeed || byte === char.carriageReturn ? char.space : byte));
-}
-
-/**
- * Index of the first quote or backslash from `from` on, which is where plain text of a string ends. There has to be one before `end`.
- * `view` shows the same bytes as `bytes`; four at a time, since most strings are too short for a call of `indexOf`.
- */
-export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
-  let at = from;
-  for (const last = end - 8; at <= last; at += 8) {
-    const first = marksIn(view.getInt32(at, true));
-    if (first !== 0) return at + placeOfMark(first);
-    const second = marksIn(view.getInt32(at + 4, true));
-    if (second !== 0) return at + 4 + placeOfMark(second);
-  }
-  while (bytes[at] !== char.quote && bytes[at] !== char.backslash) at++;
-  return at;
-}
-
-/** The highest bit of each byte of `word` that is a quote or a backslash. Only the lowest mark is sure: a difference borrows above it. */
-function marksIn(word: number): number {
-  const quotes = word ^ 0x22222222;
-  const backslashes = word ^ 0x5c5c5c5c;
-  return (((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
-}
-
-function placeOfMark(marks: number): number {
-  return (31 - Math.clz32(marks & -marks)) >>> 3;
 }
 
 /** Index behind the closing quote of the string whose text begins at `from`. */

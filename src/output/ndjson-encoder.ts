@@ -5,8 +5,10 @@
  * To look for line breaks in each row takes as long as to copy it, and there are hardly ever any. So a chunk is looked through as a
  * whole, with nothing where lines end, and the line feeds are put there afterwards.
  */
+
+import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
-import { char, withoutLineBreaks } from './json-text.ts';
+import { withoutLineBreaks } from './json-text.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export class NdjsonEncoder implements RowEncoder {

@@ -2,8 +2,10 @@
  * NDJSON with the chosen fields of each row: their values as they came, byte for byte, under the chosen names and in their order. What a row
  * does not have is left out; what is `null` or `""` there is so here.
  */
+
+import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
-import { char, copyBytes, withoutLineBreaks } from './json-text.ts';
+import { copyBytes, withoutLineBreaks } from './json-text.ts';
 import { RowColumns, valueKind } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 

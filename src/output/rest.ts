@@ -1,5 +1,5 @@
 /** The column for the rest: members of a row that have no column, or that are not what theirs holds, as one JSON object, each as it came. */
-import { char } from './json-text.ts';
+import { char } from '../base/json-bytes.ts';
 
 /** It may be longer than the row by so much. */
 export const restBytes = 2;

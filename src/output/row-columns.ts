@@ -5,8 +5,10 @@
  * Of a name that stands twice in a row the last one counts, as JSON.parse has it. Where two names that only differ in the case of
  * letters mean the same column, the second one counts as a member without one.
  */
+
+import { char, plainEnd } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
-import { char, nestedEnd, plainEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
+import { nestedEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
 
 /** What stands as a value; `plain` and `escaped` are strings without and with a backslash in them. */
 export const valueKind = { absent: 0, plain: 1, escaped: 2, number: 3, truth: 4, null: 5, nested: 6 } as const;

@@ -1,5 +1,5 @@
 /** Numbers of JSON (RFC 8259, 6) byte by byte, as a state machine that can stop anywhere: `-0.5e+10`. */
-import { char } from './json-bytes.ts';
+import { char } from '../base/json-bytes.ts';
 
 /** What the bytes so far are: the places of the diagram `- 0 | 1-9 digits . digits e ± digits`. */
 export const numberState = {

@@ -8,7 +8,16 @@
  * Bytes of 0x80 and more are text, and text stands in strings only. So UTF-8 needs no decoding here, and what is no UTF-8
  * either passes inside strings as it came, as it would through a lenient decoder in front of JSON.parse.
  */
-import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, standsAt, stringEnd, whitespace } from './json-bytes.ts';
+import {
+  char,
+  hexDigit,
+  nameOfByte,
+  plainEnd,
+  simpleEscape,
+  standsAt,
+  stringEnd,
+  whitespace,
+} from '../base/json-bytes.ts';
 import { continueNumber, isWholeNumber, startNumber } from './json-number.ts';
 
 /** What `next` found. `more`: the piece is used up. */

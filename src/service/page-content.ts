@@ -12,7 +12,7 @@
  *             └──any other──► skipped ◄───────any other───┘
  * ```
  */
-import { standsAt } from './json-bytes.ts';
+import { standsAt } from '../base/json-bytes.ts';
 import { DecodeError } from './json-members.ts';
 import { JsonReader, type Token, token } from './json-reader.ts';
 import { PageError } from './page-error.ts';

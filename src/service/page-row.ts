@@ -4,7 +4,7 @@
  * The case of names varies between deployments, and values are strings even where they are numbers. Of a field that stands twice in
  * a row the last one counts, as JSON.parse has it. A row without a readable time or id is an error (protocol E9).
  */
-import { char } from './json-bytes.ts';
+import { char } from '../base/json-bytes.ts';
 import { type Token, token } from './json-reader.ts';
 
 export interface PageRow {

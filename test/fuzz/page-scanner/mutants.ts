@@ -5,7 +5,7 @@
 
 export interface Mutant {
   readonly name: string;
-  /** Below `src/service/`. */
+  /** Below `src/`. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
@@ -16,7 +16,7 @@ function mutantsOf(file: string, list: readonly (readonly [name: string, find: s
 }
 
 export const mutants: readonly Mutant[] = [
-  ...mutantsOf('json-bytes.ts', [
+  ...mutantsOf('base/json-bytes.ts', [
     ['a control character passes', '(word - 0x20202020)', '(word - 0x1f1f1f1f)'],
     ['one passes at the end of the bytes', 'byte >= 0x20', 'byte >= 0x1f'],
     ['the last of four marks is believed', '31 - Math.clz32(marks & -marks)', '31 - Math.clz32(marks)'],
@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
     ['one escape is not known', 'bfnrt', 'bfnr'],
     ['a line feed is no space', "' \\t\\n\\r'", "' \\t\\r'"],
   ]),
-  ...mutantsOf('json-number.ts', [
+  ...mutantsOf('service/json-number.ts', [
     ['a number may begin with zeros', 'return afterInteger(byte);', 'return isDigit(byte) ? 1 : afterInteger(byte);'],
     [
       'a fraction needs no digit',
@@ -38,7 +38,7 @@ export const mutants: readonly Mutant[] = [
     ],
     ['an exponent has no plus', 'byte === char.plus || ', ''],
   ]),
-  ...mutantsOf('json-reader.ts', [
+  ...mutantsOf('service/json-reader.ts', [
     ['an escape is forgotten between chunks', 'this.#within = state;', 'this.#within = within.string;'],
     ['an escape has three digits', 'within.digits + 4', 'within.digits + 3'],
     [
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
     ['a name ends at any mark', 'nameEnd + 2 >= end || bytes[nameEnd - 1] !== char.quote', 'nameEnd + 2 >= end'],
     ['nothing is said about escapes', 'this.escaped = escaped;', 'this.escaped = false;'],
   ]),
-  ...mutantsOf('page-content.ts', [
+  ...mutantsOf('service/page-content.ts', [
     ['a cut row stays where it was', 'this.#start += this.#reader.take', 'this.#reader.take'],
     [
       'a cut name is not kept',
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
     ['a row ends where the next begins', 'const end = this.#reader.at + 1;', 'const end = this.#reader.at + 2;'],
     ['members of values are taken for those of the row', 'if (reader.depth > depthOf.row) return false;', ''],
   ]),
-  ...mutantsOf('page-row.ts', [
+  ...mutantsOf('service/page-row.ts', [
     [
       'names in capitals are not known',
       '((bytes[start + place] as number) | 0x20)',
@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
       'if (false)',
     ],
   ]),
-  ...mutantsOf('page-scanner.ts', [
+  ...mutantsOf('service/page-scanner.ts', [
     ['bytes behind a cut row are left out', 'return this.#content.at - carried;', 'return added;'],
     ['chunks are kept instead of copied', 'chunk.copy(this.#carry, 0, from);', 'this.#carry = chunk.subarray(from);'],
     ['what is kept is lost as it grows', 'this.#carry.copy(larger, 0, 0, this.#carried);', ''],

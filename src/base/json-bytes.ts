@@ -1,10 +1,15 @@
 /**
- * Bytes of JSON text (RFC 8259): the ones that have a meaning, and the search for the end of plain text inside a string, which is where
- * nearly all bytes of a page are.
+ * Bytes of JSON text (RFC 8259): those that have a meaning, there or to whoever writes the values on, and the search for the end of
+ * plain text inside a string, which is where nearly all bytes of a page are.
  */
 
 export const char = {
+  tab: 0x09,
+  lineFeed: 0x0a,
+  carriageReturn: 0x0d,
+  space: 0x20,
   quote: 0x22,
+  apostrophe: 0x27,
   plus: 0x2b,
   comma: 0x2c,
   minus: 0x2d,
@@ -12,6 +17,8 @@ export const char = {
   zero: 0x30,
   nine: 0x39,
   colon: 0x3a,
+  equals: 0x3d,
+  at: 0x40,
   arrayStart: 0x5b,
   backslash: 0x5c,
   arrayEnd: 0x5d,
