@@ -32,6 +32,14 @@ export const systemClock: Clock = {
   },
 };
 
+/**
+ * Calls `callback` once, when all that has arrived from the network by now was handed to those who read it. For sockets alone, which run
+ * on no virtual clock.
+ */
+export function afterArrivals(callback: () => void): void {
+  setImmediate(callback);
+}
+
 /** Resolves after `delayMs`; rejects with the signal's reason as soon as it is aborted. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -12,8 +12,8 @@ const mostDays = 500;
 
 /** A schedule that was read. */
 export class CronSchedule {
-  /** Of each of its days, in ms since the day began, in order. */
-  readonly #timesMs: readonly number[];
+  /** Its times on each of its days, in ms since the day began, in order. */
+  readonly timesMs: readonly number[];
   readonly #dates: Cron;
   /** Day → the first of the schedule's days from there on; undefined where none comes. */
   readonly #days = new Map<number, number | undefined>();
@@ -21,16 +21,23 @@ export class CronSchedule {
   /** Throws where the text is no schedule. */
   constructor(text: string) {
     const { minute, hour } = new CronPattern(text, undefined, { mode: '5-part' });
-    this.#timesMs = present(hour).flatMap((h) => present(minute).map((m) => (h * 60 + m) * minuteMs));
+    this.timesMs = present(hour).flatMap((h) => present(minute).map((m) => (h * 60 + m) * minuteMs));
     const [, , ...date] = cronFields(text);
     this.#dates = new Cron(`0 0 ${date.join(' ')}`, { mode: '5-part', utcOffset: 0 });
   }
 
   /** Its local times (`time-zone.ts`) at or after one, in order; without end, unless no further day comes. */
   *from(localMs: number): Generator<number> {
+    for (const day of this.days(localMs)) {
+      for (const timeMs of this.timesMs) if (day + timeMs >= localMs) yield day + timeMs;
+    }
+  }
+
+  /** The local times at which its days begin: of the one that has this local time, if it is such, and of all later ones. */
+  *days(localMs: number): Generator<number> {
     let day = this.#dayFrom(Math.floor(localMs / dayMs) * dayMs);
     while (day !== undefined) {
-      for (const timeMs of this.#timesMs) if (day + timeMs >= localMs) yield day + timeMs;
+      yield day;
       day = this.#dayFrom(day + dayMs);
     }
   }

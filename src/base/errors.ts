@@ -45,6 +45,11 @@ export class LogfleetError extends Error {
   }
 }
 
+/** Whether trying again may help, with nothing changed by anybody. */
+export function mayPass({ handling }: LogfleetError): boolean {
+  return handling.kind === 'backoff' || handling.kind === 'retryAfter';
+}
+
 /** Wraps what is not one of ours as a bug, so that every catch can rely on `handling`. */
 export function asLogfleetError(error: unknown): LogfleetError {
   if (error instanceof LogfleetError) return error;

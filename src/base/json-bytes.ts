@@ -22,6 +22,8 @@ export const char = {
   arrayStart: 0x5b,
   backslash: 0x5c,
   arrayEnd: 0x5d,
+  underscore: 0x5f,
+  a: 0x61,
   e: 0x65,
   f: 0x66,
   n: 0x6e,

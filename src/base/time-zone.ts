@@ -8,10 +8,9 @@
 
 /** Zones are texts that others send, so that there may be any number of them. */
 const mostZones = 1_000;
-/** So far from a local time, whatever its offset, lies the day before a change of the clocks, and the day after. */
-const beyondChangeMs = 36 * 3_600_000;
-
 const dayMs = 24 * 3_600_000;
+/** So far from a local time, whatever its offset and however the clocks are changed, lies what is of another time. */
+const beyondChangeMs = 36 * 3_600_000;
 /** Days whose offset is remembered: those of a year and more. */
 const mostDays = 500;
 
@@ -37,7 +36,12 @@ function readTimeZone(name: string): TimeZone | undefined {
 
 export class TimeZone {
   readonly #format: Intl.DateTimeFormat;
+  /** Day of UTC → the offset as it begins. */
   readonly #offsetsMs = new Map<number, number>();
+  /** Day of UTC in which the clocks are changed → the instant at which they are. */
+  readonly #changesMs = new Map<number, number>();
+  /** Day of local time → the offset all through it and about it; undefined where the clocks are changed. */
+  readonly #steadyMs = new Map<number, number | undefined>();
 
   /** Throws a RangeError where the runtime does not know the name. */
   constructor(name: string) {
@@ -57,11 +61,15 @@ export class TimeZone {
 
   /** What the clock shows. */
   localMs(wallMs: number): number {
-    return wallMs + this.#offsetMs(wallMs);
+    const beforeMs = this.#dayOffsetMs(wallMs);
+    const afterMs = this.#dayOffsetMs(wallMs + dayMs);
+    return wallMs + (beforeMs === afterMs || wallMs < this.#changeMs(wallMs) ? beforeMs : afterMs);
   }
 
   /** When a local time comes. */
   instantOf(localMs: number): number {
+    const steadyMs = this.steadyOffsetMs(localMs);
+    if (steadyMs !== undefined) return localMs - steadyMs;
     const beforeMs = this.#dayOffsetMs(localMs - beyondChangeMs);
     const afterMs = this.#dayOffsetMs(localMs + beyondChangeMs);
     const first = localMs - beforeMs;
@@ -72,11 +80,53 @@ export class TimeZone {
 
   /** What the clock shows when a local time comes: something later, where it is left out. */
   readingOf(localMs: number): number {
-    const isSteady = this.#dayOffsetMs(localMs - beyondChangeMs) === this.#dayOffsetMs(localMs + beyondChangeMs);
-    return isSteady ? localMs : this.localMs(this.instantOf(localMs));
+    return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
   }
 
-  /** The offset some time on the day of UTC that has this instant: what is asked about many times of a day is read once. */
+  /** By how much local times of the same day are ahead of UTC, all of them; undefined where the clocks are changed on it, or near it. */
+  steadyOffsetMs(localMs: number): number | undefined {
+    const day = Math.floor(localMs / dayMs);
+    if (!this.#steadyMs.has(day)) {
+      if (this.#steadyMs.size >= mostDays) this.#steadyMs.clear();
+      this.#steadyMs.set(day, this.#findSteadyMs(day * dayMs));
+    }
+    return this.#steadyMs.get(day);
+  }
+
+  #findSteadyMs(startMs: number): number | undefined {
+    const offsetMs = this.#dayOffsetMs(startMs - beyondChangeMs);
+    const endMs = startMs + dayMs + beyondChangeMs;
+    for (let wallMs = startMs - beyondChangeMs; wallMs < endMs + dayMs; wallMs += dayMs) {
+      if (this.#dayOffsetMs(wallMs) !== offsetMs) return undefined;
+    }
+    return offsetMs;
+  }
+
+  /** The instant at which the clocks are changed on the day of UTC that has this instant. */
+  #changeMs(wallMs: number): number {
+    const day = Math.floor(wallMs / dayMs);
+    let changeMs = this.#changesMs.get(day);
+    if (changeMs === undefined) {
+      changeMs = this.#findChangeMs(day * dayMs);
+      if (this.#changesMs.size >= mostDays) this.#changesMs.clear();
+      this.#changesMs.set(day, changeMs);
+    }
+    return changeMs;
+  }
+
+  /** By halves; clocks are changed as a second begins. */
+  #findChangeMs(startMs: number): number {
+    const beforeMs = this.#offsetMs(startMs);
+    let [from, to] = [startMs / 1_000, (startMs + dayMs) / 1_000];
+    while (to - from > 1) {
+      const middle = Math.floor((from + to) / 2);
+      if (this.#offsetMs(middle * 1_000) === beforeMs) from = middle;
+      else to = middle;
+    }
+    return to * 1_000;
+  }
+
+  /** The offset as the day of UTC begins that has this instant: what is asked about many times of a day is read once. */
   #dayOffsetMs(wallMs: number): number {
     const day = Math.floor(wallMs / dayMs);
     let offsetMs = this.#offsetsMs.get(day);

@@ -12,7 +12,7 @@ import type { BodyReceiver, ResponseHead } from './transport.ts';
 
 /** Takes the body of one answer of success. What it throws ends the call. */
 export interface BodyTaker<T> {
-  /** A piece, which stays as it is. A promise holds the answer up until it is fulfilled. */
+  /** A piece, which is written over after the call. A promise holds the answer up until it is fulfilled. */
   write(chunk: Uint8Array): Promise<void> | undefined;
   /** The body is whole: what it came to. */
   end(): T;

@@ -10,7 +10,7 @@ import { decodeCreatedJob } from './decode-search.ts';
 import { JobClient, jobsPath } from './job-client.ts';
 import { JobCookies } from './job-cookies.ts';
 import { JobHome } from './job-home.ts';
-import type { JobOrder, OpenJob, SearchService } from './search-service.ts';
+import type { CreateJobOptions, JobOrder, OpenJob, SearchService } from './search-service.ts';
 import { StringPool } from './string-pool.ts';
 import type {
   Answer,
@@ -37,10 +37,10 @@ export class ServiceClient implements UpgradeService, SearchService {
     this.#clock = options.clock;
   }
 
-  async createJob(order: JobOrder, options?: CallOptions): Promise<Answer<OpenJob>> {
+  async createJob(order: JobOrder, options: CreateJobOptions = {}): Promise<Answer<OpenJob>> {
     const home = new JobHome(new JobCookies(this.#clock));
     const { value, ...answer } = await this.#calls.perform(
-      { operation: 'createJob', path: jobsPath, body: renderOrder(order), signal: options?.signal, home },
+      { ...options, operation: 'createJob', path: jobsPath, body: renderOrder(order), home },
       decodeCreatedJob,
     );
     const job = new JobClient({ ...value, calls: this.#calls, home, createdAtMs: answer.sentAtMs });

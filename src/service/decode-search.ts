@@ -40,6 +40,12 @@ const states: ReadonlyMap<string, JobState> = new Map<string, JobState>([
   ['CANCELLED', 'cancelled'],
 ]);
 
+/** A state as the service writes it. */
+export function renderJobState(state: JobState): string {
+  if (typeof state !== 'string') return state.unknown;
+  return [...states].find(([, known]) => known === state)?.[0] ?? state;
+}
+
 /** Of a state that nobody knows so much is kept. */
 const maxStateLength = 100;
 

@@ -2,7 +2,8 @@
  * When a job is asked for its status. Two reasons there are:
  *
  * - **To keep it alive** (protocol B4): 12 s after the sending of the last answered request for its status or results, pages too.
- * - **To look how far it is.** The first look is 2 s after the creation. A job finds its buckets from the end of its range to the
+ * - **To look how far it is.** The first look is 2 s after the creation, or later, when whoever knows the searches of this service expects
+ *   the job to be done. A job finds its buckets from the end of its range to the
  *   beginning (2.3), so from then on the histogram shows what part is done, and the next look comes a little after the moment when
  *   all of it should be. Where that shows nothing, or too little to be believed, when a short search is over, 10.5 s after the creation;
  *   later in twice the time that has gone by. Where it showed too much, so that the second look came too soon, the third is not
@@ -17,7 +18,7 @@
 /** After the sending of the last answered request of the job. */
 export const keepAliveMs = 12_000;
 
-const firstLookMs = 2_000;
+const soonestLookMs = 2_000;
 /** An estimate may be short by this part of the whole, and by this time. */
 const overshootPart = 0.1;
 const overshootMs = 250;
@@ -39,9 +40,13 @@ export interface Course {
   readonly looks: number;
 }
 
-/** How long after the creation the first look comes, or after a status the next. */
-export function nextLookMs(course: Course | undefined): number {
-  if (!course) return firstLookMs;
+/** How long after the creation the first look comes. `expectedMs` after it the search should be over, as far as anybody knows. */
+export function firstLookMs(expectedMs = 0): number {
+  return Math.min(keepAliveMs, Math.max(soonestLookMs, expectedMs));
+}
+
+/** How long after a status the next look comes. */
+export function nextLookMs(course: Course): number {
   const { elapsedMs, looks } = course;
   const untilShortMs = shortSearchMs - elapsedMs;
   const leastMs = Math.max(leastLookMs, leastPart * elapsedMs, looks > 1 ? untilShortMs : 0);

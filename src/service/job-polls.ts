@@ -10,7 +10,7 @@
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
-import { delayAfterFailure, keepAliveMs, nextLookMs, patienceMs, secondTryMs } from './job-cadence.ts';
+import { delayAfterFailure, firstLookMs, keepAliveMs, patienceMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
 import { ServiceError } from './service-error.ts';
 import type { Answer } from './upgrade-service.ts';
@@ -21,6 +21,8 @@ const againDelayMs = 1_000;
 export interface JobPollsOptions {
   readonly job: OpenJob;
   readonly clock: Clock;
+  /** How long after its creation the search should be over; see `firstLookMs`. */
+  readonly expectedMs?: number | undefined;
   readonly onAnswer: (answer: Answer<JobStatus>) => void;
   readonly onFailure: (error: LogfleetError) => void;
 }
@@ -50,7 +52,7 @@ export class JobPolls {
 
   constructor(options: JobPollsOptions) {
     this.#options = options;
-    this.#lookAtMs = options.job.heardAtMs + nextLookMs(undefined);
+    this.#lookAtMs = options.job.heardAtMs + firstLookMs(options.expectedMs);
     this.#plan();
   }
 

@@ -167,6 +167,11 @@ export class JsonReader {
     return true;
   }
 
+  /** Goes on at `at`, right behind the beginning of an object, as it is now: another one at the same depth. */
+  moveInto(at: number): void {
+    this.at = at;
+  }
+
   /** Where the next member of the open object would begin with its quote; -1 where none can. */
   #memberStart(): number {
     if (this.#within !== within.nothing) return -1;

@@ -18,11 +18,12 @@ import { JsonReader, type Token, token } from './json-reader.ts';
 import { PageError } from './page-error.ts';
 import { decodePageFields, type PageField } from './page-field.ts';
 import { nameLengths, type PageRow, RowFields } from './page-row.ts';
+import { entryLength, found, sharedRowFinder } from './row-finder.ts';
 
 export interface PageLimits {
   /** A row may have so many bytes, and so may each of the other texts that are read. */
   readonly maxRowBytes: number;
-  /** Objects and arrays inside of each other, the page among them. */
+  /** Of objects and arrays, the page among them. */
   readonly maxDepth: number;
 }
 
@@ -52,8 +53,10 @@ export class PageContent {
   readonly #limits: PageLimits;
   readonly #reader: JsonReader;
   readonly #fieldsOfRow = new RowFields();
+  readonly #finder = sharedRowFinder();
   #place: Place = 'start';
   #bytes: Buffer = Buffer.alloc(0);
+  #end = 0;
   /** Where the row, or the value of `fields`, begins in `#bytes`. */
   #start = 0;
   /** Where to go on after what is skipped. */
@@ -78,12 +81,9 @@ export class PageContent {
     return this.#rows;
   }
 
-  get warning(): string | undefined {
-    return this.#warning;
-  }
-
-  get fields(): readonly PageField[] {
-    return this.#fields;
+  /** What the page says beside its rows, as far as it has come. */
+  get rest(): { readonly warning: string | undefined; readonly fields: readonly PageField[] } {
+    return { warning: this.#warning, fields: this.#fields };
   }
 
   /** The next byte to be looked at, as an index of the bytes taken. */
@@ -94,13 +94,17 @@ export class PageContent {
   /** Goes on in other bytes, as `JsonReader.take`. */
   take(bytes: Buffer, at: number, end: number, base: number): void {
     this.#bytes = bytes;
+    this.#end = end;
     this.#start += this.#reader.take(bytes, at, end, base);
   }
 
   /** Reads to the end of the bytes taken; or, with `whileHeld`, no further than they have to stay in one piece. */
   read(whileHeld: boolean): void {
     for (;;) {
-      if (this.#place === 'row' && this.#readMembers() && !whileHeld && this.#passToNextRow()) continue;
+      if (this.#place === 'row') {
+        if (!whileHeld) this.#giveOutFound();
+        if (this.#readMembers() && !whileHeld && this.#passToNextRow()) continue;
+      }
       const found = this.#reader.next();
       if (found === token.more) return;
       this.#meet(found);
@@ -301,6 +305,22 @@ export class PageContent {
       this.#fieldsOfRow.value(token.string, tokenStart - this.#start, tokenEnd - this.#start, escaped);
     }
     return true;
+  }
+
+  /** At the beginning of a row: those rows from there on that can be found at once, and into the next one. */
+  #giveOutFound(): void {
+    if (this.#reader.at !== this.#start + 1) return;
+    const rows = this.#finder.find(this.#bytes, this.#start, this.#end);
+    if (rows === 0) return;
+    const { table, origin, next } = this.#finder;
+    for (let entry = 0; entry < rows * entryLength; entry += entryLength) {
+      this.#start = origin + (table[entry + found.row] as number);
+      this.#fieldsOfRow.take(table, entry);
+      this.#giveOut(origin + (table[entry + found.row + 1] as number));
+      this.#elements++;
+    }
+    this.#reader.moveInto(next + 1);
+    this.#beginRow(next);
   }
 
   /** From the last member of a row into the row of the next element, where nothing else is between them. */

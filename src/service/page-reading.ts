@@ -7,7 +7,7 @@
  * Leaves to others: what becomes of the rows, keeping the job alive, and whether what came is what the job has counted.
  */
 import { type Clock, sleep } from '../base/clock.ts';
-import { LogfleetError } from '../base/errors.ts';
+import { LogfleetError, mayPass } from '../base/errors.ts';
 import { maxPageRows, type PageQuery } from './search-service.ts';
 import { ServiceError } from './service-error.ts';
 
@@ -87,7 +87,7 @@ const lasting: ReadonlySet<string> = new Set(
 /** Whether asking again may help: the wire, the service's load, an answer that came spoilt. */
 function passes(error: unknown): boolean {
   if (!(error instanceof ServiceError) || lasting.has(error.code)) return false;
-  return error.handling.kind === 'backoff' || error.handling.kind === 'retryAfter';
+  return mayPass(error);
 }
 
 function delayAfter(error: unknown, tries: number): number {

@@ -6,6 +6,7 @@
  */
 import { char } from '../base/json-bytes.ts';
 import { type Token, token } from './json-reader.ts';
+import { found } from './row-finder.ts';
 
 export interface PageRow {
   /** The object `map` from `{` to `}`, as it came. Valid during the call only: the bytes are written over after it. */
@@ -34,6 +35,15 @@ class FieldValue {
   constructor(name: string, expected: string) {
     this.name = name;
     this.expected = expected;
+  }
+
+  /** A string without escapes that stands at so many bytes; its quotes are around them. */
+  take(table: Int32Array, at: number, row: number): void {
+    const start = table[at] as number;
+    this.kind = start === 0 ? token.more : token.string;
+    this.escaped = false;
+    this.start = start - row - 1;
+    this.end = (table[at + 1] as number) - row + 1;
   }
 
   /** Not there, `null`, or `""`, which is how the service writes that there is no value. */
@@ -90,6 +100,14 @@ export class RowFields {
     field.escaped = escaped;
     field.start = start;
     field.end = end;
+  }
+
+  /** What was found of a row, its entry of `RowFinder.table`. */
+  take(table: Int32Array, entry: number): void {
+    const row = table[entry + found.row] as number;
+    this.#messageTime.take(table, entry + found.messageTime, row);
+    this.#messageId.take(table, entry + found.messageId, row);
+    this.#receiptTime.take(table, entry + found.receiptTime, row);
   }
 
   /** The row from `bytes[row]` to `end`. Throws what `complain` made where a field cannot be read. */

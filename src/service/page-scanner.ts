@@ -64,7 +64,7 @@ export class PageScanner {
     if (this.#failure) throw this.#failure.error;
     const content = this.#content;
     content.end(this.#received);
-    return { rows: content.rows, warning: content.warning, fields: content.fields, bytes: this.#received };
+    return { rows: content.rows, ...content.rest, bytes: this.#received };
   }
 
   #scan(chunk: Buffer): void {

@@ -27,6 +27,7 @@ import {
 import { JobGathering, type JobProgress } from './job-gathering.ts';
 import type { Histogram } from './job-histogram.ts';
 import { JobPolls } from './job-polls.ts';
+import type { PageField } from './page-field.ts';
 import { readPages } from './page-reading.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 import { ServiceError } from './service-error.ts';
@@ -47,6 +48,8 @@ export interface SearchJobOptions {
   readonly clock: Clock;
   /** `Answer.dateMs` of its creation. */
   readonly createdDateMs?: number | undefined;
+  /** See `OpenOptions`. */
+  readonly expectedMs?: number | undefined;
   /** Called after each status that was answered. What it throws ends the job, and goes to those who wait for it or read it. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
@@ -104,6 +107,7 @@ export class SearchJob {
     this.#polls = new JobPolls({
       job: options.job,
       clock: options.clock,
+      expectedMs: options.expectedMs,
       onAnswer: (answer) => this.#take(answer),
       onFailure: (error) => this.#failed(error),
     });
@@ -111,6 +115,11 @@ export class SearchJob {
 
   get id(): string {
     return this.#job.id;
+  }
+
+  /** What was asked for. */
+  get order(): JobOrder {
+    return this.#order;
   }
 
   /** As the last answered status has it. */
@@ -141,6 +150,11 @@ export class SearchJob {
     return this.#finished;
   }
 
+  /** Resolves with the next status that is answered, when the job has ended, or when the signal is aborted. */
+  async whenNews(signal?: AbortSignal): Promise<void> {
+    if (!this.#end && !signal?.aborted) await this.#news(signal);
+  }
+
   /** 4.3. Resolves to the offset behind the last row; see `readPages`. */
   async readMessages(reading: MessageReading): Promise<number> {
     const { receiver, onPage } = reading;
@@ -163,6 +177,37 @@ export class SearchJob {
       given: () => given,
       room: () => receiver.room?.(),
     }));
+  }
+
+  /** How the service describes the fields of the messages (2.4), by a page with one of them; nothing where there is no message. */
+  async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
+    let fields: readonly PageField[] = [];
+    const total = Math.min(1, this.progress.messageCount);
+    await this.#read({ offset: 0, total, ...(signal && { signal }) }, total, (either) => ({
+      fetch: async ({ offset }) => {
+        const { value } = await this.#job.listMessages({ offset, limit: 1 }, { row() {} }, { signal: either });
+        fields = value.fields;
+        return value.rows;
+      },
+      given: () => 0,
+      room: () => undefined,
+    }));
+    return fields;
+  }
+
+  /** How the service describes the fields of the records (2.6), also where there is none. Rejects where the query is no aggregation (7.4). */
+  async describeRecords(signal?: AbortSignal): Promise<readonly PageField[]> {
+    let fields: readonly PageField[] = [];
+    await this.#read({ offset: 0, ...(signal && { signal }) }, 1, (either) => ({
+      fetch: async ({ offset }) => {
+        const { value } = await this.#job.listRecords({ offset, limit: 1 }, { signal: either });
+        fields = value.fields;
+        return 1;
+      },
+      given: () => 0,
+      room: () => undefined,
+    }));
+    return fields;
   }
 
   /** 4.4. To be called of a finished job alone: earlier records may be wrong (10.3). Resolves to the offset behind the last one. */
@@ -224,7 +269,7 @@ export class SearchJob {
   }
 
   async #read(
-    { offset, total, signal }: MessageReading | RecordReading,
+    { offset, total, signal }: Pick<RecordReading, 'offset' | 'total' | 'signal'>,
     counted: number,
     sourceWith: (signal: AbortSignal) => Parameters<typeof readPages>[0],
   ): Promise<number> {

@@ -25,10 +25,12 @@ export interface SearchJobsOptions {
 }
 
 export interface OpenOptions {
-  /** Gives up waiting for the job's turn, and its creation; without effect once the job is open. */
+  /** Gives up waiting for the job's turn and for that of its creation; without effect once the job is open. */
   readonly signal?: AbortSignal;
   /** Called after each status that was answered. */
   readonly onProgress?: (progress: JobProgress) => void;
+  /** How long after its creation the search should be over, by others of this service: a first look that comes right is the only one. */
+  readonly expectedMs?: number | undefined;
 }
 
 export class SearchJobs {
@@ -38,20 +40,39 @@ export class SearchJobs {
     this.#options = options;
   }
 
-  /** Resolves to a job that is kept alive until it is closed. Rejects with the signal's reason or a `ServiceError`. */
-  async open(order: JobOrder, { signal, onProgress }: OpenOptions = {}): Promise<SearchJob> {
-    const { service, permits, clock } = this.#options;
+  /**
+   * Resolves to a job that is kept alive until it is closed. Rejects with the signal's reason or a `ServiceError`. A creation that is under
+   * way when the signal is aborted is waited for, since nobody could delete the job otherwise; it is closed again.
+   */
+  async open(order: JobOrder, options: OpenOptions = {}): Promise<SearchJob> {
+    const { permits, clock } = this.#options;
+    const { signal } = options;
     const permit = await permits.admit(signal);
     try {
-      const { value: job, dateMs: createdDateMs } = await service.createJob(
-        order,
-        signal === undefined ? {} : { signal },
-      );
-      return new SearchJob({ job, order, permit, clock, createdDateMs, onProgress });
+      const job = await this.#create(order, permit, options);
+      if (!signal?.aborted) return job;
+      await job.close();
+      throw signal.reason;
     } catch (error) {
       if (mayLive(error)) clock.after(orphanLifeMs, () => permit.end());
       else permit.end();
       throw error;
+    }
+  }
+
+  async #create(order: JobOrder, permit: JobPermit, options: OpenOptions): Promise<SearchJob> {
+    const { service, clock } = this.#options;
+    const { signal, onProgress, expectedMs } = options;
+    const unsent = new AbortController();
+    const giveUp = () => unsent.abort(signal?.reason);
+    const keep = () => signal?.removeEventListener('abort', giveUp);
+    signal?.addEventListener('abort', giveUp, { once: true });
+    if (signal?.aborted) giveUp();
+    try {
+      const { value: job, dateMs } = await service.createJob(order, { signal: unsent.signal, beforeSend: keep });
+      return new SearchJob({ job, order, permit, clock, createdDateMs: dateMs, expectedMs, onProgress });
+    } finally {
+      keep();
     }
   }
 }

@@ -129,10 +129,15 @@ export interface OpenJob {
   delete(options?: CallOptions): Promise<Answer<undefined>>;
 }
 
+export interface CreateJobOptions extends CallOptions {
+  /** Called right before each socket write of it. */
+  readonly beforeSend?: () => void;
+}
+
 export interface SearchService {
   /**
    * 4.1. Never sent again by the client where it may have taken effect: such a job cannot be found again, and dies by itself
    * after 30 s of silence.
    */
-  createJob(order: JobOrder, options?: CallOptions): Promise<Answer<OpenJob>>;
+  createJob(order: JobOrder, options?: CreateJobOptions): Promise<Answer<OpenJob>>;
 }

@@ -24,6 +24,10 @@ export interface Failure {
   readonly cause?: unknown;
 }
 
+/** A query cannot be changed where it stands: it decides what the files hold. */
+const anotherName = 'a SearchExport needs another name then';
+const correctQuery = `correct the query; ${anotherName}`;
+
 type Advice = { readonly [O in Outcome]?: string };
 
 /** What a person can do about it; where there is nothing but patience, nothing. */
@@ -47,6 +51,9 @@ function adviceWith(names: SettingNames): Advice {
     methodUnsupported: `this is not the address of the service: check ${address}`,
     redirectInCircles: `check that ${address} names the right deployment`,
     rateLimited: `somebody else uses the same user: ${shareRate}`,
+    'parse.error': correctQuery,
+    'query.creation.error': correctQuery,
+    'no.records.not.an.aggregation.query': `write results: Messages, or an aggregation, as in | count by _sourceHost; ${anotherName}`,
     jobCookieMissing: 'there is no cookie of the service to send: check whether a proxy takes them away',
   };
 }

@@ -45,8 +45,8 @@ export interface BodyReceiver {
   /** The head has come. False leaves the body to the response: it is the document of a refusal or of a redirect. */
   begin(head: ResponseHead): boolean;
   /**
-   * A piece of the body, which stays as it is. Whoever can take no more for a while returns a promise: nothing more is read from
-   * the socket until it is fulfilled, but what has been read may still follow; its rejection gives the request up.
+   * A piece of the body, which is written over after the call. Whoever can take no more for a while returns a promise: nothing more
+   * is read from the socket until it is fulfilled, but what has been read may still follow; its rejection gives the request up.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
 }

@@ -4,12 +4,12 @@
  *
  * Invariant: never more than `maxConnections`, counting those that are being opened.
  */
-import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import { withDeadline } from '../deadline.ts';
 import { connectDeadlineMs } from '../operation.ts';
 import { TransportError } from '../transport.ts';
 import { Connection } from './connection.ts';
+import type { StandingSocket } from './dialer.ts';
 
 /** As many as the service answers at once for one access key (chapter 8). */
 const maxConnections = 10;
@@ -17,7 +17,7 @@ const maxConnections = 10;
 export interface ConnectionPoolOptions {
   readonly origin: string;
   readonly clock: Clock;
-  readonly dial: (origin: URL, signal: AbortSignal) => Promise<TLSSocket>;
+  readonly dial: (origin: URL, signal: AbortSignal) => Promise<StandingSocket>;
 }
 
 export class ConnectionPool {

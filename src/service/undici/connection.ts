@@ -5,24 +5,24 @@
  *
  * Invariant: a request is written at most once. undici calls `onRequestStart` in the same turn as the write.
  */
-import type { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
+import type { StandingSocket } from './dialer.ts';
 import { ResponseHandler } from './response-handler.ts';
 
 /** How long a connection that nobody uses is kept; a shorter time that the service names counts. */
 const idleTimeoutMs = 20_000;
 
 export class Connection {
-  readonly #socket: TLSSocket;
+  readonly #socket: StandingSocket;
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #unused: Timer;
   #handedOver = false;
 
   /** `onGone` is called once, when the connection can carry no more requests. */
-  constructor(origin: string, socket: TLSSocket, clock: Clock, onGone: () => void) {
+  constructor(origin: string, socket: StandingSocket, clock: Clock, onGone: () => void) {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.#discard);
@@ -69,7 +69,7 @@ export class Connection {
   /** undici asks for a socket when it has a request to write: the first time it gets ours, and never another. */
   readonly #handOver: NonNullable<Client.Options['connect']> & ((...options: never[]) => void) = (
     _options: unknown,
-    callback: (error: Error | null, socket: TLSSocket | null) => void,
+    callback: (error: Error | null, socket: StandingSocket | null) => void,
   ) => {
     const given = !this.#handedOver && this.usable;
     this.#handedOver = true;

@@ -9,12 +9,16 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Client } from 'undici';
 import { TransportError } from '../transport.ts';
 import { asTransportError } from '../transport-failure.ts';
+import { GatheringSocket } from './gathering-socket.ts';
 import { bareHost, type Environment, proxyFor } from './proxy-environment.ts';
 
 export interface DialerOptions {
   readonly caCertificates: string | undefined;
   readonly environment: Environment;
 }
+
+/** A connection that stands. What comes through a tunnel is not gathered, which Node cannot do there. */
+export type StandingSocket = GatheringSocket | TLSSocket;
 
 export class Dialer {
   readonly #options: DialerOptions;
@@ -24,7 +28,7 @@ export class Dialer {
   }
 
   /** Resolves to a socket whose other side has proved who it is. Fails with a `TransportError`, or the signal's reason. */
-  async dial(origin: URL, signal: AbortSignal): Promise<TLSSocket> {
+  async dial(origin: URL, signal: AbortSignal): Promise<StandingSocket> {
     const tunnel = await this.#tunnel(origin, signal);
     const host = bareHost(origin);
     const options: ConnectionOptions = {
@@ -33,9 +37,10 @@ export class Dialer {
       ALPNProtocols: ['http/1.1'],
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(this.#options.caCertificates === undefined ? {} : { ca: this.#options.caCertificates }),
-      ...(tunnel === undefined ? {} : { socket: tunnel }),
     };
-    return secured(connect(options), `connecting to ${origin.host}`, signal);
+    const socket = tunnel ? connect({ ...options, socket: tunnel }) : new GatheringSocket(options);
+    await secured(socket, `connecting to ${origin.host}`, signal);
+    return socket;
   }
 
   async #tunnel(origin: URL, signal: AbortSignal): Promise<Duplex | undefined> {
@@ -78,7 +83,8 @@ function hintOf(status: number): string {
   return status === 407 ? ': it wants a user and a password, as in http://user:password@proxy:3128' : '';
 }
 
-function secured(socket: TLSSocket, what: string, signal: AbortSignal): Promise<TLSSocket> {
+function secured(socket: StandingSocket, what: string, signal: AbortSignal): Promise<void> {
+  const tls = socket instanceof GatheringSocket ? socket.tls : socket;
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {
       signal.removeEventListener('abort', onAbort);
@@ -88,14 +94,14 @@ function secured(socket: TLSSocket, what: string, signal: AbortSignal): Promise<
     const onAbort = () => fail(signal.reason);
     const onError = (error: Error) => fail(asTransportError(error, what));
     const onClose = () => fail(new TransportError('connectionLost', `${what}: closed by the other side`));
-    socket.once('error', onError);
-    socket.once('close', onClose);
-    socket.once('secureConnect', () => {
+    tls.once('error', onError);
+    tls.once('close', onClose);
+    tls.once('secureConnect', () => {
       signal.removeEventListener('abort', onAbort);
-      socket.removeListener('error', onError);
-      socket.removeListener('close', onClose);
-      socket.setNoDelay(true);
-      resolve(socket);
+      tls.removeListener('error', onError);
+      tls.removeListener('close', onClose);
+      tls.setNoDelay(true);
+      resolve();
     });
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });

@@ -71,7 +71,8 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     }
     this.#bytes += chunk.length;
     const { maxBodyBytes } = this.#request;
-    if (this.#bytes <= maxBodyBytes) this.#chunks.push(chunk);
+    // Its memory is written over by what comes later.
+    if (this.#bytes <= maxBodyBytes) this.#chunks.push(Buffer.from(chunk));
     else controller.abort(new TransportError('answerTooLarge', `the answer has more than ${maxBodyBytes} bytes`));
   }
 

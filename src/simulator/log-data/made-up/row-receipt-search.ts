@@ -6,9 +6,9 @@ import type { Filter } from '../../query/row.ts';
 import { Effort, unitsPerLook } from '../effort.ts';
 import type { MessagePage, Search, SearchRange, Telling } from '../log-data.ts';
 import { PagePlan } from '../message-page.ts';
+import { RankChunks } from '../rank-chunks.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import { TemplateMatches } from './matches.ts';
-import { RankChunks } from './rank-chunks.ts';
 import { isWithin, type ReceiptWindow, ReceivedMatches } from './received-matches.ts';
 
 /** Of one step, about. */

@@ -8,10 +8,11 @@ import { messageFields } from '../../query/message-fields.ts';
 import type { FieldDescriptor } from '../../query/row.ts';
 import { type FieldCase, spelt, speltFields } from '../field-case.ts';
 import type { LogData } from '../log-data.ts';
+import { RowSearch } from '../row-search.ts';
 import { filledIn } from './filled-line.ts';
 import { type LogLine, parseLogLine } from './log-line.ts';
+import { StoredOrder } from './stored-order.ts';
 import { StoredRowsBuilder } from './stored-rows.ts';
-import { StoredSearch } from './stored-search.ts';
 
 /** Files with lines that are no messages: a line for each problem, `file:line:column: what is wrong; what to write`. */
 export class LogFileError extends LogfleetError {
@@ -71,7 +72,8 @@ export class LogFiles {
     const others = [...this.#others].map((name): FieldDescriptor => ({ name, fieldType: 'string', keyField: false }));
     return {
       fields: [...speltFields(this.#fieldCase), ...others],
-      search: (range, filter, mostLooks = Number.POSITIVE_INFINITY) => new StoredSearch(rows, range, filter, mostLooks),
+      search: (range, filter, mostLooks = Number.POSITIVE_INFINITY) =>
+        new RowSearch(rows, new StoredOrder(rows, range.byReceiptTime), range, filter, mostLooks),
     };
   }
 

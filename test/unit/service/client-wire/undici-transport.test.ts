@@ -239,6 +239,33 @@ describe('a body that is taken as it comes', () => {
     expect(server.sockets).toHaveLength(3);
   });
 
+  test('is whole where the connection ends with it, however slow its taker is', async () => {
+    await using server = await httpsServer(certificate, (_incoming, response) => {
+      response.useChunkedEncodingByDefault = false;
+      response.writeHead(200, { connection: 'close' }).end(page.subarray(0, 1_500_000));
+    });
+    await using transport = transportWith();
+    const receiver = new Taker(() => new Promise((resolve) => setImmediate(resolve)));
+    await transport.send(request(originOf(server), { receiver }));
+    expect(Buffer.concat(receiver.chunks).equals(page.subarray(0, 1_500_000))).toBe(true);
+  });
+
+  test('and the heads between, where many answers come over one connection', async () => {
+    let answers = 0;
+    await using server = await httpsServer(certificate, (_incoming, response) => {
+      const fill = String(answers++).repeat(5_000);
+      response.writeHead(200, { 'x-fill': fill }).end(page.subarray(0, 90_000 + answers));
+    });
+    await using transport = transportWith();
+    for (let answer = 0; answer < 20; answer++) {
+      const receiver = new Taker();
+      const response = await transport.send(request(originOf(server), { receiver }));
+      expect(response.headers.get('x-fill')).toBe(String(answer).repeat(5_000));
+      expect(Buffer.concat(receiver.chunks).equals(page.subarray(0, 90_001 + answer))).toBe(true);
+    }
+    expect(server.sockets).toHaveLength(1);
+  });
+
   test('that breaks off leaves what came, and fails', async () => {
     await using server = await httpsServer(certificate, (incoming, response) => {
       response.writeHead(200, { 'content-length': String(pageBytes) });

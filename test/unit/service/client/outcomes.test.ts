@@ -351,6 +351,15 @@ test.each([
   expect(error).toMatchObject({ code: `service.${outcome}`, serviceCode: outcome });
 });
 
+test.each([
+  ['createJob', 'parse.error', 'correct the query'],
+  ['createJob', 'query.creation.error', 'correct the query'],
+  ['listRecords', 'no.records.not.an.aggregation.query', 'write results: Messages, or an aggregation'],
+] as const)('what a person can do about a query is said (%s, %s)', async (operation, code, advice) => {
+  const { error } = await failureOn(operation, [refusal(code)]);
+  expect(error.message).toContain(`; ${advice}`);
+});
+
 test.each(pages)('400 jobid.invalid to %s is a job that is not there, as 404 is (7.3, 7.4)', async (operation) => {
   const { error } = await failureOn(operation, [refusal('jobid.invalid')]);
   expect(error).toMatchObject({ code: 'service.jobSilenced', status: 400, serviceCode: 'jobid.invalid' });

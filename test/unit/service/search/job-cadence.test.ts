@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   delayAfterFailure,
+  firstLookMs,
   keepAliveMs,
   nextLookMs,
   patienceMs,
@@ -10,7 +11,7 @@ import {
 
 /** Times of the looks at a search that is done after `durationMs`, the last of them the first that sees it done. */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
-  const times = [nextLookMs(undefined)];
+  const times = [firstLookMs()];
   for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
     const course = { elapsedMs: last, searchingMs: last, donePart: donePartAt(last), looks: times.length };
     times.push(last + nextLookMs(course));
@@ -71,6 +72,18 @@ describe('a search of ten seconds or less, whatever its statuses show of it', ()
     }
   });
 });
+
+test.each([
+  [undefined, 2_000],
+  [300, 2_000],
+  [7_400, 7_400],
+  [60_000, keepAliveMs],
+])(
+  'the first look comes when the search should be over, here after %s ms, and the job needs no poll before',
+  (expectedMs, lookMs) => {
+    expect(firstLookMs(expectedMs)).toBe(lookMs);
+  },
+);
 
 test('what is done counts from when the search began, not from its creation', () => {
   const delayMs = nextLookMs({ elapsedMs: 20_000, searchingMs: 4_000, donePart: 0.5, looks: 4 });

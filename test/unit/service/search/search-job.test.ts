@@ -9,13 +9,20 @@ import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { settled } from '../client/harness.ts';
 import { done, FakeJob, FakePermit, failure, Ids, order, running, serve } from './fake-job.ts';
 
-function world(status: FakeJob['status'] = () => running) {
+function world(status: FakeJob['status'] = () => running, expectedMs?: number) {
   const clock = new VirtualClock();
   const fake = new FakeJob(clock);
   fake.status = status;
   const permit = new FakePermit(clock);
   const seen: JobProgress[] = [];
-  const job = new SearchJob({ job: fake, order, permit, clock, onProgress: (progress) => seen.push(progress) });
+  const job = new SearchJob({
+    job: fake,
+    order,
+    permit,
+    clock,
+    expectedMs,
+    onProgress: (progress) => seen.push(progress),
+  });
   return { clock, fake, permit, job, seen };
 }
 
@@ -38,6 +45,15 @@ describe('when it is asked (B4)', () => {
     await settled(clock, job.whenFinished());
     expect(job.progress.statuses).toBe(statuses);
     expect(clock.monotonic()).toBeLessThan(1.5 * durationMs + 2_000);
+  });
+
+  test('once where it is done when it was expected to be, and once more where it is not', async () => {
+    const { clock, fake, job } = world(() => statusAt(clock.monotonic(), 6_000), 6_500);
+    await settled(clock, job.whenFinished());
+    expect(fake.asked).toEqual([6_500]);
+    const slower = world(() => statusAt(slower.clock.monotonic(), 9_000), 6_500);
+    await settled(slower.clock, slower.job.whenFinished());
+    expect(slower.fake.asked).toHaveLength(2);
   });
 
   test('a long one every 12 s in the end, and each poll says when it was due', async () => {
@@ -112,6 +128,49 @@ describe('when it is asked (B4)', () => {
   test('FORCE PAUSED is an end', async () => {
     const { clock, job } = world(() => ({ ...running, state: 'forcePaused', messageCount: 100_000 }));
     expect(await settled(clock, job.whenFinished())).toMatchObject({ state: 'forcePaused', messageCount: 100_000 });
+  });
+});
+
+describe('news of it', () => {
+  test('are a status that was answered, its end, or a signal', async () => {
+    const { clock, job } = world();
+    const news: number[] = [];
+    const hear = () => job.whenNews().then(() => news.push(clock.monotonic()));
+    void hear();
+    await clock.advance(10_000);
+    void hear();
+    await clock.advance(10_000);
+    expect(news).toEqual([2_000, 10_500]);
+    const controller = new AbortController();
+    const aborted = job.whenNews(controller.signal);
+    controller.abort();
+    await aborted;
+    const closed = job.whenNews();
+    await settled(clock, job.close());
+    await closed;
+    await job.whenNews();
+    expect(clock.monotonic()).toBe(20_000);
+  });
+});
+
+describe('how records are described (2.6)', () => {
+  const fields = [{ name: '_count', fieldType: 'int', keyField: false }];
+
+  test('shows by one page, also where there are none', async () => {
+    const { clock, fake, job } = world(() => done(0));
+    fake.records = () => ({ fields, records: [], warning: undefined });
+    expect(await settled(clock, job.describeRecords())).toEqual(fields);
+    expect(fake.queries).toEqual([{ offset: 0, limit: 1 }]);
+  });
+
+  test('is refused of a query that is no aggregation (7.4)', async () => {
+    const { clock, fake, job } = world(() => done(0));
+    const refusal = failure('no.records.not.an.aggregation.query', { stall: true });
+    fake.records = () => {
+      throw refusal;
+    };
+    expect(await settled(clock, job.describeRecords())).toBe(refusal);
+    expect(fake.queries).toHaveLength(1);
   });
 });
 

@@ -107,6 +107,23 @@ test('aggregations have records, as many as they say (4.4)', async () => {
   await world.run(job.close());
 });
 
+test('the fields of messages are described by a page with a single row, tried again where it fails (2.4)', async () => {
+  const world = new SimulatedWorld({
+    faults: { down: { kind: 'status', status: 503, operations: ['listMessages'], nth: [1] } },
+  });
+  const job = await world.run(world.jobs.open({ ...world.order, query: '* | parse regex "message (?<number>.*)"' }));
+  await world.run(job.whenFinished());
+  const fields = await world.run(job.describeFields());
+  const types = new Map(fields.map(({ name, fieldType }) => [name, fieldType]));
+  expect([types.get('_messagetime'), types.get('number')]).toEqual(['long', 'string']);
+  expect(world.requests('listMessages')).toHaveLength(2);
+  const none = await world.run(world.jobs.open({ ...world.order, query: 'nowhere' }));
+  await world.run(none.whenFinished());
+  expect(await world.run(none.describeFields())).toEqual([]);
+  expect(world.requests('listMessages')).toHaveLength(2);
+  await world.run(Promise.all([job.close(), none.close()]));
+});
+
 describe('what ends a search before its time', () => {
   test.each(['forcePaused', 'done', 'doneWithWarning'] as const)(
     'the message limit, shown as %s (10.2)',

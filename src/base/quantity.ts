@@ -1,0 +1,20 @@
+/**
+ * Amounts of bytes as Kubernetes writes them (`256Mi`, `1.5G`, `1000000`): whole bytes, or a number of up to three decimals with a power
+ * of 1000 or 1024 behind it. The other suffixes of Kubernetes, as `m` for thousandths, have no meaning here.
+ */
+
+const k = 1_000;
+const ki = 1_024;
+const unitBytes: Readonly<Record<string, number>> = {
+  ...{ k, M: k ** 2, G: k ** 3, T: k ** 4, P: k ** 5 },
+  ...{ Ki: ki, Mi: ki ** 2, Gi: ki ** 3, Ti: ki ** 4, Pi: ki ** 5 },
+};
+const quantityForm = /^(?:(\d{1,15})|(\d{1,6}(?:\.\d{1,3})?)(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$/;
+
+/** Whole bytes, or undefined where the text is no amount of them. */
+export function parseQuantity(text: string): number | undefined {
+  const [, bytes, amount = '', unit = ''] = quantityForm.exec(text) ?? [];
+  if (bytes !== undefined) return Number(bytes);
+  const factor = unitBytes[unit];
+  return factor === undefined ? undefined : Math.round(Number(amount) * factor);
+}

@@ -1,0 +1,50 @@
+/** What becomes of a job whose creation nobody waits for any more. */
+import { expect, test } from 'vitest';
+import { SimulatedWorld } from '../simulated-world.ts';
+
+const reason = new Error('nobody wants it any more');
+
+/** Opens a job; what that fails with comes once the clock runs. */
+function opening(world: SimulatedWorld, abort: AbortController): Promise<unknown> {
+  return world.jobs.open(world.order, { signal: abort.signal }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+test('a creation that is under way is waited for, and its job deleted', async () => {
+  const world = new SimulatedWorld();
+  const abort = new AbortController();
+  const failure = opening(world, abort);
+  await world.clock.run(() => world.requests('createJob').length === 1);
+  abort.abort(reason);
+  expect(await world.run(failure)).toBe(reason);
+  expect(world.counters()).toMatchObject({ jobsCreated: 1, jobsActive: 0 });
+  expect(world.budget.jobs.active).toBe(0);
+});
+
+test('a creation that was not sent is not, and takes no place', async () => {
+  const world = new SimulatedWorld();
+  const aborted = new AbortController();
+  aborted.abort(reason);
+  expect(await world.run(opening(world, aborted))).toBe(reason);
+  // Four are sent in a second, and the fifth waits for its turn.
+  const opened = Promise.all([1, 2, 3, 4].map(() => world.jobs.open(world.order)));
+  const waiting = new AbortController();
+  const fifth = opening(world, waiting);
+  await world.clock.run(() => world.requests('createJob').length === 4);
+  waiting.abort(reason);
+  expect(await world.run(fifth)).toMatchObject({ effect: 'none' });
+  await world.run(opened);
+  expect(world.counters().jobsCreated).toBe(4);
+  expect(world.budget.jobs.active).toBe(4);
+});
+
+test('of one that failed is told what it failed with, whoever has given it up meanwhile', async () => {
+  const world = new SimulatedWorld({ faults: { down: { kind: 'status', status: 503, operations: ['createJob'] } } });
+  const abort = new AbortController();
+  const failure = opening(world, abort);
+  await world.clock.run(() => world.requests('createJob').length === 1);
+  abort.abort(reason);
+  expect(await world.run(failure)).toMatchObject({ effect: 'unknown' });
+});
