@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
-import type { ResourceKey, SecretReader } from '../host/host.ts';
+import type { Leadership, ResourceKey, SecretReader } from '../host/host.ts';
 import type { Connect, ServiceConnection } from '../service/connection.ts';
 import { defaultBudgetSettings } from '../service/request-budget.ts';
 import type { SearchJobs } from '../service/search-jobs.ts';
@@ -83,6 +83,7 @@ export class Accounts {
   /** Credentials let go of, while they finish what they have under way. */
   readonly #retiring = new Set<Shared>();
   readonly #budgets: Budgets;
+  #term = 0;
 
   constructor(options: AccountsOptions) {
     this.#options = options;
@@ -117,9 +118,11 @@ export class Accounts {
     entry.shared.refusedAtMs = this.#options.clock.monotonic();
   }
 
-  /** Protocol B6: we begin to lead, with or without a release by the one before us. */
-  takeover(forced: boolean): void {
-    this.#budgets.takeover(forced);
+  /** To be called before accounts are used in a term of leadership, by whoever comes first: what a takeover asks for is heeded once (protocol B6). */
+  follow(leadership: Pick<Leadership, 'term' | 'tookOverByForce'>): void {
+    if (leadership.term() === this.#term) return;
+    this.#term = leadership.term();
+    this.#budgets.takeover(leadership.tookOverByForce());
   }
 
   /** Destroys every connection. */

@@ -12,10 +12,12 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { retryDelayMs } from '../base/retry-delay.ts';
 import type { Build, Collector, UpgradeService } from '../service/upgrade-service.ts';
 import { FleetRows, type Row } from './fleet-rows.ts';
 import { type Listed, ListOrder } from './list-order.ts';
 import { defaultRows, PageSize } from './page-size.ts';
+import { refusesBuild } from './refused-build.ts';
 import { chooseView, type View } from './view.ts';
 
 /** Why nothing new is being read, and until when. */
@@ -47,10 +49,6 @@ interface Sweep {
   readonly proven: boolean;
 }
 
-const stalledRetryMs = 30_000;
-const firstRetryMs = 1_000;
-const longestRetryMs = 60_000;
-
 export class FleetListing {
   readonly #options: FleetListingOptions;
   readonly rows = new FleetRows();
@@ -59,6 +57,8 @@ export class FleetListing {
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
+  /** Whether a build of the view is offered no longer, so that no page of it can be read. */
+  #isWithdrawn = false;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
   #sweepMs = 0;
@@ -197,7 +197,7 @@ export class FleetListing {
     }
     // Pages are few and somebody's slot depends on each; a sweep is long.
     const page = this.#wantPages.entries().next();
-    if (!page.done) {
+    if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;
       return () => this.#readPage(index);
     }
@@ -212,6 +212,7 @@ export class FleetListing {
 
   #backOff(error: LogfleetError): void {
     const { clock, log } = this.#options;
+    if (refusesBuild(error)) this.#wantBuildsAfter = clock.monotonic();
     const delayMs = retryDelayMs(error, this.#failures++);
     this.#problem = { error, retryAtMs: clock.monotonic() + delayMs };
     log.warn('the fleet could not be read', { error, retryInMs: delayMs });
@@ -230,7 +231,20 @@ export class FleetListing {
     const answer = await this.#options.service.listBuilds({ signal: this.#abort.signal });
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
+    this.#leaveWithdrawn(answer.value);
     this.#tell();
+  }
+
+  /** Towards a build that is offered no longer nothing is listed: another sweep chooses others. */
+  #leaveWithdrawn(offered: readonly Build[]): void {
+    if (this.#sweep?.view.isOutdated(offered)) {
+      this.#wantSweepAfter = Math.max(this.#wantSweepAfter ?? 0, this.#sweep.startedAtMs);
+      this.#sweep = undefined;
+    }
+    if (this.#isWithdrawn || !this.#view?.isWithdrawn(offered)) return;
+    this.#isWithdrawn = true;
+    this.#wantPages.clear();
+    this.#wantSweepAfter = this.#options.clock.monotonic();
   }
 
   #beginSweep(): void {
@@ -276,6 +290,7 @@ export class FleetListing {
     const view = await this.#confirmView(sweep);
     if (!view) return;
     this.#view = view;
+    this.#isWithdrawn = false;
     this.#sweep = undefined;
     this.#pageReads.clear();
     this.rows.endSweep(sweep.seen);
@@ -382,18 +397,5 @@ export class FleetListing {
   #list(toVersion: string | undefined, offset: number, limit: number) {
     const query = toVersion === undefined ? { offset, limit } : { toVersion, offset, limit };
     return this.#options.service.listCollectors(query, { signal: this.#abort.signal });
-  }
-}
-
-function retryDelayMs(error: LogfleetError, failures: number): number {
-  switch (error.handling.kind) {
-    case 'retryAfter':
-      return error.handling.delayMs;
-    case 'stall':
-      return stalledRetryMs;
-    case 'backoff':
-    case 'wait':
-    case 'bug':
-      return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures, 10));
   }
 }

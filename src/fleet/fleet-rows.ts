@@ -147,7 +147,8 @@ export class FleetRows {
       if (known.collectorVersion !== collector.collectorVersion) row.formerVersion = known.collectorVersion;
       this.#changes.push(id);
       row.collector = { ...collector, id };
-    } else if (known.lastSeenAliveMs !== collector.lastSeenAliveMs) {
+    } else if ((collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0)) {
+      // An older one is a replica's that has not heard of the newer.
       row.collector = { ...known, lastSeenAliveMs: collector.lastSeenAliveMs };
     }
   }

@@ -33,7 +33,10 @@ export class Ownership {
   readonly #claims = new Map<string, string | readonly string[]>();
   readonly #flights = new Map<string, Flight>();
   /** Whose attempt ended last, and when: what others know of the collector is older. */
-  readonly #landings = new Map<string, { readonly policy: string; readonly atMs: number }>();
+  readonly #landings = new Map<
+    string,
+    { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
+  >();
   readonly #dirty = new Map<string, Set<string>>();
   /** Brings a policy's claims up to what its listing shows now. */
   readonly #syncs = new Map<string, () => void>();
@@ -135,18 +138,25 @@ export class Ownership {
     this.#flights.set(id, flight);
   }
 
-  /** When an attempt of another policy ended on this collector; undefined where none did lately. */
-  landedMs(id: string, policy: string): number | undefined {
+  /**
+   * When an attempt of another policy ended on this collector; undefined where none did lately.
+   * @param isForgotten whether this policy remembers no attempt of its own there: then one of those that was accepted counts as well
+   */
+  landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
-    return landing && landing.policy !== policy ? landing.atMs : undefined;
+    if (!landing) return undefined;
+    const counts = landing.policy !== policy || (isForgotten && landing.wasAccepted);
+    return counts ? landing.atMs : undefined;
   }
 
   /** The attempt has ended. Whoever else claims the collector may have it now, once it was seen again (`landedMs`). */
   ended(id: string, policy: string, nowMs?: number): void {
-    if (this.#flights.get(id)?.policy !== policy) return;
+    const flight = this.#flights.get(id);
+    if (flight?.policy !== policy) return;
     this.#flights.delete(id);
     this.#landings.delete(id);
-    if (nowMs !== undefined) this.#landings.set(id, { policy, atMs: nowMs });
+    const wasAccepted = flight.taskId !== undefined;
+    if (nowMs !== undefined) this.#landings.set(id, { policy, atMs: nowMs, wasAccepted });
     this.#touch(id);
   }
 

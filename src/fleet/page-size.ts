@@ -3,6 +3,7 @@
  * may be taken, refused with 400, or cut down in silence. What the service does is learnt from its answers.
  */
 import { ServiceError } from '../service/service-error.ts';
+import { refusesBuild } from './refused-build.ts';
 
 const limits = [50, 100, 500, 1_000, 10_000] as const;
 /** Asked for first; more only once it came back full. */
@@ -26,7 +27,7 @@ export class PageSize {
 
   /** Takes note of a refused limit; false when the failure was another, or no smaller limit is left. */
   refused(thrown: unknown, limit: number): boolean {
-    if (!(thrown instanceof ServiceError) || thrown.status !== 400) return false;
+    if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
     const smaller = limits.findLast((candidate) => candidate < limit);
     if (smaller === undefined) return false;
     this.#ceiling = smaller;

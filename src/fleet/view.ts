@@ -26,6 +26,16 @@ export class View {
     return this.builds.some((build) => build !== version);
   }
 
+  /** Whether one of the builds whose lists it is made of is offered no longer. */
+  isWithdrawn(offered: readonly Build[]): boolean {
+    return this.builds.some((build) => build !== undefined && !isAmong(build, offered));
+  }
+
+  /** Whether any of the builds that it was chosen from is offered no longer. */
+  isOutdated(offered: readonly Build[]): boolean {
+    return this.#offered.some((build) => !isAmong(build, offered));
+  }
+
   /** A view through another build that nobody seems to run, to check this one against; undefined where there is none. */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
@@ -83,6 +93,10 @@ export function chooseView(
   // Who runs it, or is brought to it, shows in another build's list only.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
+}
+
+function isAmong(version: string, builds: readonly Build[]): boolean {
+  return builds.some((build) => build.version === version);
 }
 
 function leastUsed(versions: readonly string[], counts: ReadonlyMap<string, number>): string | undefined {

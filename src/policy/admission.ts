@@ -6,7 +6,7 @@
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import { type Moment, monotonicOf, probeIsDue } from './attempt.ts';
 import type { Draft } from './draft.ts';
-import { type Attempt, type Entry, hasFailed, wantedVersion } from './ledger.ts';
+import { type Attempt, type Entry, hasFailed, type LateStart, wantedVersion } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import type { WayBack } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
@@ -132,7 +132,7 @@ class Batch {
         sinceMs: orphan.taskId === undefined ? now.monotonicMs : orphan.sinceMs,
         needsGrace: true,
       };
-      const entry = draft.entry(id) ?? this.#newEntry(id);
+      const entry = this.#started(id);
       draft.set(id, { ...entry, used: entry.used + 1, open });
     }
   }
@@ -263,8 +263,8 @@ class Batch {
   }
 
   #begin(id: string, drifted: boolean): void {
-    const { draft, roster, targetVersion } = this.#input;
-    const entry = draft.entry(id) ?? this.#newEntry(id);
+    const { roster, targetVersion } = this.#input;
+    const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
     // Lists may lag: who was at the target a moment ago may still be shown there.
     const needsGrace = drifts > 0 || roster.row(id)?.formerVersion === targetVersion;
@@ -299,6 +299,35 @@ class Batch {
     };
   }
 
+  /** Its entry as of now: in its stage, or late. */
+  #started(id: string): Entry {
+    const { late: _, ...known } = this.#input.draft.entry(id) ?? this.#newEntry(id);
+    const { stages } = this.#input.roster.stages;
+    const { stage = stages[this.#input.roster.stageOf(id)]?.name, used } = known;
+    const late = this.#lateStart(id, stage);
+    // Who has not been tried yet, for it was refused as not running, has not come late by that.
+    const own = known.stage === undefined && used === 0 && !this.#isLateTo(stage) ? stage : known.stage;
+    return { ...known, stage: own, ...(late && { late }) };
+  }
+
+  #lateStart(id: string, stage: string | undefined): LateStart | undefined {
+    const { course, draft } = this.#input;
+    if (!course.isComplete && !this.#isLateTo(stage)) return undefined;
+    const { completions = 0 } = course.header;
+    const { late, failures = 0 } = draft.entry(id) ?? {};
+    return { completions, stage, failures: late?.completions === completions ? late.failures : failures };
+  }
+
+  /** Whether the stage has ended or soaks: what becomes of who comes to it now is not counted there. */
+  #isLateTo(stage: string | undefined): boolean {
+    const { stages } = this.#input.course;
+    const { current = Number.POSITIVE_INFINITY, records } = stages;
+    const index = this.#input.roster.stages.indexOf(stage);
+    if (index === undefined) return false;
+    const soaks = records.some(({ name, updatedAtMs }) => name === stage && updatedAtMs !== undefined);
+    return index < current || (index === current && soaks);
+  }
+
   #newEntry(id: string): Entry {
     const { roster } = this.#input;
     const before = roster.row(id)?.collector.collectorVersion || undefined;
@@ -308,21 +337,11 @@ class Batch {
       used: 0,
       drifts: 0,
       failures: 0,
-      stage: this.#stageNow(id),
+      stage: undefined,
       back: false,
       open: undefined,
       ending: undefined,
     };
-  }
-
-  /** Who comes late to a stage that has ended or soaks is in none: what becomes of it is not counted there. */
-  #stageNow(id: string): string | undefined {
-    const { roster, course } = this.#input;
-    const stage = roster.stageOf(id);
-    const { current = Number.POSITIVE_INFINITY, records } = course.stages;
-    const name = roster.stages.stages[stage]?.name;
-    const soaks = records.some((record) => record.name === name && record.updatedAtMs !== undefined);
-    return stage < current || (stage === current && soaks) ? undefined : name;
   }
 
   #write(entry: Entry): void {

@@ -9,7 +9,15 @@ import type {
   TaskSample,
 } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import type { Entry, EntryChange, Ledger, LedgerHeader, RolloutStop } from './ledger.ts';
+import {
+  type Entry,
+  type EntryChange,
+  type Ledger,
+  type LedgerHeader,
+  type RolloutHistory,
+  type RolloutStop,
+  unnamedStage,
+} from './ledger.ts';
 import { rolloutNumber } from './rollout.ts';
 
 export function adoptFromStatus(
@@ -30,9 +38,6 @@ export function adoptFromStatus(
 function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
   return !open && ending !== undefined && task.id !== ending.taskId && Date.parse(task.startTime) > ending.endedAtMs;
 }
-
-/** As of a stage that is no more: no stage is called so. */
-const unnamedStage = '';
 
 function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
   // What somebody else began counts as in flight, and never as an attempt (U10).
@@ -97,6 +102,25 @@ export function adoptLostCourse(
   const stop = adoptStop(status, header);
   return stop ? { ...stages, stop } : stages;
 }
+
+/** The rollouts that status tells of as ended, and the ledger does not, since it was lost or is of before; newest first. */
+export function shownHistory(
+  status: CollectorVersionPolicyStatus | undefined,
+  before: LedgerHeader | undefined,
+): readonly RolloutHistory[] {
+  const known = before?.rolloutNumber ?? 0;
+  // Of its own rollout the ledger may not know that it was stopped.
+  const isNews = ({ id, outcome }: ShownRollout) =>
+    rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
+  return (status?.history ?? []).filter(isNews).map(({ startTime, completionTime, actions: _, ...shown }) => ({
+    ...shown,
+    startedAtMs: Date.parse(startTime),
+    endedAtMs: Date.parse(completionTime),
+    ...(shown.failed > 0 && { broken: shown.failed }),
+  }));
+}
+
+type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
 function adoptStop(
   { rollout }: CollectorVersionPolicyStatus,

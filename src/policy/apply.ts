@@ -4,14 +4,15 @@
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Result } from '../controller/reconciler.ts';
+import { requeue } from '../controller/requeue.ts';
 import type { Decision } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
 import { type Health, healthOf } from './health.ts';
-import { recheckMs, requeue } from './next-look.ts';
+import { recheckMs } from './next-look.ts';
 import type { RuntimeParts } from './policy-runtime.ts';
 import { rolloutStarted, stageEvents } from './rollout.ts';
-import { stallHoldMs } from './service-binding.ts';
 import { pausedByOf, pausedForAll } from './start-rules.ts';
 import type { Heir } from './target.ts';
 
@@ -70,7 +71,7 @@ export class Applier {
     const statusDelayMs = await this.#parts.publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.heir));
     // Builds age for days: a run that ends comes back to it.
-    return requeue(waits ? Math.min(delayMs, stallHoldMs) : delayMs, waits || !health.reconciling);
+    return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
   }
 
   /** How long until a build is old enough; Infinity where none has to be. */

@@ -1,13 +1,14 @@
 /**
  * The one pure function of a policy: everything that is known goes in as data, everything that shall happen comes out as data.
  *
- * In this order: heed what people asked (`people.ts`); settle open attempts by what was learnt (U3 to U7, U10, U11, `settlement.ts`);
+ * In this order: settle open attempts by what was learnt (U3 to U7, U10, U11, `settlement.ts`); heed what people asked (`people.ts`);
  * see where the rollout stands, and whether too much of it has failed (`rollout-course.ts`); admit new attempts, if anything may start
  * at all (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`); plan what to read next (U9, `read-plan.ts`); find the verdict on health and
  * the status.
  *
  * It reads `ledger`, `roster` and `listing` and changes none of them; the shell writes the changes, then applies them.
  */
+import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
@@ -15,14 +16,14 @@ import { type AdmissionInput, admit, noAdmission } from './admission.ts';
 import type { Moment, PostOutcome, TaskReading } from './attempt.ts';
 import { estimateCompletionMs, type ServiceLimits } from './completion-estimate.ts';
 import { describeEssentials, type Essentials, isoTime, type Overlap } from './describe.ts';
-import { countLeftAlone, describeFigures, type Figures } from './describe-figures.ts';
+import { countFailedAttempts, countLeftAlone, describeFigures, type Figures } from './describe-figures.ts';
 import { Draft } from './draft.ts';
 import { type Health, healthOf } from './health.ts';
 import type { Entry, EntryChange, Ledger, LedgerHeader } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import { heedPeople } from './people.ts';
 import { planReads } from './read-plan.ts';
-import { headerAfter } from './rollout.ts';
+import { headerAfter, withFailuresOf } from './rollout.ts';
 import { type Course, steer } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
@@ -43,6 +44,8 @@ export interface Observation {
   readonly listing: ListingFacts;
   /** Why the target cannot be had, or undefined. */
   readonly notOffered: string | undefined;
+  /** That there will be another by itself, once a build is old enough (`minAge`). */
+  readonly awaitsBuild?: boolean;
   /** What became of POSTs since the last decision that was written. */
   readonly posted: ReadonlyMap<string, PostOutcome>;
   /** Task readings since then. */
@@ -98,11 +101,11 @@ export interface Decision {
 export function decide(input: DecideInput): Decision {
   const { policy, ledger, roster, observation, calendar, now } = input;
   const draft = new Draft(ledger, roster);
-  const heeded = heedPeople(policy, ledger.header, now.wallMs);
-  const looks = settleAll(input, draft);
+  const { looks, failedTowards } = settleAll(input, draft);
+  const heeded = heedPeople(policy, withFailuresOf(ledger.header, failedTowards), now.wallMs);
   settleByRows(input, draft);
   forgetUnselected(input, draft);
-  if (heeded.retried) forgive(ledger, draft);
+  if (heeded.retried) forgive(input, draft);
   if (observation.notOffered !== undefined) forgetRefusals(roster, draft);
   const course = steer(input, draft, heeded);
   const refusal = refusalOfAll(policy, { observation, stop: course.header.stop, calendar, now });
@@ -116,6 +119,7 @@ export function decide(input: DecideInput): Decision {
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
     problem: observation.problem,
     notOffered: observation.notOffered,
+    awaitsBuild: observation.awaitsBuild ?? false,
     badCalendar: calendar.problem,
     targetVersion: ledger.header.target,
     fleet: { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) },
@@ -124,9 +128,11 @@ export function decide(input: DecideInput): Decision {
     course,
   });
   const selection = selectionAfter(input, draft);
-  const progress = { attempts: admission.attempts, selection, health, counts, wallMs: now.wallMs };
+  const { finished: lateFinished } = draft.lateTally(course.header.completions ?? 0);
+  const progress = { attempts: admission.attempts, selection, health, counts, lateFinished, wallMs: now.wallMs };
   const header = headerAfter(course.header, progress);
   const { overlap } = observation;
+  const failedAttempts = countFailedAttempts(roster, draft);
   const { wallMs } = now;
   const essentials = describeEssentials({
     policy,
@@ -148,7 +154,7 @@ export function decide(input: DecideInput): Decision {
     health,
     essentials,
     figures: () => ({
-      ...describeFigures(roster, draft, health, header, course.wayBack),
+      ...describeFigures(roster, draft, health, header, failedAttempts, course.wayBack),
       ...withEnd(essentials, health.reconciling ? estimate(input, draft, course) : undefined),
     }),
     requeueAfterMs: Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs,
@@ -196,6 +202,8 @@ function admissionInput(input: DecideInput, draft: Draft, course: Course): Admis
 function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
   // Without the service nothing can be learnt of what is in flight, either.
   if (observation.problem && health.stalled) return true;
+  // Builds age for days: a run that ends comes back to it.
+  if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
   if (open > 0 || health.reconciling) return false;
   return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;
 }

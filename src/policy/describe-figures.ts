@@ -45,12 +45,21 @@ export interface Figures {
   readonly stages: readonly StageStatus[];
 }
 
-/** @param wayBack while the rollout is rolled back, or has been */
+/** Of each stage: taken before the decision is written, or what it learnt would count twice. */
+export function countFailedAttempts(roster: Roster, draft: Draft): readonly number[] {
+  return roster.stages.stages.map((_, index) => draft.stageTally(index).failed);
+}
+
+/**
+ * @param failedAttempts of each stage
+ * @param wayBack while the rollout is rolled back, or has been
+ */
 export function describeFigures(
   roster: Roster,
   draft: Draft,
   health: Health,
   header: LedgerHeader,
+  failedAttempts: readonly number[],
   wayBack?: WayBack,
 ): Figures {
   const counts = draft.counts();
@@ -62,17 +71,22 @@ export function describeFigures(
     tasks: describeTasks(roster, draft),
     failureReasons: describeFailures(roster, draft, wayBack),
     skippedReasons: describeSkipped(roster, draft),
-    stages: describeStages(roster, draft, header),
+    stages: describeStages(roster, draft, header, failedAttempts),
   };
 }
 
-function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): readonly StageStatus[] {
+function describeStages(
+  roster: Roster,
+  draft: Draft,
+  header: LedgerHeader,
+  failedAttempts: readonly number[],
+): readonly StageStatus[] {
   const { stages } = roster.stages;
   const current = currentStage(stages, header.stages);
   return stages.map((stage, index) => {
     const counts = draft.stageCounts(index);
     const record = header.stages?.find(({ name }) => name === stage.name);
-    const { failed: failedAttempts } = draft.stageTally(index);
+    const attempts = failedAttempts[index] ?? 0;
     const soakMs = soakMsOf(stage);
     const soakedMs = soakMs > 0 && record?.updatedAtMs !== undefined ? record.updatedAtMs + soakMs : undefined;
     // Of those who were at the target before there was no soak.
@@ -82,8 +96,8 @@ function describeStages(roster: Roster, draft: Draft, header: LedgerHeader): rea
       members: totalOf(counts),
       updated: counts.updated,
       failed: counts.failed,
-      ...(failedAttempts > 0 ? { failedAttempts } : {}),
-      state: stageState(stage, record, index === current, outstanding(counts) > 0, header),
+      ...(attempts > 0 ? { failedAttempts: attempts } : {}),
+      state: stageState(stage, record, index === current, counts, header),
       ...(record && { startTime: isoTime(record.startedAtMs) }),
       ...(hasSoaked ? { soakedUntil: isoTime(soakedMs) } : {}),
     };
@@ -94,10 +108,13 @@ function stageState(
   stage: Stage,
   record: StageRecord | undefined,
   isCurrent: boolean,
-  hasWork: boolean,
+  counts: Counts,
   header: LedgerHeader,
 ): StageStatus['state'] {
-  if (record?.endedAtMs !== undefined) return 'Completed';
+  const hasWork = outstanding(counts) > 0;
+  // Who comes late to one that was passed over waits for its approval as well.
+  const isAwaited = !header.stop && outstanding(counts) > counts.inProgress && needsApproval(stage, header);
+  if (record?.endedAtMs !== undefined) return isAwaited ? 'AwaitingApproval' : 'Completed';
   if (header.stop && isCurrent) return 'Stopped';
   if (isCurrent && hasWork && needsApproval(stage, header)) return 'AwaitingApproval';
   if (!record) return 'Pending';

@@ -2,7 +2,6 @@
  * Renders what is known into the status of a policy, all but its figures: the rollout, those before it, and conditions in the
  * kstatus style. When the rollout will have ended is a figure. Reads everything, decides nothing.
  */
-import { annotations } from '../api/annotations.ts';
 import { reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
@@ -11,6 +10,8 @@ import type {
   StoppedRollout,
 } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { healthConditions } from '../controller/health.ts';
+import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { Figures } from './describe-figures.ts';
 import type { Health } from './health.ts';
@@ -23,14 +24,7 @@ import { type Counts, outstanding } from './standing-counts.ts';
 /** All of the status but the figures. */
 export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
 
-export function isoTime(wallMs: number): string {
-  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
-}
-
-/** The text, cut where it is longer; never in the middle of a character. */
-export function bounded(text: string, maxLength: number): string {
-  return text.slice(0, maxLength).toWellFormed();
-}
+export { bounded, isoTime };
 
 /** The word of the State column: the reason, in a table's width. */
 export function stateWord(health: Health): string {
@@ -56,7 +50,7 @@ export function describeEssentials(input: EssentialsInput): Essentials {
   const { generation } = policy.metadata;
   // Who fails after the end is tried again in this rollout, by its id.
   const isOver =
-    header.completedAtMs !== undefined &&
+    (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&
     !header.stop &&
     health.reason !== reasons.collectorsFailed;
@@ -134,17 +128,6 @@ export function findOverlap(roster: Roster, ownership: Ownership): Overlap | und
   return { winner, collectors: foreign.size };
 }
 
-/** Of an annotation only so much is echoed. */
-const maxRequestLength = 256;
-
-/** What a person asked for last, so that whoever waits for it sees that it was heard. */
-export function echoOfRequest({
-  metadata,
-}: CollectorVersionPolicy): Pick<CollectorVersionPolicyStatus, 'lastHandledReconcileAt'> {
-  const requestedAt = metadata.annotations[annotations.requestedAt];
-  return requestedAt === undefined ? {} : { lastHandledReconcileAt: bounded(requestedAt, maxRequestLength) };
-}
-
 export function describeConditions(
   before: readonly Condition[] | undefined,
   health: Health,
@@ -152,20 +135,7 @@ export function describeConditions(
   observedGeneration: number,
   nowIso: string,
 ): readonly Condition[] {
-  const { reason, message } = health;
-  let conditions = setCondition(
-    before,
-    { type: 'Ready', status: health.ready, reason, message, observedGeneration },
-    nowIso,
-  );
-  for (const [type, on] of [
-    ['Reconciling', health.reconciling],
-    ['Stalled', health.stalled],
-  ] as const) {
-    conditions = on
-      ? setCondition(conditions, { type, status: 'True', reason, message, observedGeneration }, nowIso)
-      : removeCondition(conditions, type);
-  }
+  const conditions = healthConditions(before, health, observedGeneration, nowIso);
   if (!overlap) return removeCondition(conditions, 'Overlapping');
   const told = `${overlap.collectors} of the selected collectors ${overlap.collectors === 1 ? 'belongs' : 'belong'} to policy ${overlap.winner}, which goes first by priority, age or name.`;
   return setCondition(

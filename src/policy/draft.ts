@@ -83,6 +83,11 @@ export class Draft {
     return addTally(this.#ledger.tally(stage), this.#tallies.of(stage));
   }
 
+  /** Of those that came late once the rollout had been complete so often: of one stage by its name, or all. */
+  lateTally(completions: number, stage?: string): Tally {
+    return addTally(this.#ledger.lateTally(completions, stage), this.#tallies.ofLate(completions, stage));
+  }
+
   counts(): Counts {
     return this.#counts({ ...this.#roster.counts }, () => true);
   }

@@ -3,6 +3,9 @@
  *
  * N failures are tolerated and one more is not. A number is judged with each failure. A percentage is of the attempts of its scope that
  * have ended: judged once `minSamples` of them have, or all that there can be, and at the end of a stage.
+ *
+ * Who comes late is judged by itself: those who came late to a stage by the tolerance of that, and those who came since the rollout was
+ * complete by that of the whole as well.
  */
 import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
 import type { Tally } from './ledger.ts';
@@ -50,6 +53,29 @@ export function failureExcess(
   const scope = atStageEnd ? { ...whole, outstanding: 0 } : whole;
   const said = excessOf(failurePolicy?.maxFailures, scope, minSamples, 'of the rollout');
   return said === undefined ? undefined : { message: said, stage: undefined };
+}
+
+/**
+ * What is beyond the tolerance among those that came late, of a stage first; undefined where nothing is. More may come at any time, so
+ * that a percentage waits for `minSamples`.
+ * @param tallyOf those that came late to a stage, by its name, or all
+ */
+export function latecomersExcess(
+  { failurePolicy, strategy }: Pick<CollectorVersionPolicySpec, 'failurePolicy' | 'strategy'>,
+  tallyOf: (stage?: string) => Tally,
+  isComplete: boolean,
+): Excess | undefined {
+  const minSamples = failurePolicy?.minSamples ?? 1;
+  const judge = (most: Share | undefined, tally: Tally, of: string): Excess | undefined => {
+    const said = excessOf(most, { tally, outstanding: Number.POSITIVE_INFINITY }, minSamples, of);
+    return said === undefined ? undefined : { message: said, stage: undefined };
+  };
+  for (const { name, maxFailures } of strategy.stages ?? []) {
+    const excess = judge(maxFailures, tallyOf(name), `of those that came late to stage ${name}`);
+    if (excess) return excess;
+  }
+  if (!isComplete) return undefined;
+  return judge(failurePolicy?.maxFailures, tallyOf(), 'of those that came after the rollout was complete');
 }
 
 function excessOf(

@@ -50,6 +50,9 @@ export interface Ready {
   };
 }
 
+type Found = Pick<Ready, 'bound' | 'ledger' | 'roster' | 'began' | 'heir'> &
+  Pick<Unready, 'problem' | 'notOffered'> & { readonly awaitsBuild: boolean };
+
 export class Gatherer {
   readonly #parts: RuntimeParts;
   readonly #seenBuilds: SeenBuilds;
@@ -93,13 +96,14 @@ export class Gatherer {
       }
       return { kind: 'unready', problem, notOffered, ...(verdict?.kind === 'tooYoung' ? { tooYoung: verdict } : {}) };
     }
-    const began = kept.known?.header.target !== target;
+    const began = kept.isBehind(policy, target);
     const ledger = began ? this.#begin(policy, bound, target) : (kept.known as Ledger);
     const roster = keptRoster.current(policy, ledger, bound);
     turns.claimed(owner.uid, bound.account.serviceId);
     if (!problem) turns.usable(owner.uid);
     const heir = verdict?.kind === 'notOffered' ? undefined : verdict?.heir;
-    return this.#ready(policy, { bound, ledger, roster, began, heir, notOffered, problem });
+    const awaitsBuild = verdict?.kind === 'tooYoung';
+    return this.#ready(policy, { bound, ledger, roster, began, heir, awaitsBuild, notOffered, problem });
   }
 
   /** What the policy asks for, by the builds and their ages that are known by now; undefined before the first list of builds. */
@@ -130,10 +134,7 @@ export class Gatherer {
     }
   }
 
-  #ready(
-    policy: CollectorVersionPolicy,
-    found: Pick<Ready, 'bound' | 'ledger' | 'roster' | 'began' | 'heir'> & Omit<Unready, 'kind'>,
-  ): Ready {
+  #ready(policy: CollectorVersionPolicy, found: Found): Ready {
     const { kept, posting, tasks, publisher, duration, calendar, clock, settings } = this.#parts;
     const { bound, ledger, roster, notOffered, problem } = found;
     const heard = { posted: new Map(posting.heard), tasks: new Map(tasks.readings) };
@@ -144,6 +145,7 @@ export class Gatherer {
       observation: {
         listing: bound.listing,
         notOffered,
+        awaitsBuild: found.awaitsBuild,
         posted: outcomesFor(ledger, heard.posted),
         tasks: heard.tasks,
         reads: tasks.reads,

@@ -6,18 +6,12 @@
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import type { LogfleetError } from '../base/errors.ts';
+import type { Health } from '../controller/health.ts';
 import { isWayBackOver } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
 import { type Counts, outstanding } from './standing-counts.ts';
 
-export interface Health {
-  readonly ready: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  /** One sentence that answers the question; another on what to do, where there is something. */
-  readonly message: string;
-  readonly reconciling: boolean;
-  readonly stalled: boolean;
-}
+export type { Health };
 
 /** The collectors of a policy, counted. */
 export interface Fleet {
@@ -35,6 +29,8 @@ export interface HealthInput {
   readonly problem: LogfleetError | undefined;
   /** Why the target cannot be had, or undefined. */
   readonly notOffered: string | undefined;
+  /** That there will be another by itself, once a build is old enough (`minAge`). */
+  readonly awaitsBuild?: boolean;
   /** What is wrong with the windows of the spec, or undefined. */
   readonly badCalendar: string | undefined;
   readonly targetVersion: string | undefined;
@@ -106,8 +102,11 @@ function stalledByProblem({ problem }: HealthInput): Health | undefined {
   return { ...stalled, reason: problem.reason, message: problem.message };
 }
 
-function notOffered({ notOffered: message }: HealthInput): Health | undefined {
-  return message === undefined ? undefined : { ...stalled, reason: reasons.versionNotOffered, message };
+function notOffered({ notOffered: message, awaitsBuild, course }: HealthInput): Health | undefined {
+  // A way back goes on all the same, and a build that breaks collectors is likely to be withdrawn meanwhile.
+  if (message === undefined || course?.header.stop?.kind === 'rollback') return undefined;
+  if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
+  return { ...stalled, reason: reasons.versionNotOffered, message };
 }
 
 function waitingForService({ problem }: HealthInput): Health | undefined {
@@ -159,7 +158,7 @@ function rollingBack({ course, wait }: HealthInput): Health | undefined {
   const why = header.stop.message;
   const rest = [
     left.length > 0 ? `${left.length} could not be taken back, which status.failureReasons names` : '',
-    offline > 0 ? `${offline} will follow when they run` : '',
+    offline > 0 ? `${offline} will follow when ${word(offline, 'it runs', 'they run')}` : '',
   ].filter((text) => text !== '');
   const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
   if (isWayBackOver(wayBack)) {

@@ -10,10 +10,10 @@ import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Flight, Ownership } from '../fleet/ownership.ts';
 import type { LedgerStore, OwnerRef } from '../host/host.ts';
-import { adoptCourse, adoptFromStatus, adoptLostCourse } from './adoption.ts';
+import { adoptCourse, adoptFromStatus, adoptLostCourse, shownHistory } from './adoption.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
-import { type Beginning, nextRollout } from './rollout.ts';
+import { type Beginning, nextRollout, rolloutNumber } from './rollout.ts';
 import type { Bound } from './service-binding.ts';
 
 export interface KeptLedgerOptions {
@@ -39,6 +39,15 @@ export class KeptLedger {
   /** Undefined until one was read or begun. */
   get known(): Ledger | undefined {
     return this.#ledger;
+  }
+
+  /**
+   * Whether a rollout towards this target has to begin: the ledger has another, or status shows a later one than it knows, since it is of
+   * before. What that had come to is on no record of it.
+   */
+  isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
+    const { header } = this.#ledger ?? {};
+    return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
   /** Whether there is no room for another batch (U1). */
@@ -89,11 +98,13 @@ export class KeptLedger {
   ): Ledger {
     const { clock } = this.#options;
     const { broken = 0 } = this.#ledger?.tally() ?? {};
-    const beginning = { service: account.serviceId, target, counts, broken, wallMs: clock.now() };
     const before = this.#ledger?.header;
-    const next = nextRollout(before, policy.status, beginning);
     // A ledger of another service tells nothing, and what status shows may be about that.
-    const header = before || this.#stored === 'missing' ? adoptLostCourse(policy, before, next) : next;
+    const isTold = before !== undefined || this.#stored === 'missing';
+    const shown = isTold ? shownHistory(policy.status, before) : [];
+    const beginning = { service: account.serviceId, target, counts, broken, shown, wallMs: clock.now() };
+    const next = nextRollout(before, policy.status, beginning);
+    const header = isTold ? adoptLostCourse(policy, before, next) : next;
     const ledger = this.#ledger ?? new Ledger(header);
     ledger.begin(header);
     if (this.#stored === 'missing') ledger.apply(adoptFromStatus(policy.status, ledger, clock.monotonic()));

@@ -7,7 +7,7 @@
  * takes what was written ahead for sent with an unknown outcome.
  */
 import { LogfleetError } from '../base/errors.ts';
-import type { Attempt, AttemptState, Ending, EndingKind, Entry, LedgerHeader } from './ledger.ts';
+import type { Attempt, AttemptState, Ending, EndingKind, Entry, LateStart, LedgerHeader } from './ledger.ts';
 
 const formatVersion = 1;
 
@@ -33,8 +33,10 @@ void nothingMissing;
 
 /** kind, end (s), then, but for an `updated` one: task id, message, start (s), last sign of life (ms), target. */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, string?];
-/** failures, stage, on the way back */
-type PackedRest = [number, (string | null)?, (0 | 1)?];
+/** failures, stage, on the way back, late start */
+type PackedRest = [number, (string | null)?, (0 | 1)?, PackedLate?];
+/** completions, stage, failures before */
+type PackedLate = [number, string | null, number];
 /** collector, version before, attempts used, drifts, ending, then where there is something to say: the rest */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, PackedRest?];
 /** number, target, state, task id, ours, probe, start (ms) */
@@ -166,7 +168,8 @@ function packEntry(entry: Entry, target: string): PackedEntry {
   return packed ? [...start, packed] : [...start];
 }
 
-function packRest({ failures, stage, back }: Entry): PackedRest | undefined {
+function packRest({ failures, stage, back, late }: Entry): PackedRest | undefined {
+  if (late) return [failures, stage ?? null, back ? 1 : 0, [late.completions, late.stage ?? null, late.failures]];
   if (back) return [failures, stage ?? null, 1];
   if (stage !== undefined) return [failures, stage];
   return failures > 0 ? [failures] : undefined;
@@ -181,7 +184,7 @@ function packEnding(ending: Ending, target: string): PackedEnding {
 }
 
 function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): Entry {
-  const [collectorId, before, used, drifts, ending, [failures, stage, back] = [0]] = packed;
+  const [collectorId, before, used, drifts, ending, [failures, stage, back, late] = [0]] = packed;
   return {
     collectorId,
     before: before ?? undefined,
@@ -190,9 +193,14 @@ function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): E
     failures,
     stage: stage ?? undefined,
     back: back === 1,
+    ...(late && { late: unpackLate(late) }),
     open: undefined,
     ending: ending ? unpackEnding(ending, target, takeoverMs) : undefined,
   };
+}
+
+function unpackLate([completions, stage, failures]: PackedLate): LateStart {
+  return { completions, stage: stage ?? undefined, failures };
 }
 
 function unpackEnding(packed: PackedEnding, target: string, takeoverMs: number): Ending {

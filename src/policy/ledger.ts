@@ -88,10 +88,25 @@ export interface Entry {
   readonly failures: number;
   /** The stage that it was started in; undefined where there are none, or where it came late. */
   readonly stage: string | undefined;
+  /** Absent of who was started for the last time while its stage, or the rollout without stages, was under way. */
+  readonly late?: LateStart;
   /** Whether its attempts take it back to `before`: the rollout is rolled back. `used` counts those, then. */
   readonly back: boolean;
   readonly open: Attempt | undefined;
   readonly ending: Ending | undefined;
+}
+
+/** The stage of who was started in one that is not known any more: no stage is called so, and it counts in the one that has it. */
+export const unnamedStage = '';
+
+/** That a collector was started when its stage soaked or had ended, or the whole rollout had: such are judged by themselves (R5). */
+export interface LateStart {
+  /** How often the rollout had been complete by then. */
+  readonly completions: number;
+  /** The stage that it came late to, or belongs to; undefined where there is none. */
+  readonly stage: string | undefined;
+  /** How many of its failures were before that. */
+  readonly failures: number;
 }
 
 export interface RolloutHistory {
@@ -153,6 +168,8 @@ export interface LedgerHeader {
   readonly startedAtMs: number;
   /** Wall time in ms when everything that counts was first at the target; undefined until then. */
   readonly completedAtMs: number | undefined;
+  /** How often everything was at the target, with somebody upgraded since the last time; absent for never. */
+  readonly completions?: number;
   /** Attempts numbered so far. */
   readonly attempts: number;
   /** Names the selection that its attempts were made for (U12); absent until a decision was written. */
@@ -207,6 +224,13 @@ export function tallyOf({ failures, open, ending, used, back }: Entry, target: s
     broken: Number(isBroken),
     died: Number(isBroken && ending?.kind === 'died'),
   };
+}
+
+/** The same of a late start alone. */
+function lateTallyOf(entry: Entry, { failures }: LateStart, target: string): Tally {
+  // While it is tried anew, what it came to before says nothing of that.
+  const own = { ...entry, failures: Math.max(0, entry.failures - failures), ...(entry.open && { ending: undefined }) };
+  return tallyOf(own, target);
 }
 
 /** The two together; with sign -1, the first without the second. */
@@ -268,6 +292,11 @@ export class Ledger {
     return this.#tallies.of(stage);
   }
 
+  /** Of those that came late once the rollout had been complete so often: of one stage by its name, or all. */
+  lateTally(completions: number, stage?: string): Tally {
+    return this.#tallies.ofLate(completions, stage);
+  }
+
   /** The stages that somebody was started in. */
   tallied(): Iterable<string | undefined> {
     return this.#tallies.names();
@@ -295,13 +324,15 @@ export class Ledger {
     const before = [...this.#entries.values()];
     this.#entries.clear();
     this.#tallies.clear();
-    const blank = { drifts: 0, failures: 0, stage: undefined, back: false, ending: undefined };
+    const blank = { drifts: 0, failures: 0, back: false, ending: undefined };
     for (const entry of before) {
-      const { open, back } = entry;
+      const { late: _, ...former } = entry;
+      const { open, back } = former;
       if (!open) continue;
-      // What goes to this target already is an attempt of this rollout, to be taken back with it.
-      const used = Number(!back && open.ours && open.toVersion === header.target);
-      this.#put({ ...entry, ...blank, before: back ? undefined : entry.before, used });
+      // What goes to this target already is an attempt of this rollout, to be judged and taken back with it.
+      const isOwn = !back && open.ours && open.toVersion === header.target;
+      const own = { used: Number(isOwn), stage: isOwn ? unnamedStage : undefined };
+      this.#put({ ...former, ...blank, ...own, before: back ? undefined : entry.before });
     }
   }
 
@@ -319,12 +350,17 @@ export class Ledger {
   }
 }
 
-/** Tallies by stage, and of the whole. */
+/** Tallies by stage, and of the whole; of who came late, too. */
 export class Tallies {
   readonly #tallies = new Map<string | undefined, Tally>();
+  readonly #late = new Map<string, Tally>();
 
   of(stage: string | undefined): Tally {
     return this.#tallies.get(stage) ?? emptyTally;
+  }
+
+  ofLate(completions: number, stage: string | undefined): Tally {
+    return this.#late.get(lateScope(completions, stage)) ?? emptyTally;
   }
 
   add(entry: Entry, target: string, sign: 1 | -1): void {
@@ -332,6 +368,14 @@ export class Tallies {
     if (change.finished === 0) return;
     for (const scope of new Set([undefined, entry.stage])) {
       this.#tallies.set(scope, addTally(this.of(scope), change, sign));
+    }
+    if (entry.late) this.#addLate(lateTallyOf(entry, entry.late, target), entry.late, sign);
+  }
+
+  #addLate(change: Tally, { completions, stage }: LateStart, sign: 1 | -1): void {
+    for (const one of new Set([undefined, stage])) {
+      const scope = lateScope(completions, one);
+      this.#late.set(scope, addTally(this.ofLate(completions, one), change, sign));
     }
   }
 
@@ -341,5 +385,10 @@ export class Tallies {
 
   clear(): void {
     this.#tallies.clear();
+    this.#late.clear();
   }
+}
+
+function lateScope(completions: number, stage: string | undefined): string {
+  return stage === undefined ? `${completions}` : `${completions}/${stage}`;
 }

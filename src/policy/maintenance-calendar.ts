@@ -12,7 +12,7 @@ import { CronSchedule } from '../base/cron.ts';
 import { parseDuration, renderDuration } from '../base/duration.ts';
 import { type TimeZone, timeZone } from '../base/time-zone.ts';
 import { isoTime } from './describe.ts';
-import { type Opening, type Span, spanStart, spansFrom } from './window-spans.ts';
+import { type Opening, Recurrence, type Span, spanStart, spansFrom } from './window-spans.ts';
 
 export type WindowVerdict =
   /** Starts are allowed before `untilMs`, in wall ms: the end less the cutoff; Infinity where no end is in sight. */
@@ -31,8 +31,7 @@ export interface NextWindow extends Span {
 }
 
 interface Window {
-  readonly schedule: CronSchedule;
-  readonly durationMs: number;
+  readonly recurrence: Recurrence;
   /** Undefined: the collector's. */
   readonly zone: TimeZone | undefined;
 }
@@ -54,6 +53,8 @@ interface Kept<Value> {
 const longestKeptMs = 24 * 3_600_000;
 /** Zones are texts of the service's, so that there may be any number. */
 const mostZones = 1_000;
+/** What is remembered of a zone: forecasts ask about times to come, again and again, between questions about now. */
+const mostKept = 16;
 /** So many windows in a row, each over too soon for its cutoff, and nobody looks further. */
 const mostTries = 400;
 
@@ -66,8 +67,8 @@ export class MaintenanceCalendar {
   readonly #hasWindows: boolean;
   readonly #blocks: readonly Block[];
   readonly #cutoffMs: number;
-  readonly #verdicts = new Map<string, Kept<WindowVerdict>>();
-  readonly #next = new Map<string, Kept<Span | undefined>>();
+  readonly #verdicts = new Map<string, Kept<WindowVerdict>[]>();
+  readonly #next = new Map<string, Kept<Span | undefined>[]>();
 
   constructor(maintenance: Maintenance | undefined) {
     const { windows = [], exclusions = [], cutoff } = maintenance ?? { cutoff: '0s' };
@@ -174,18 +175,23 @@ export class MaintenanceCalendar {
     const own = timeZone(zone);
     return this.#windows.flatMap((window) => {
       const where = window.zone ?? own;
-      return where ? [{ schedule: window.schedule, durationMs: window.durationMs, zone: where }] : [];
+      return where ? [{ recurrence: window.recurrence, zone: where }] : [];
     });
   }
 }
 
-/** What is remembered under a key, or what is found now, if that is for another time. */
-function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: number, find: () => Kept<Value>): Value {
-  const known = memory.get(key);
-  if (known && known.fromMs <= wallMs && wallMs < known.untilMs) return known.value;
-  if (memory.size >= mostZones) memory.clear();
+/** What is remembered under a key for that time, or is found now; the oldest is forgotten. */
+function kept<Value>(memory: Map<string, Kept<Value>[]>, key: string, wallMs: number, find: () => Kept<Value>): Value {
+  let known = memory.get(key);
+  if (!known) {
+    if (memory.size >= mostZones) memory.clear();
+    known = [];
+    memory.set(key, known);
+  }
+  for (const one of known) if (one.fromMs <= wallMs && wallMs < one.untilMs) return one.value;
   const found = find();
-  memory.set(key, found);
+  if (known.length >= mostKept) known.shift();
+  known.push(found);
   return found.value;
 }
 
@@ -216,8 +222,7 @@ function durationProblem(member: string, written: string): string {
 
 function readWindow({ schedule, duration, timeZone: zone, timeZoneSource }: MaintenanceWindow): Window {
   return {
-    schedule: new CronSchedule(schedule),
-    durationMs: parseDuration(duration) ?? 0,
+    recurrence: new Recurrence(new CronSchedule(schedule), parseDuration(duration) ?? 0),
     zone: timeZoneSource === 'Collector' ? undefined : timeZone(zone ?? 'UTC'),
   };
 }

@@ -41,6 +41,8 @@ export function heedPeople(policy: CollectorVersionPolicy, before: LedgerHeader,
     const by = annotationWriter(metadata, annotations.abort)?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     header = { ...note(header, 'Abort', annotations.abort), handled: { ...header.handled, abort } };
+    // Some were taken back already, which no stop tells any more.
+    if (header.stop?.kind === 'rollback') header = fromTheStart(header, approves);
     header = { ...header, stop: { kind: 'abort', message, atMs: wallMs } };
   }
 

@@ -2,7 +2,7 @@
  * The reconciler of CollectorVersionPolicy: one runtime for each policy, thrown away when the resource is another and when
  * leadership was lost in between.
  */
-import { Accounts } from '../account/accounts.ts';
+import type { Accounts } from '../account/accounts.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -10,7 +10,6 @@ import type { Metrics } from '../base/metrics.ts';
 import type { Reconciler, Result } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
-import type { Connect } from '../service/connection.ts';
 import { ClaimTurns } from './claim-turns.ts';
 import { PolicyMetrics } from './policy-metrics.ts';
 import { type OnlyLook, PolicyRuntime } from './policy-runtime.ts';
@@ -18,7 +17,8 @@ import { type PolicySettings, policySettings } from './settings.ts';
 
 export interface PolicyReconcilerOptions {
   readonly host: Host;
-  readonly connect: Connect;
+  /** Shared with whoever else speaks to services: all that speaks as one user spends one budget. Its owner closes it. */
+  readonly accounts: Accounts;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -32,7 +32,6 @@ export interface PolicyReconcilerOptions {
 export class PolicyReconciler implements Reconciler {
   readonly #options: PolicyReconcilerOptions;
   readonly #settings: PolicySettings;
-  readonly #accounts: Accounts;
   readonly #fleets: Fleets;
   readonly #runtimes = new Map<string, PolicyRuntime>();
   readonly #turns: ClaimTurns;
@@ -43,9 +42,8 @@ export class PolicyReconciler implements Reconciler {
 
   constructor(options: PolicyReconcilerOptions) {
     this.#options = options;
-    const { host, clock, log, metrics, connect } = options;
+    const { host, clock, log, metrics } = options;
     this.#settings = { ...policySettings, ...options.settings };
-    this.#accounts = new Accounts({ secrets: host.secrets, clock, log, metrics, connect });
     this.#fleets = new Fleets({
       clock,
       log,
@@ -93,7 +91,6 @@ export class PolicyReconciler implements Reconciler {
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
     this.#fleets.reset();
-    await this.#accounts.close();
   }
 
   get #source() {
@@ -102,24 +99,25 @@ export class PolicyReconciler implements Reconciler {
 
   /** What was learnt in an earlier term is stale: another process may have acted since. */
   #followLeadership(): void {
-    const { leadership } = this.#options.host;
+    const { host, accounts } = this.#options;
+    const { leadership } = host;
+    accounts.follow(leadership);
     if (leadership.term() === this.#term) return;
     this.#term = leadership.term();
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
     this.#turns.reset();
     this.#fleets.reset();
-    this.#accounts.takeover(leadership.tookOverByForce());
   }
 
   #begin(name: string, policy: CollectorVersionPolicy): PolicyRuntime {
-    const { host, clock, log, enqueue, onlyLook } = this.#options;
+    const { host, clock, log, enqueue, accounts, onlyLook } = this.#options;
     const { uid, namespace, name: policyName } = policy.metadata;
     const runtime = new PolicyRuntime(policy, {
       host,
       clock,
       enqueue,
-      accounts: this.#accounts,
+      accounts,
       fleets: this.#fleets,
       log: log.with({ namespace, policy: policyName }),
       settings: this.#settings,

@@ -7,7 +7,7 @@
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { DecideInput } from './decide.ts';
 import type { Draft } from './draft.ts';
-import { type Excess, type FailureScope, failureExcess, hasTolerance } from './failure-verdict.ts';
+import { type Excess, type FailureScope, failureExcess, hasTolerance, latecomersExcess } from './failure-verdict.ts';
 import type { LedgerHeader, RolloutStop, Tally } from './ledger.ts';
 import type { Heeded } from './people.ts';
 import { planWayBack, type WayBack } from './rollback.ts';
@@ -18,6 +18,8 @@ import type { Counts } from './standing-counts.ts';
 export interface Course {
   readonly header: LedgerHeader;
   readonly stages: StageProgress;
+  /** Whether all was at the target once, and no other selection has brought in more since: who is started now comes late. */
+  readonly isComplete: boolean;
   /** What is beyond the tolerance although the rollout goes on; undefined where nothing is. */
   readonly excess: Excess | undefined;
   /** Collectors whose failure no tolerance covers: neither that of the stage that they were started in nor that of the whole. */
@@ -30,20 +32,25 @@ export interface Course {
 export function steer(input: DecideInput, draft: Draft, { header: heeded, retried }: Heeded): Course {
   const { policy, roster, now, settings } = input;
   const before = stagesOf(input, draft, heeded, retried);
-  // Who comes after the end says nothing about the rollout: it is told, and stops nothing (R5).
-  const judged = heeded.stop || isOver(input, heeded) ? undefined : excessOf(policy, draft, heeded, before);
+  const isComplete = isOver(input, heeded);
+  const judged = heeded.stop ? undefined : judge(policy, draft, heeded, before, isComplete);
   const stop = heeded.stop ?? (judged && stopFor(policy, heeded, judged, now.wallMs));
   const excess = judged ?? toldExcess(policy, draft);
   const stages = stop ? stoppedIn(policy, before, heeded) : before;
   const header = withCourse(heeded, stages, stop);
   const wayBack = stop?.kind === 'rollback' ? planWayBack(roster, draft, header.target, settings.graceMs) : undefined;
   const untolerated = untoleratedIn(policy, draft);
-  return { header, stages, excess: stop ? undefined : excess, untolerated, wayBack };
+  return { header, stages, isComplete, excess: stop ? undefined : excess, untolerated, wayBack };
 }
 
-/** Nothing that this decision would have begun or ended counts: it was stopped before. */
-function stoppedIn({ spec }: CollectorVersionPolicy, progress: StageProgress, { stages: records = [] }: LedgerHeader) {
-  return { ...progress, records, current: currentStage(spec.strategy.stages ?? [], records) };
+/** Nothing that this decision would have begun or ended counts: it was stopped before. Nor does a stage wait for anything any more. */
+function stoppedIn(
+  { spec }: CollectorVersionPolicy,
+  { reached }: StageProgress,
+  { stages: records = [] }: LedgerHeader,
+): StageProgress {
+  const current = currentStage(spec.strategy.stages ?? [], records);
+  return { records, reached, current, gate: undefined, sweepFromMs: undefined };
 }
 
 /** Whether it is complete, and no other selection has brought in more since. */
@@ -61,15 +68,14 @@ function stagesOf(
   header: LedgerHeader,
   isRetried: boolean,
 ): StageProgress {
-  // Nothing is started, so nothing begins.
-  if (policy.spec.mode === 'Observe') return notBegun(header);
   const sweptMs = observation.listing.completeSinceMs();
-  return progressStages({
+  const progress = progressStages({
     spec: policy.spec,
     header,
     countOf: (stage) => ({
       counts: draft.stageCounts(stage),
       tally: draft.stageTally(stage),
+      vanished: roster.vanished(stage),
     }),
     latecomersOf: (stage) => draft.latecomers(stage),
     sweptSinceMs: sweptMs === undefined ? undefined : now.wallMs - (now.monotonicMs - sweptMs),
@@ -77,10 +83,33 @@ function stagesOf(
     isReselected: isWidened(roster, header),
     isRetried,
   });
+  return policy.spec.mode === 'Observe' ? observed(policy, progress, header) : progress;
 }
 
-function notBegun({ stages: records = [] }: LedgerHeader): StageProgress {
+/** Nothing is started, so nothing begins. A stage that has begun soaks on: its rollout is not complete before. */
+function observed(
+  { spec }: CollectorVersionPolicy,
+  progress: StageProgress,
+  { stages: records = [] }: LedgerHeader,
+): StageProgress {
+  const { current } = progress;
+  const stage = spec.strategy.stages?.[current ?? -1]?.name;
+  const hasBegun = current === undefined ? records.length > 0 : records.some(({ name }) => name === stage);
+  if (hasBegun) return { ...progress, reached: -1 };
   return { records, reached: -1, current: undefined, gate: undefined, sweepFromMs: undefined };
+}
+
+/** Who comes after the end says nothing about what was complete, and is judged alone (R5). */
+function judge(
+  policy: CollectorVersionPolicy,
+  draft: Draft,
+  header: LedgerHeader,
+  progress: StageProgress,
+  isComplete: boolean,
+): Excess | undefined {
+  const { completions = 0 } = header;
+  const excess = isComplete ? undefined : excessOf(policy, draft, header, progress);
+  return excess ?? latecomersExcess(policy.spec, (stage) => draft.lateTally(completions, stage), isComplete);
 }
 
 function excessOf(

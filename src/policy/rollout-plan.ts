@@ -37,6 +37,8 @@ export interface RolloutPlan {
   readonly rolloutId: string;
   /** Whether the rollout has not begun yet. */
   readonly begins: boolean;
+  /** Whether all was at the target once: who is left comes late. */
+  readonly isComplete: boolean;
   readonly target: string;
   /** The build that becomes the target by growing older, unless another comes before. */
   readonly heir: Heir | undefined;
@@ -123,6 +125,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   return {
     rolloutId: decision.header.rolloutId,
     begins: seen.began,
+    isComplete: seen.ledger.header.completedAtMs !== undefined,
     target: decision.header.target,
     heir,
     matched: members.matched,

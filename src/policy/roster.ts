@@ -172,7 +172,7 @@ export class Roster {
     if (row) this.#notes.noteDrift(id, row, entry, before?.standing);
     const standing = this.standing(id, entry);
     const version = row?.collector.collectorVersion || undefined;
-    this.#notes.note(id, row, entry, standing, this.#isNews(id, row));
+    this.#notes.note(id, row, entry, standing, this.#isNews(id, row, entry));
     if (this.#stages.isUsed) this.#stages.note(id, this.#stageTraits(id, row, entry, standing));
     const member = { standing, version, selected, stage: this.#stages.stageOf(id) };
     if (before && sameMember(before, member)) return;
@@ -246,9 +246,19 @@ export class Roster {
     return this.#stages.counts(stage);
   }
 
+  /** How many were started in a stage and are in no list any more. */
+  vanished(stage: number): number {
+    return this.#stages.vanished(stage);
+  }
+
   /** Who was brought to the target in this rollout and is not alive. */
   get silent(): ReadonlySet<string> {
     return this.#notes.silent;
+  }
+
+  /** Who is at the target and not alive, and this rollout has not touched. */
+  get silentBefore(): ReadonlySet<string> {
+    return this.#notes.silentBefore;
   }
 
   /** Who is at the target although its last attempt failed (U6), or lives again. */
@@ -269,7 +279,7 @@ export class Roster {
     if (this.#order.isStale) this.#sort();
     yield* this.#order.upTo(
       lastStage,
-      (id) => this.#isPending(id),
+      (id) => this.standingNow(id) === 'pending',
       (id) => this.stageOf(id),
     );
   }
@@ -286,10 +296,6 @@ export class Roster {
   /** What is in flight for this collector although the policy that began it is gone. */
   orphan(id: string): Flight | undefined {
     return this.#options.ownership.orphan(id);
-  }
-
-  #isPending(id: string): boolean {
-    return this.#members.get(id)?.standing === 'pending';
   }
 
   /**
@@ -318,17 +324,17 @@ export class Roster {
       entry,
       owned: this.owns(id),
       awaited: this.#options.ownership.first(id)?.uid === policy,
-      busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.#isNews(id, row),
+      busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.#isNews(id, row, entry),
       drifted: this.#notes.driftingSinceMs(id) !== undefined,
       unstaged: this.#stages.isUsed && this.#stages.stageOf(id) === noStage,
       zoneless: this.#opensByCollector && row !== undefined && !timeZone(row.collector.timeZone ?? ''),
     };
   }
 
-  /** Whether another policy's upgrade ended after this row was seen, or too shortly before for lists to show it (U8, U13). */
-  #isNews(id: string, row: Row | undefined): boolean {
+  /** Whether an upgrade that this ledger does not have ended after this row was seen, or too shortly before for lists to show it (U8, U13). */
+  #isNews(id: string, row: Row | undefined, entry: Entry | undefined): boolean {
     const { ownership, policy, settings } = this.#options;
-    const landedMs = ownership.landedMs(id, policy);
+    const landedMs = ownership.landedMs(id, policy, entry === undefined);
     return landedMs !== undefined && row !== undefined && row.seenAtMs < landedMs + settings.graceMs;
   }
 

@@ -11,6 +11,7 @@ export class RowNotes {
   /** Who was seen off the target after having been at it: when first, as the time of the listing's sending. */
   readonly #drifts = new Map<string, number>();
   readonly #silent = new Set<string>();
+  readonly #silentBefore = new Set<string>();
   readonly #mended = new Set<string>();
   /** Whose row says otherwise than how the last attempt ended: the same row, seen later, decides (U6, U8). */
   readonly #contradicted = new Set<string>();
@@ -27,6 +28,11 @@ export class RowNotes {
   /** Who was brought to the target in this rollout and is not alive. */
   get silent(): ReadonlySet<string> {
     return this.#silent;
+  }
+
+  /** Who is at the target and not alive, and this rollout has not touched. */
+  get silentBefore(): ReadonlySet<string> {
+    return this.#silentBefore;
   }
 
   /** Who is at the target although its last attempt failed, or lives again. */
@@ -57,13 +63,17 @@ export class RowNotes {
   note(id: string, row: Row | undefined, entry: Entry | undefined, standing: Standing, isNews: boolean): void {
     const isThere = row?.collector.collectorVersion === this.#context.targetVersion;
     const contradicts = entry?.ending !== undefined && isThere !== (standing === 'updated');
-    put(this.#contradicted, id, contradicts || isNews);
+    // What shows it silent may be older than its end: the same row, seen later, tells of a death.
+    const isUnseen = isThere && row.collector.alive === false && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
+    put(this.#contradicted, id, contradicts || isNews || isUnseen);
     put(this.#silent, id, isSilent({ row, entry }, this.#context));
+    put(this.#silentBefore, id, isThere && !entry && row.collector.alive === false);
     put(this.#mended, id, isMended({ row, entry }, this.#context));
   }
 
   forget(id: string): void {
-    for (const noted of [this.#drifts, this.#contradicted, this.#silent, this.#mended]) noted.delete(id);
+    for (const noted of [this.#drifts, this.#contradicted, this.#silent, this.#silentBefore, this.#mended])
+      noted.delete(id);
   }
 }
 

@@ -8,6 +8,7 @@ import type { Account, Accounts } from '../account/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { retryDelayMs } from '../base/retry-delay.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { Fleets } from '../fleet/fleets.ts';
 import type { Ownership } from '../fleet/ownership.ts';
@@ -40,11 +41,8 @@ interface Hold {
   readonly untilMs: number;
 }
 
-export const stallHoldMs = 30_000;
 /** So many failures in a row are waited out without a word. */
 const toleratedFailures = 3;
-const firstHoldMs = 1_000;
-const longestHoldMs = 60_000;
 
 export class ServiceBinding {
   readonly #options: ServiceBindingOptions;
@@ -110,7 +108,7 @@ export class ServiceBinding {
     const nowMs = clock.monotonic();
     this.#noteRefusal(error);
     if (this.#hold && nowMs < this.#hold.untilMs) return;
-    const delayMs = holdMs(error, this.#failures[asked]++);
+    const delayMs = retryDelayMs(error, this.#failures[asked]++);
     this.#hold = { error, untilMs: nowMs + delayMs };
     log.warn('the service cannot be used', { error, retryInMs: delayMs });
     onNews();
@@ -152,18 +150,5 @@ export class ServiceBinding {
   #noteRefusal(error: LogfleetError): void {
     if (!this.#secret || !this.#bound || !(error instanceof ServiceError) || error.status !== 401) return;
     this.#options.accounts.unauthorized(this.#secret, this.#bound.account);
-  }
-}
-
-function holdMs(error: LogfleetError, failures: number): number {
-  switch (error.handling.kind) {
-    case 'retryAfter':
-      return error.handling.delayMs;
-    case 'stall':
-      return stallHoldMs;
-    case 'backoff':
-    case 'wait':
-    case 'bug':
-      return Math.min(longestHoldMs, firstHoldMs * 2 ** Math.min(failures, 6));
   }
 }

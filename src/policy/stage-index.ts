@@ -70,6 +70,13 @@ export class StageIndex {
     this.#isStale = true;
   }
 
+  /** How many were started in it and are in no list any more. */
+  vanished(stage: number): number {
+    let vanished = 0;
+    for (const one of this.#vanished.values()) if (one === stage) vanished++;
+    return vanished;
+  }
+
   count(stage: number, standing: Standing, change: 1 | -1): void {
     const counts = this.#counts[stage];
     if (counts) counts[standing] += change;

@@ -19,6 +19,8 @@ import { type Counts, outstanding } from './standing-counts.ts';
 export interface StageCount {
   readonly counts: Counts;
   readonly tally: Tally;
+  /** How many were started in it and are in no list any more. */
+  readonly vanished?: number;
 }
 
 export interface StageInput {
@@ -124,7 +126,7 @@ function stepOf(
   stage: Stage,
   index: number,
   before: StageRecord | undefined,
-  { counts, tally }: StageCount,
+  { counts, tally, vanished = 0 }: StageCount,
   input: StageInput,
 ): Step {
   const { spec, header, sweptSinceMs = Number.NEGATIVE_INFINITY, wallMs, isRetried = false } = input;
@@ -143,9 +145,9 @@ function stepOf(
     return { record: unsoaked(begun), gate: gate(`the end of stage ${name}`) };
   }
   if (isRetried) {
-    // Whoever takes a place that is left does not come late.
+    // Whoever takes a place that is left does not come late. Where nobody does, it has its soak before it yet.
     const { shape: _, ...record } = begun;
-    return { record, gate: gate(`the end of stage ${name}`) };
+    return { record, gate: gate(`the end of stage ${name}`, reasons.soaking) };
   }
   const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs, shape } : begun;
   const isUnwatched = tally.finished === 0 && !begun.adopted && !(header.again && counts.updated > 0);
@@ -161,9 +163,15 @@ function stepOf(
     const waitsFor = `a person to look at stage ${name}, of which no collector is in the list any more`;
     return { record: updated, gate: byPerson(waitsFor, reasons.collectorsFailed) };
   }
+  if (vanished > counts.updated) {
+    const waitsFor = `a person to look at stage ${name}, of which ${goneWords(vanished)}, more than are at the target`;
+    return { record: updated, gate: byPerson(waitsFor, reasons.collectorsFailed) };
+  }
   if (wallMs < soakedMs) {
     const short = soakMs < deathSeenAfterMs ? ' (seeing a death takes a soak of 35m)' : '';
-    return { record: updated, gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };
+    const gone = vanished > 0 ? ` (${goneWords(vanished)})` : '';
+    const waitsFor = `the end of the soak of stage ${name}${short}${gone}`;
+    return { record: updated, gate: gate(waitsFor, reasons.soaking, soakedMs) };
   }
   // A death is seen in a listing alone: the last word on the soak is one that was sent after it.
   if (soakMs > 0 && sweptSinceMs < soakedMs) {
@@ -186,6 +194,10 @@ function shapeOf({ strategy }: CollectorVersionPolicySpec, index: number): numbe
 function brokenWords({ name }: Stage, { broken, died }: Tally): string {
   const what = died === 0 ? 'failed' : died === broken ? 'died within its soak' : 'failed or died within its soak';
   return `${broken} collector${broken === 1 ? '' : 's'} of stage ${name} that ${what}, since no maxFailures says how many may`;
+}
+
+function goneWords(collectors: number): string {
+  return collectors === 1 ? '1 collector is in the list no more' : `${collectors} collectors are in the list no more`;
 }
 
 /** Whether nobody else of a stage is started before a person has approved it, once its turn has come. */

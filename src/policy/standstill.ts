@@ -46,20 +46,21 @@ export function nextStartMs({ refusal, admission, course, now }: Standstill): nu
 
 /**
  * What all wait for who are left, since they belong to later stages, whether a window is open or not; and the soak of the last stage,
- * which nobody is behind: a death in it is told as what it is.
+ * which nobody is behind, so that what keeps others from being started does not matter: a death in it is told as what it is.
  */
 function waitAtGate({ refusal, course, roster, draft, now }: Standstill): RolloutWait | undefined {
   const { gate, reached } = course.stages;
-  const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
-  if (!gate || !isWindowAlone) return undefined;
+  if (!gate) return undefined;
+  const wait = () => toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
   const counts = draft.counts();
-  if (outstanding(counts) === 0 && (gate.reason !== reasons.soaking || gate.byPerson)) return undefined;
+  if (outstanding(counts) === 0) return gate.reason === reasons.soaking && !gate.byPerson ? wait() : undefined;
+  const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
+  if (!isWindowAlone) return undefined;
   let behind = 0;
   for (let stage = reached + 1; stage < roster.stages.stages.length; stage++) {
     behind += toBeStarted(draft.stageCounts(stage));
   }
-  if (toBeStarted(counts) !== behind) return undefined;
-  return toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
+  return toBeStarted(counts) === behind ? wait() : undefined;
 }
 
 function toBeStarted({ pending, retrying, drifting }: Counts): number {

@@ -6,12 +6,11 @@
  * could be started, in the strategy's order. Whether it is in the line at all is its standing (`standing.ts`).
  */
 
-import { annotations } from '../api/annotations.ts';
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
-import type { Host } from '../host/host.ts';
+import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
 import type { AdmissionInput } from './admission.ts';
 import { type Moment, monotonicOf } from './attempt.ts';
 import type { Observation } from './decide.ts';
@@ -19,6 +18,8 @@ import type { Ending, RolloutStop } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import { needsApproval } from './stage-progress.ts';
 import { shareOf } from './stages.ts';
+
+export { pausedByOf, pausedForAll };
 
 export interface Refusal {
   /** Completes the sentence "waiting for …"; undefined where it is over in a moment. */
@@ -108,18 +109,6 @@ export function refusalOf(candidate: Candidate, line: Line): Refusal | undefined
     if (refusal) return refusal;
   }
   return undefined;
-}
-
-/** By what all policies of the operator are paused, for people; undefined where they are not. */
-export function pausedForAll(host: Pick<Host, 'settings'>): string | undefined {
-  const { paused, pausedBy } = host.settings();
-  return paused ? (pausedBy ?? 'the settings of logfleet') : undefined;
-}
-
-/** By what a policy is paused, for people; undefined where it is not. */
-export function pausedByOf({ spec, metadata }: CollectorVersionPolicy): string | undefined {
-  if (spec.paused) return 'spec.paused';
-  return metadata.annotations[annotations.paused] === 'true' ? `the annotation ${annotations.paused}` : undefined;
 }
 
 /** R10: the kill switch of the operator. */

@@ -12,10 +12,23 @@ export interface Span {
   readonly endMs: number;
 }
 
-/** A window in the zone that it is in. */
-export interface Opening {
+/** Schedule and duration of a window. */
+export class Recurrence {
   readonly schedule: CronSchedule;
   readonly durationMs: number;
+  /** When it is open that has opened on one of the schedule's days, in ms since the day began, while no clock is changed. */
+  readonly spansOfDay: readonly Span[];
+
+  constructor(schedule: CronSchedule, durationMs: number) {
+    this.schedule = schedule;
+    this.durationMs = durationMs;
+    this.spansOfDay = spansOfDay(schedule.timesMs, durationMs);
+  }
+}
+
+/** A window in the zone that it is in. */
+export interface Opening {
+  readonly recurrence: Recurrence;
   readonly zone: TimeZone;
 }
 
@@ -26,8 +39,8 @@ const longestChangeMs = 24 * 3_600_000;
 /** Of a span whose end is further away than this nobody needs to know it: some have none. */
 const longestSightMs = 400 * 24 * 3_600_000;
 /** How far is looked back for when a window opened: first, and at most. */
-const shortestLookMs = 24 * 3_600_000;
-const longestLookBackMs = 512 * shortestLookMs;
+const shortestLookMs = 3_600_000;
+const longestLookBackMs = 2 ** 14 * shortestLookMs;
 /** Nor where so many windows have opened on the way to it. */
 const mostOpenings = 50_000;
 
@@ -72,28 +85,53 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
   return atMs - longestLookBackMs;
 }
 
-/** What each opening of a window gives that ends after `fromMs`, in order. */
-function* spansOf({ schedule, durationMs, zone }: Opening, fromMs: number): Generator<Span, undefined> {
-  const firstMs = zone.localMs(fromMs - durationMs) - longestChangeMs;
-  for (const startMs of instantsOf(schedule.from(firstMs), zone)) {
-    const endMs = startMs + durationMs;
-    if (endMs > fromMs) yield { startMs, endMs };
+/** What the openings of a window give that ends after `fromMs`, in order. */
+function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span, undefined> {
+  const { schedule, durationMs } = recurrence;
+  // Readings of the clock for local times that a change of it leaves out: they come after some that are later by the clock.
+  const moved: number[] = [];
+  for (const dayMs of schedule.days(zone.localMs(fromMs - durationMs) - longestChangeMs)) {
+    const offsetMs = zone.steadyOffsetMs(dayMs);
+    const spans = offsetMs === undefined ? spansOfChangedDay(dayMs) : spansOfSteadyDay(dayMs - offsetMs);
+    for (const span of spans) if (span.endMs > fromMs) yield span;
+  }
+  for (const readingMs of moved) yield spanAt(readingMs);
+
+  function* spansOfSteadyDay(beginMs: number): Generator<Span> {
+    for (const readingMs of moved.splice(0)) yield spanAt(readingMs);
+    for (const { startMs, endMs } of recurrence.spansOfDay)
+      yield { startMs: beginMs + startMs, endMs: beginMs + endMs };
+  }
+
+  function* spansOfChangedDay(dayMs: number): Generator<Span> {
+    for (const timeMs of schedule.timesMs) {
+      const localMs = dayMs + timeMs;
+      const readingMs = zone.readingOf(localMs);
+      if (readingMs !== localMs) {
+        moved.push(readingMs);
+        continue;
+      }
+      while (moved[0] !== undefined && moved[0] <= localMs) yield spanAt(moved.shift() as number);
+      yield spanAt(localMs);
+    }
+  }
+
+  function spanAt(localMs: number): Span {
+    const startMs = zone.instantOf(localMs);
+    return { startMs, endMs: startMs + durationMs };
   }
 }
 
-/** The instants of local times. Those that a change of the clocks leaves out come after some that are later by the clock. */
-function* instantsOf(localTimes: Iterable<number>, zone: TimeZone): Generator<number, undefined> {
-  const movedMs: number[] = [];
-  for (const localMs of localTimes) {
-    const readingMs = zone.readingOf(localMs);
-    if (readingMs !== localMs) {
-      movedMs.push(readingMs);
-      continue;
-    }
-    while (movedMs[0] !== undefined && movedMs[0] <= localMs) yield zone.instantOf(movedMs.shift() as number);
-    yield zone.instantOf(localMs);
+/** What opens at these times, less what overlaps or touches: so a day of windows every few minutes is one span, or a few. */
+function spansOfDay(timesMs: readonly number[], durationMs: number): readonly Span[] {
+  const spans: Span[] = [];
+  for (const startMs of timesMs) {
+    const last = spans.at(-1);
+    const span = { startMs, endMs: startMs + durationMs };
+    if (!last || last.endMs < startMs) spans.push(span);
+    else spans.splice(-1, 1, { startMs: last.startMs, endMs: span.endMs });
   }
-  for (const readingMs of movedMs) yield zone.instantOf(readingMs);
+  return spans;
 }
 
 /** Merges by their starts. */

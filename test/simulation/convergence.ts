@@ -86,7 +86,9 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
   if (isPaused(policy) || settingsChanges.at(-1)?.paused)
     return verdict.ready === 'Unknown' && verdict.reason === 'Paused' ? undefined : 'does not say that it is paused';
   if (targetOf(plan, policy) === undefined) {
-    return verdict.stalled && verdict.reason === 'VersionNotOffered'
+    // A way back goes on all the same, and is told.
+    const isBack = verdict.reason === 'RolledBack' && mayBeBeyondTolerance(truth, policy);
+    return verdict.stalled && (isBack || verdict.reason === 'VersionNotOffered')
       ? undefined
       : 'does not say that its target is not offered';
   }
@@ -129,8 +131,8 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
   const comes = plan.actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
   const isGiven = (stage: string | undefined) =>
     metadata.annotations[annotations.approve] === `${status?.rollout?.id}/${stage}`;
-  const awaitsPerson =
-    !comes && (spec.strategy.stages ?? []).some(({ name, approval }) => approval === 'Required' && !isGiven(name));
+  const current = spec.strategy.stages?.find(({ name }) => name === status?.rollout?.stage);
+  const awaitsPerson = !comes && current?.approval === 'Required' && !isGiven(current.name);
   switch (reason) {
     case 'AwaitingApproval': {
       const [, awaited] = /approval of stage (\S+)/.exec(status?.rollout?.waitingFor ?? '') ?? [];
@@ -164,10 +166,13 @@ function isHeldByFailures(policy: CollectorVersionPolicy): boolean {
 const longerThanHistoriesMs = 24 * 3_600_000;
 
 /** Whether there is a failure at all, or something that may have been taken for one. */
-function mayBeBeyondTolerance({ plan, state, posts }: Truth, policy: CollectorVersionPolicy): boolean {
+function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
+  // What was stopped stays so where the tolerance is another afterwards.
+  const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
+  const hasTolerated = [policy, ...texts.map((change) => change.policy)].some(tolerates);
   const says = policy.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
   return (
-    (tolerates(policy) || says.includes('the last time that this version was rolled out')) &&
+    (hasTolerated || says.includes('the last time that this version was rolled out')) &&
     (state.tasks.some(({ status }) => status !== 2) ||
       state.collectors.some(({ running, alive }) => !running || !alive) ||
       plan.deaths.length > 0 ||
@@ -198,19 +203,21 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   // With a single build, who runs it shows in no list (U7); who was never upgraded by us is not known of at all.
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
   const sticky = wasReselected(truth, policy);
+  const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
+  // Who is selected by a former version is a member by an attempt that a backup may not know of.
+  const isKnown = seen && !isRestored;
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
   if (seen && !sticky) {
     expect('matched', counts.matched, members.length);
     expect('foreign', counts.foreign, members.length - own.length);
     if (counts.updated < updated.length - dead || counts.updated > updated.length)
       expect('updated', counts.updated, updated.length);
-  } else if (seen && counts.updated < updated.length - dead) {
+  } else if (isKnown && counts.updated < updated.length - dead) {
     missing.push(`updated is ${counts.updated}, in truth at least ${updated.length}`);
-  } else if (seen && counts.matched < members.length) {
+  } else if (isKnown && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
   }
   // Who was upgraded is a member also when no list shows it any more (U7, U12), unless a backup knows nothing of that.
-  const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
   const upgraded = isRestored ? 0 : own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
   if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, and ${upgraded} were upgraded`);
   missing.push(...missingStages(policy));

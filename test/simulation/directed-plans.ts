@@ -248,6 +248,23 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       cannotFail: true,
       selector: { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: ['19.404-12'] }] },
     }),
+  /** Somebody leaves them out right after they were upgraded, and has them in again before they were listed. */
+  reselected: (seed, chance) => {
+    const atMs = chance.whole(16_000, 30_000);
+    const select = (when: number, name: string) =>
+      ({
+        kind: 'patchPolicy',
+        atMs: when,
+        name: 'first',
+        patch: { spec: { selector: { matchNames: [name] } } },
+      }) as const;
+    return plan(seed, {
+      cannotFail: true,
+      scenario: { upgrade: { duration: ['1m', '2m'] } },
+      spec: { resyncInterval: '90s' },
+      actions: [select(atMs, 'none-*'), select(atMs + 2_000, 'app-*')],
+    });
+  },
   /** Two policies want different versions of the same fleet. */
   overlapping: (seed, chance) =>
     plan(seed, {
@@ -369,6 +386,64 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '0s' },
       ],
     }),
+  /** Upgrades that never end in a way that is documented, more of them than are tolerated. */
+  failingEndless: (seed, chance) =>
+    plan(seed, {
+      ...fails(chance, { limit: 0, width: 6, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
+      count: 30,
+      scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', status: 4 }] } },
+    }),
+  /** The target becomes another in mid-rollout, and comes back; nothing is started in between. */
+  returning: (seed, chance) => {
+    const awayMs = chance.one([500, 5_000, 40_000]);
+    const atMs = chance.whole(5_000, 40_000);
+    const patch = (when: number, paused: boolean, version: string) =>
+      ({ kind: 'patchPolicy', atMs: when, name: 'first', patch: { spec: { paused, target: { version } } } }) as const;
+    const canary = chance.happens(0.5) ? { maxFailures: 0 } : {};
+    const broken = { outcomes: [{ share: chance.one([0, 0.5]), end: 'fail' as const }] };
+    return plan(seed, {
+      ...fails(chance, { limit: 0 }),
+      scenario: { upgrade: { duration: ['30s', '2m'], ...broken }, aliveFor: '5s' },
+      stages: [
+        { name: 'canary', size: 3, soakDuration: '60s', ...canary },
+        { name: 'rest', soakDuration: '0s' },
+      ],
+      deaths: chance.happens(0.5) ? dyingOf(40, 30_000) : [],
+      actions: [patch(atMs, true, '19.404-12'), patch(atMs + awayMs, false, newestVersion)],
+    });
+  },
+  /** Many more are installed once all is at the target, and more of them fail than are tolerated. */
+  failingLate: (seed, chance) => {
+    const broken = { duration: '1m', outcomes: [{ share: chance.between(0.3, 0.8), end: 'fail' as const }] };
+    return plan(seed, {
+      ...fails(chance, { limit: 0, width: 4, spec: { failurePolicy: { maxFailures: 1 } } }),
+      count: 4,
+      scenario: { upgrade: { duration: '1m' }, groups: { app: { ...group(4), version: old } } },
+      events: { grows: { at: '50s', patch: { groups: { app: { count: 40 } }, upgrade: broken } } },
+    });
+  },
+  /** And to a stage that has ended. */
+  failingLateStage: (seed, chance) =>
+    plan(seed, {
+      ...fails(chance, { limit: 0 }),
+      count: 4,
+      scenario: { upgrade: { duration: '1m' }, groups: { app: { ...group(4), version: old } } },
+      events: {
+        grows: {
+          at: '50s',
+          patch: { groups: { app: { count: 40 } }, upgrade: { outcomes: [{ share: 0.6, end: 'fail' }] } },
+        },
+      },
+      spec: {
+        strategy: {
+          maxInProgress: 4,
+          stages: [
+            { name: 'canary', selector: { matchNames: ['app-*'] }, soakDuration: '0s', maxFailures: 1 },
+            { name: 'rest', soakDuration: '0s' },
+          ],
+        },
+      },
+    }),
   failingShare: (seed, chance) => failing(seed, chance, { maxFailures: '10%', minSamples: 4 }),
   /** And all that it has upgraded goes back, through restarts and a person who has it tried again. */
   takenBack: (seed, chance) => {
@@ -414,6 +489,12 @@ function failing(
   actions: HistoryPlan['actions'] = [],
 ): HistoryPlan {
   return plan(seed, fails(chance, { limit: 0, spec: { failurePolicy }, actions }));
+}
+
+/** All of so many fall silent for good, so long after they were upgraded. */
+function dyingOf(count: number, afterMs: number): HistoryPlan['deaths'] {
+  const names = Array.from({ length: count }, (_, index) => `app-${String(index + 1).padStart(2, '0')}`);
+  return names.map((name) => ({ name, afterMs, againAfterMs: undefined }));
 }
 
 function group(count: number) {

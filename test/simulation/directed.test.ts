@@ -1,7 +1,7 @@
 /** Histories that lead to where one rule decides; among them every boundary of an attempt at which a process can be killed (U15). */
 import { expect, test } from 'vitest';
 import { directionNames } from './directed-plans.ts';
-import { countFrom, runHistories } from './history-pool.ts';
+import { countFrom, upgradePool } from './history-pool.ts';
 import { replayCommand } from './replay.ts';
 
 /** A kill before and after each of the first requests of a small rollout; a few of each other kind. */
@@ -18,11 +18,7 @@ const counts: Readonly<Record<string, number>> = {
 const usualCount = 6;
 
 test.each(directionNames)('%s', { timeout: 120_000 }, async (directions) => {
-  const violated = await runHistories({
-    seeds: countFrom(1, counts[directions] ?? usualCount),
-    threads: 2,
-    directions,
-  });
+  const violated = await upgradePool.run({ seeds: countFrom(1, counts[directions] ?? usualCount), directions });
   const told = violated.map(({ seed, violations }) =>
     [replayCommand(seed, directions), ...violations.slice(0, 3)].join('\n  '),
   );

@@ -22,7 +22,10 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 }
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
-  const { policyChanges, sightings, plan } = record;
+  const { policyChanges, sightings, plan, disturbances } = record;
+  // What a backup does not know of, and no status told yet, is on no record.
+  if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
+    return undefined;
   // A policy that changed in between may begin anew.
   if (
     policyChanges.some(

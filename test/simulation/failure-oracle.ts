@@ -30,8 +30,7 @@ interface Scope {
 function beyondTolerance(record: HistoryRecord, post: RolloutPost, posts: readonly RolloutPost[]): string[] {
   const { spec } = post.policy;
   const { failurePolicy } = spec;
-  // Nothing is judged once a rollout is complete (R5).
-  if (failurePolicy?.action === 'Continue' || post.intent.isComplete) return [];
+  if (failurePolicy?.action === 'Continue') return [];
   const minSamples = failurePolicy?.minSamples ?? 1;
   return scopesOf(spec, post, posts).flatMap(({ of, most, ...scope }) => {
     const { failed, succeeded, known } = heardOf(record, post, scope);
@@ -47,14 +46,20 @@ function beyondTolerance(record: HistoryRecord, post: RolloutPost, posts: readon
 
 function scopesOf(spec: CollectorVersionPolicySpec, { intent }: RolloutPost, posts: readonly RolloutPost[]): Scope[] {
   const scopes: Scope[] = [];
+  const endless = { endedWallMs: Number.POSITIVE_INFINITY };
   const whole = spec.failurePolicy?.maxFailures;
-  if (whole !== undefined)
-    scopes.push({ of: 'of the rollout', most: whole, posts, endedWallMs: Number.POSITIVE_INFINITY });
-  for (const { name, maxFailures } of spec.strategy.stages ?? []) {
-    if (maxFailures === undefined) continue;
+  // Who comes once all is complete is judged alone, and anew each time that it is (R5).
+  const since = posts.filter((one) => one.intent.completions === intent.completions);
+  const own = intent.isComplete ? since.filter((one) => one.intent.isComplete) : posts;
+  if (whole !== undefined) scopes.push({ of: 'of the rollout', most: whole, posts: own, ...endless });
+  for (const { name, maxFailures: most } of spec.strategy.stages ?? []) {
+    if (most === undefined) continue;
+    const late = since.filter((one) => one.intent.lateTo === name);
+    scopes.push({ of: `of those late to stage ${name}`, most, posts: late, ...endless });
+    if (intent.isComplete) continue;
     const endedWallMs = intent.stagesEndedMs.get(name) ?? Number.POSITIVE_INFINITY;
-    const members = posts.filter((post) => post.intent.stage === name);
-    scopes.push({ of: `of stage ${name}`, most: maxFailures, posts: members, endedWallMs });
+    const members = posts.filter((one) => one.intent.stage === name);
+    scopes.push({ of: `of stage ${name}`, most, posts: members, endedWallMs });
   }
   return scopes;
 }
@@ -71,16 +76,21 @@ function heardOf(
   post: RolloutPost,
   { posts, endedWallMs }: Pick<Scope, 'posts' | 'endedWallMs'>,
 ) {
-  const forgivenUntilMs = Math.max(0, ...retriesOf(record, post.intent).map((atMs) => atMs + forgivenMs));
+  const retries = retriesOf(record, post.intent).filter((atMs) => atMs <= post.atMs);
+  const forgivenUntilMs = Math.max(0, ...retries.map((atMs) => atMs + forgivenMs));
   const epochMs = post.wallMs - post.atMs;
   let [failed, succeeded, known] = [0, 0, 0];
-  for (const { task, news, name, atMs } of posts) {
+  for (const one of posts) {
+    const { task, news, name, atMs } = one;
     if (atMs >= post.atMs) continue;
     known++;
     if (!task || !counts(record, post, name, task)) continue;
-    const heard = news.filter((one) => one.atMs > forgivenUntilMs && isKnown(record, post, one));
+    const heard = news.filter((told) => told.atMs > forgivenUntilMs && isKnown(record, post, told));
     if (heard.some(({ outcome }) => outcome === 'succeeded')) succeeded++;
-    if (heard.some((one) => one.outcome === 'failed' && one.atMs + epochMs < endedWallMs)) failed++;
+    const failures = heard.filter(({ outcome }) => outcome === 'failed').map((told) => told.atMs);
+    const timedOutMs = heard.length === 0 ? timedOutAtMs(record, post, one) : undefined;
+    if (timedOutMs !== undefined && timedOutMs > forgivenUntilMs) failures.push(timedOutMs);
+    if (failures.some((failedMs) => failedMs + epochMs < endedWallMs)) failed++;
   }
   return { failed, succeeded, known };
 }
@@ -92,8 +102,31 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
   return endTime === null || collectorEndTime === null || collectorEndTime <= endTime;
 }
 
+/** A decision that waits for a listing, which may take its time, and the clocks of both. */
+const lookedAtMs = 10_000;
+
+/**
+ * When the process that posted both knew that one had no end within U5's limit: it lived all the time, and was shown the collector at another
+ * version after that. Undefined where it did not know.
+ */
+function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
+  const { plan, disturbances, sightings } = record;
+  const { answer, process, collectorId, toVersion } = one;
+  if (process !== post.process || answer?.status !== 202 || plan.replicas > 1 || plan.apiFaults.requests > 0)
+    return undefined;
+  if (disturbances.some(({ atMs }) => atMs >= one.atMs && atMs < post.atMs)) return undefined;
+  const limitMs = answer.atMs + (plan.settings.openLimitMs ?? 0) + lookedAtMs;
+  const seen = sightings.get(collectorId)?.find(({ sentAtMs }) => sentAtMs >= limitMs);
+  if (!seen || seen.version === toVersion || seen.process !== process) return undefined;
+  return seen.sentAtMs + lookedAtMs < post.atMs ? seen.sentAtMs : undefined;
+}
+
 /** Whether the process that posted knew of it: it heard of it itself, or the one before it had the time to write it down. */
-function isKnown({ plan, disturbances }: HistoryRecord, post: RolloutPost, { process, atMs }: TaskNews): boolean {
+export function isKnown(
+  { plan, disturbances }: HistoryRecord,
+  post: RolloutPost,
+  { process, atMs }: TaskNews,
+): boolean {
   if (process === post.process) return atMs < post.atMs - decidedMs;
   if (plan.apiFaults.requests > 0 || atMs >= post.atMs - writtenMs) return false;
   const isLost = (one: Disturbance) =>

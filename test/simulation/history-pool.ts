@@ -1,65 +1,99 @@
-/** Runs many histories side by side on threads of their own; one that does not end is given up and told of as such. */
+/**
+ * Runs many histories side by side on threads of their own; one that does not end is given up and told of as such. Threads last as
+ * long as the pool: a history costs half as much where many others have run before.
+ */
 import { Worker } from 'node:worker_threads';
-import type { WorkerData, WorkerReply } from './history-worker.ts';
-import type { Mutation } from './mutants.ts';
+import type { HistoryOrder, WorkerData, WorkerReply } from './history-worker.ts';
+import type { Mutation } from './mutated-sources.ts';
 
-export interface PoolOptions {
+export interface HistoryBatch {
   readonly seeds: Iterable<number>;
-  readonly threads: number;
-  readonly mutations?: readonly Mutation[];
-  readonly directions?: string;
+  /** What kind of histories the seeds stand for. */
+  readonly directions?: string | undefined;
   /** Called with each end. Returns true when no more are wanted. */
   readonly onReply?: (reply: WorkerReply) => boolean;
 }
 
 /** Far beyond what a history takes: the operator goes round in circles. */
 const hangsMs = 30_000;
-
-/** Replies whose histories broke a rule. */
-export async function runHistories(options: PoolOptions): Promise<WorkerReply[]> {
-  const seeds = options.seeds[Symbol.iterator]();
-  const violated: WorkerReply[] = [];
-  let enough = false;
-  const take = (reply: WorkerReply) => {
-    if (reply.violations.length > 0) violated.push(reply);
-    if (options.onReply?.(reply)) enough = true;
-  };
-  const next = () => (enough ? undefined : (seeds.next().value as number | undefined));
-  await Promise.all(Array.from({ length: options.threads }, () => runThread(options, next, take)));
-  return violated.sort((left, right) => left.seed - right.seed);
-}
-
-async function runThread(
-  { mutations = [], directions }: PoolOptions,
-  next: () => number | undefined,
-  take: (reply: WorkerReply) => void,
-): Promise<void> {
-  let worker: Worker | undefined;
-  for (let seed = next(); seed !== undefined; seed = next()) {
-    worker ??= startWorker({ mutations, directions });
-    const reply = await runOne(worker, seed);
-    if (reply.violations[0] === hangs) {
-      await worker.terminate();
-      worker = undefined;
-    }
-    take(reply);
-  }
-  await worker?.terminate();
-}
-
-function startWorker(data: WorkerData): Worker {
-  return new Worker(new URL('./history-worker.ts', import.meta.url), {
-    workerData: data,
-    execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: 1_024 },
-  });
-}
-
 const hangs = `convergence: it does not end within ${hangsMs / 1_000} s`;
 
-function runOne(worker: Worker, seed: number): Promise<WorkerReply> {
+export interface HistoryPoolOptions {
+  readonly threads: number;
+  readonly mutations?: readonly Mutation[];
+  /** What runs a history on a thread; that of upgrades where absent. */
+  readonly worker?: URL;
+}
+
+const upgradeHistories = new URL('./history-worker.ts', import.meta.url);
+
+export class HistoryPool {
+  readonly #threads: readonly HistoryThread[];
+
+  /** Of the program as it is, or of a mutant of it. */
+  constructor({ threads, mutations = [], worker = upgradeHistories }: HistoryPoolOptions) {
+    this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }));
+  }
+
+  /** Replies whose histories broke a rule. */
+  async run({ seeds, directions, onReply }: HistoryBatch): Promise<WorkerReply[]> {
+    const left = seeds[Symbol.iterator]();
+    const violated: WorkerReply[] = [];
+    let enough = false;
+    const runSome = async (thread: HistoryThread) => {
+      for (let next = left.next(); !enough && !next.done; next = left.next()) {
+        const reply = await thread.run({ seed: next.value, directions });
+        if (reply.violations.length > 0) violated.push(reply);
+        if (onReply?.(reply)) enough = true;
+      }
+    };
+    await Promise.all(this.#threads.map(runSome));
+    return violated.sort((first, second) => first.seed - second.seed);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.end()));
+  }
+}
+
+/** Begins with its first history, and anew after one that did not end. */
+class HistoryThread {
+  readonly #program: URL;
+  readonly #data: WorkerData;
+  #worker: Worker | undefined;
+
+  constructor(program: URL, data: WorkerData) {
+    this.#program = program;
+    this.#data = data;
+  }
+
+  async run(order: HistoryOrder): Promise<WorkerReply> {
+    this.#worker ??= new Worker(this.#program, {
+      workerData: this.#data,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 1_024 },
+    });
+    // Whoever waits for a reply lives; a thread that waits for an order keeps no process alive.
+    this.#worker.unref();
+    const reply = await replyTo(this.#worker, order);
+    if (reply) return reply;
+    await this.end();
+    return { seed: order.seed, violations: [hangs], digest: '' };
+  }
+
+  async end(): Promise<void> {
+    await this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+}
+
+/** Of upgrades, for all files of tests that run in a process: what one of them has made fast, the next one finds so. */
+export const upgradePool = new HistoryPool({ threads: 2 });
+
+/** Undefined where none comes. */
+function replyTo(worker: Worker, order: HistoryOrder): Promise<WorkerReply | undefined> {
   return new Promise((resolve, reject) => {
-    const guard = setTimeout(() => end(() => resolve({ seed, violations: [hangs], digest: '' })), hangsMs);
+    const guard = setTimeout(() => end(() => resolve(undefined)), hangsMs);
     const onMessage = (reply: WorkerReply) => end(() => resolve(reply));
     const onError = (error: unknown) => end(() => reject(error));
     const end = (settle: () => void) => {
@@ -68,7 +102,7 @@ function runOne(worker: Worker, seed: number): Promise<WorkerReply> {
       settle();
     };
     worker.on('message', onMessage).on('error', onError);
-    worker.postMessage(seed);
+    worker.postMessage(order);
   });
 }
 

@@ -8,13 +8,15 @@ interface Head {
     readonly target: string;
     /** Absent while the rollout goes on. */
     readonly completedAtMs?: number;
+    readonly completions?: number;
     readonly stop?: { readonly kind: 'failures' | 'rollback' | 'abort' };
     readonly stages?: readonly { readonly name: string; readonly endedAtMs?: number }[];
   };
   readonly open: readonly (readonly [Line, Attempt])[];
 }
-type Line = readonly [string, unknown, unknown, unknown, unknown?, (readonly [number, (string | null)?, (0 | 1)?])?];
-type Attempt = readonly [number, string, number, ...unknown[]];
+type Rest = readonly [number, (string | null)?, (0 | 1)?, (readonly [number, string | null, number])?];
+type Line = readonly [string, unknown, unknown, unknown, unknown?, Rest?];
+type Attempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1, ...unknown[]];
 
 /** Written ahead, and not known to have left. */
 const intended = 0;
@@ -31,7 +33,8 @@ export function intentOf(
       ([[id], [, version, state]]) => id === collectorId && version === toVersion && state === intended,
     );
     if (!found) continue;
-    const [, stage, back] = found[0][5] ?? [];
+    const [, stage, back, late] = found[0][5] ?? [];
+    const [, attempt] = found;
     const ended = (header.stages ?? []).flatMap(({ name, endedAtMs }) =>
       endedAtMs === undefined ? [] : [[name, endedAtMs] as const],
     );
@@ -40,9 +43,12 @@ export function intentOf(
       rolloutId: header.rolloutId,
       target: header.target,
       stage: stage ?? undefined,
+      probe: attempt[5] === 1,
       back: back === 1,
       stop: header.stop?.kind,
       isComplete: header.completedAtMs !== undefined,
+      completions: header.completions ?? 0,
+      lateTo: late?.[1] ?? undefined,
       stagesEndedMs: new Map(ended),
     };
   }

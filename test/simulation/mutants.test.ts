@@ -1,19 +1,19 @@
 /** The oracles see: for each of the rules U1 to U14, and for those of rollouts, a program that breaks it is caught. */
 import { expect, test } from 'vitest';
-import { countFrom, runHistories } from './history-pool.ts';
+import { countFrom, HistoryPool } from './history-pool.ts';
+import type { WorkerReply } from './history-worker.ts';
 import { mutants } from './mutants.ts';
 
 const mostSeeds = 60;
 
-test.each(mutants)('$rule: $name', { timeout: 60_000 }, async ({ directions, mutations }) => {
-  const violated = await runHistories({
-    seeds: countFrom(1, mostSeeds),
-    threads: 2,
-    directions,
-    mutations,
-    onReply: ({ violations }) => violations.length > 0,
-  });
-  expect(violated).not.toEqual([]);
+test.concurrent.each(mutants)('$rule: $name', { timeout: 120_000 }, async ({ directions, mutations }) => {
+  const pool = new HistoryPool({ threads: 1, mutations });
+  try {
+    const onReply = ({ violations }: WorkerReply) => violations.length > 0;
+    expect(await pool.run({ seeds: countFrom(1, mostSeeds), directions, onReply })).not.toEqual([]);
+  } finally {
+    await pool.close();
+  }
 });
 
 test('each rule has a mutant', () => {

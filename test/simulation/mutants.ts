@@ -2,13 +2,7 @@
  * Mutants of the protocol: each breaks one rule by changing one expression of one file, to show that the oracles would see it.
  * A mutation whose text is not found exactly once fails loudly, so that none is lost when the code changes.
  */
-
-export interface Mutation {
-  /** Below `src/`. */
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
+import type { Mutation } from './mutated-sources.ts';
 
 export interface Mutant {
   readonly rule: string;
@@ -175,6 +169,14 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'U12',
+    'who has just landed and is remembered no more is not looked at again',
+    'reselected',
+    'policy/roster.ts',
+    'const landedMs = ownership.landedMs(id, policy, entry === undefined);',
+    'const landedMs = ownership.landedMs(id, policy, entry === undefined && id.length === 0);',
+  ),
+  mutant(
+    'U12',
     'members are who the selector matches now',
     'selected',
     'policy/roster.ts',
@@ -294,8 +296,32 @@ export const mutants: readonly Mutant[] = [
     'deaths are not seen',
     'dying',
     'policy/settlement.ts',
-    "for (const id of roster.silent) fell(id, 'died', 'fell silent within the soak of its stage');",
+    "for (const id of roster.silent) fell(id, 'died', silentInSoak);",
     '',
+  ),
+  mutant(
+    'soak',
+    'who was there when the target came back does not soak',
+    'returning',
+    'policy/rollout.ts',
+    'const again = { ...header, again: true } as const;',
+    'const again = { ...header };',
+  ),
+  mutant(
+    'soak',
+    'who dies after the target came back is not seen',
+    'returning',
+    'policy/settlement.ts',
+    'if (!header.again && !header.stages?.some(({ adopted }) => adopted)) return;',
+    'if (header.target.length > 0) return;',
+  ),
+  mutant(
+    'failures',
+    'what had failed is forgotten with its target',
+    'returning',
+    'policy/rollout.ts',
+    'if (broken === 0) return again;',
+    'if (broken >= 0) return again;',
   ),
   mutant(
     'approval',
@@ -304,6 +330,14 @@ export const mutants: readonly Mutant[] = [
     'policy/stage-progress.ts',
     "approval === 'Required' && !approved?.includes(name)",
     "approval === 'Required' && approved?.includes(name)",
+  ),
+  mutant(
+    'failures',
+    'time-outs do not count',
+    'failingEndless',
+    'policy/attempt.ts',
+    "return (kind === 'failed' || kind === 'timedOut') && ours && !back;",
+    "return kind === 'failed' && ours && !back;",
   ),
   mutant(
     'failures',
@@ -328,6 +362,22 @@ export const mutants: readonly Mutant[] = [
     'policy/failure-verdict.ts',
     'const isJudged = finished >= minSamples || outstanding === 0;',
     'const isJudged = minSamples < 0;',
+  ),
+  mutant(
+    'failures',
+    'who comes once all is complete is not judged',
+    'failingLate',
+    'policy/failure-verdict.ts',
+    'if (!isComplete) return undefined;',
+    'if (!isComplete || minSamples > 0) return undefined;',
+  ),
+  mutant(
+    'failures',
+    'who comes late to a stage is not judged',
+    'failingLateStage',
+    'policy/failure-verdict.ts',
+    'for (const { name, maxFailures } of strategy.stages ?? []) {',
+    'for (const { name, maxFailures } of strategy.stages?.slice(0, 0) ?? []) {',
   ),
   mutant(
     'failures',

@@ -10,6 +10,7 @@ import { failureViolations } from './failure-oracle.ts';
 import { postViolations } from './post-oracle.ts';
 import type { HistoryRecord } from './record.ts';
 import { restViolations } from './rest-oracle.ts';
+import { returnViolations } from './return-oracle.ts';
 import { rollbackViolations } from './rollback-oracle.ts';
 import { stageViolations } from './stage-oracle.ts';
 import { statusViolations } from './status-oracle.ts';
@@ -28,6 +29,7 @@ const oracles: readonly Oracle[] = [
   stopViolations,
   failureViolations,
   stageViolations,
+  returnViolations,
   rollbackViolations,
   statusViolations,
   restViolations,

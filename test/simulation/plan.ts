@@ -15,6 +15,7 @@ import { type PolicyAction, type PolicySpec, planPolicies, planPolicyActions } f
 import {
   type DeathPlan,
   planDeaths,
+  planReturns,
   planRolloutChanges,
   withBadBuild,
   withRollout,
@@ -94,6 +95,7 @@ function withRollouts(plan: HistoryPlan): HistoryPlan {
     ...planPeople(chance, policies, calmAtMs),
     ...planRolloutChanges(chance, fleet, policies, calmAtMs),
     ...(chance.happens(0.08) ? planRestore(chance, calmAtMs) : []),
+    ...planReturns(new Chance(seed ^ 0xa6a), fleet, policies, calmAtMs),
   ];
   return {
     ...plan,

@@ -64,16 +64,29 @@ export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): D
   }));
 }
 
+type Strategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
+
+/** A few at a time would take more windows than a history has. */
+function widened({ stages, ...strategy }: Strategy): Strategy {
+  const widen = <T extends Strategy>(one: T): T =>
+    typeof one.maxInProgress === 'number' ? { ...one, maxInProgress: Math.max(5, one.maxInProgress) } : one;
+  return { ...widen(strategy), ...(stages && { stages: stages.map(widen) }) };
+}
+
 export function withRollout(chance: Chance, fleet: FleetPlan, { name, spec }: PolicySpec): PolicySpec {
-  const { strategy, ...rest } = spec as PolicySpec['spec'] & { readonly strategy: object };
+  const { strategy, ...rest } = spec as PolicySpec['spec'] & { readonly strategy: Strategy };
+  const staged = { ...strategy, ...(chance.happens(0.75) ? { stages: planStages(chance, fleet) } : {}) };
+  const failurePolicy = chance.happens(0.6) ? planFailurePolicy(chance) : undefined;
+  const offlinePolicy = chance.one(['Skip', 'Skip', 'Skip', 'Wait']);
+  const maintenance = chance.happens(0.3) ? planMaintenance(chance) : undefined;
   return {
     name,
     spec: {
       ...rest,
-      strategy: { ...strategy, ...(chance.happens(0.75) ? { stages: planStages(chance, fleet) } : {}) },
-      ...(chance.happens(0.6) ? { failurePolicy: planFailurePolicy(chance) } : {}),
-      offlinePolicy: chance.one(['Skip', 'Skip', 'Skip', 'Wait']),
-      ...(chance.happens(0.3) ? { maintenance: planMaintenance(chance) } : {}),
+      strategy: maintenance ? widened(staged) : staged,
+      ...(failurePolicy && { failurePolicy }),
+      offlinePolicy,
+      ...(maintenance && { maintenance }),
     },
   };
 }
@@ -132,6 +145,27 @@ function planExclusion(chance: Chance): object {
   };
 }
 
+/** To another target for a while, and back. */
+export function planReturns(
+  chance: Chance,
+  { builds }: FleetPlan,
+  policies: readonly PolicySpec[],
+  calmAtMs: number,
+): PolicyAction[] {
+  return policies.flatMap(({ name, spec: { target } }): PolicyAction[] => {
+    if (!chance.happens(0.12)) return [];
+    const atMs = chance.whole(1_000, calmAtMs - 1);
+    const againAtMs = Math.min(calmAtMs, atMs + chance.one([20, 1_000, 10_000, 60_000]));
+    const go = (to: object, when: number): PolicyAction => ({
+      kind: 'patchPolicy',
+      atMs: when,
+      name,
+      patch: { spec: { target: { version: null, channel: null, ...to } } },
+    });
+    return [go({ version: chance.one(builds.slice(0, -1)) }, atMs), go(target, againAtMs)];
+  });
+}
+
 /** Another text in the middle of the rollout, and often the former one again later. */
 export function planRolloutChanges(
   chance: Chance,
@@ -145,7 +179,8 @@ export function planRolloutChanges(
     const { spec } = withRollout(chance, fleet, policy);
     const member = chance.one(['strategy', 'failurePolicy', 'maintenance', 'offlinePolicy', 'target'] as const);
     const before = policy.spec[member];
-    const after = member === 'target' ? { version: chance.one(fleet.builds), channel: null } : (spec[member] ?? null);
+    const other = member === 'strategy' ? widened(spec[member] as Strategy) : (spec[member] ?? null);
+    const after = member === 'target' ? { version: chance.one(fleet.builds), channel: null } : other;
     const atMs = chance.whole(1_000, calmAtMs);
     actions.push({ kind: 'patchPolicy', atMs, name: policy.name, patch: { spec: { [member]: after } } });
     if (!chance.happens(0.6)) continue;

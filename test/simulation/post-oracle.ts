@@ -52,8 +52,9 @@ function goesFirst(
       compareRank(other, policy) < 0 &&
       targetOf(plan, other) !== undefined &&
       targetOf(plan, other) !== post.toVersion &&
-      // What is open does not pass on (U13): a request before may still be without an outcome.
-      !post.repeats,
+      // What is open does not pass on (U13): a request before may still be without an outcome, or was written ahead and never left.
+      !post.repeats &&
+      post.intent?.probe !== true,
   );
 }
 

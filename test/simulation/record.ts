@@ -41,12 +41,18 @@ export interface Intent {
   readonly target: string;
   /** The stage that the collector was started in. */
   readonly stage: string | undefined;
+  /** Whether it was posted before, as far as its process knows, and nobody knows with what effect (U3). */
+  readonly probe: boolean;
   /** Whether it takes the collector back. */
   readonly back: boolean;
   /** Why the rollout was stopped. */
   readonly stop: 'failures' | 'rollback' | 'abort' | undefined;
   /** Whether all was at the target when it was written ahead. */
   readonly isComplete: boolean;
+  /** How often all had been there by then. */
+  readonly completions: number;
+  /** The stage that the collector came late to. */
+  readonly lateTo: string | undefined;
   /** Wall ms at which the stages ended that had. */
   readonly stagesEndedMs: ReadonlyMap<string, number>;
 }

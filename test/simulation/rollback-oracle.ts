@@ -30,15 +30,20 @@ function unfounded(record: HistoryRecord, post: RolloutPost): string | undefined
   return hasReached ? undefined : 'taken back, and it was never at the target';
 }
 
-/** What was in flight to the target of a rollout when that began belongs to it. */
-function firstForth({ posts }: HistoryRecord, { intent, collectorId, atMs }: RolloutPost): PostRecord | undefined {
+/**
+ * What was in flight to the target of a rollout when that began belongs to it. A process that died may leave an attempt of which nobody
+ * knows whether it was sent (U3): who is at the target then was brought there as far as can be known, also where another policy did it.
+ */
+function firstForth({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
+  const { intent, collectorId, atMs } = post;
+  const mayBeUnknown = disturbances.some((disturbance) => disturbance.atMs < atMs);
   const forth = posts.filter(
     (one) =>
       one.collectorId === collectorId &&
       one.toVersion === intent.target &&
       one.atMs < atMs &&
-      one.intent?.policy === intent.policy &&
-      !one.intent.back,
+      (one.intent?.policy === intent.policy || mayBeUnknown) &&
+      !one.intent?.back,
   );
   return forth.find((one) => one.intent?.rolloutId === intent.rolloutId) ?? forth.at(-1);
 }

@@ -42,10 +42,31 @@ export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId 
 }
 
 /** Whether the text of the policy's rollouts was ever changed by a person. */
-export function wasRewritten({ policyChanges }: HistoryRecord, { policy }: Intent): boolean {
-  const own = policyChanges.filter((change) => change.policy.metadata.uid === policy);
-  const texts = own.map(({ policy: { spec } }) => JSON.stringify([spec.strategy, spec.selector, spec.exclude]));
-  return new Set(texts).size > 1;
+export function wasRewritten(record: HistoryRecord, { policy }: Intent): boolean {
+  return strategiesOf(record, policy).length > 1 || wasReselected(record, policy);
+}
+
+/** Whether others were ever selected by a person: these go through all stages. */
+export function wasReselected({ policyChanges }: HistoryRecord, uid: string): boolean {
+  const own = policyChanges.filter(({ policy: { metadata } }) => metadata.uid === uid);
+  return new Set(own.map(({ policy: { spec } }) => JSON.stringify([spec.selector, spec.exclude]))).size > 1;
+}
+
+type Strategy = CollectorVersionPolicy['spec']['strategy'];
+
+/** The strategies that a policy has had, in order, and since when. */
+export function strategiesOf(
+  { policyChanges }: HistoryRecord,
+  uid: string,
+): readonly { readonly strategy: Strategy; readonly atMs: number }[] {
+  const own = policyChanges.filter(({ policy: { metadata } }) => metadata.uid === uid);
+  const texts = own.map(({ policy: { spec }, atMs }) => ({ strategy: spec.strategy, atMs }));
+  return texts.filter(({ strategy }, index) => JSON.stringify(strategy) !== JSON.stringify(texts[index - 1]?.strategy));
+}
+
+/** The version that a collector ran then. */
+export function versionAt({ versions }: HistoryRecord, id: string, atMs: number): string | undefined {
+  return versions.get(id)?.findLast(({ sinceMs }) => sinceMs <= atMs)?.version;
 }
 
 /** Collectors that others upgrade, that fall silent, come or go: they may come late to a stage, or leave what they were at. */

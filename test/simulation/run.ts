@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { directed } from './directed-plans.ts';
 import { runHistory } from './history.ts';
-import { countFrom, runHistories } from './history-pool.ts';
+import { countFrom, HistoryPool } from './history-pool.ts';
 import { planHistory } from './plan.ts';
 import { replayCommand } from './replay.ts';
 
@@ -43,16 +43,17 @@ async function replay(): Promise<boolean> {
 async function runMany(): Promise<boolean> {
   const begunMs = performance.now();
   let ended = 0;
-  const violated = await runHistories({
+  const pool = new HistoryPool({ threads: Number(values.threads) });
+  const violated = await pool.run({
     seeds: countFrom(from, seeds),
-    threads: Number(values.threads),
-    ...(directions === undefined ? {} : { directions }),
+    directions,
     onReply: ({ seed, violations }) => {
       if (violations.length > 0) tell(`${replayCommand(seed, directions)}\n  ${violations.slice(0, 3).join('\n  ')}`);
       if (++ended % 1_000 === 0) tell(`${ended} of ${seeds}`);
       return false;
     },
   });
+  await pool.close();
   const perMinute = Math.round((seeds / (performance.now() - begunMs)) * 60_000);
   tell(`${seeds - violated.length} histories held, ${violated.length} did not; ${perMinute} a minute`);
   return violated.length === 0;

@@ -6,11 +6,11 @@
  * comes, what it would send never leaves. What it had sent before takes effect.
  */
 
-import type { Clock, Timer } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
-import { Operator } from '../../src/cli/operator.ts';
+import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
 import type {
   KubeApi,
   KubeRequest,
@@ -26,6 +26,7 @@ import type { InProcessService } from '../../src/simulator/in-process.ts';
 import { InProcessTransport } from '../support/in-process-transport.ts';
 import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-server.ts';
 import { serviceOrigin } from '../support/world.ts';
+import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
 
 /** What others learn of a process's requests, in the turn in which they set out and in which they are answered. */
 export interface ProcessObserver {
@@ -55,6 +56,8 @@ export interface SimulatedProcessOptions {
   /** How far the wall clock is off. */
   readonly skewMs: number;
   readonly log?: Logger;
+  /** What exports are lent, for as long as the process lives. */
+  readonly exports?: (gate: ProcessGate) => NonNullable<OperatorOptions['exports']>;
 }
 
 export class SimulatedProcess {
@@ -95,6 +98,7 @@ export class SimulatedProcess {
       ...surroundings,
       host: this.host,
       settings,
+      ...(options.exports === undefined ? {} : { exports: options.exports(this.#gate) }),
       connect: connectWith({ clock, metrics, userAgent: 'logfleet/test', transport }),
     });
   }
@@ -136,71 +140,6 @@ export class SimulatedProcess {
     await this.#operator.stop();
     await this.host.stop();
     this.kill();
-  }
-}
-
-/** Whether anything reaches the process. */
-class ProcessGate {
-  state: 'running' | 'frozen' | 'dead' = 'running';
-  #waiting: (() => void)[] = [];
-
-  deliver(action: () => void): void {
-    if (this.state === 'running') action();
-    else if (this.state === 'frozen') this.#waiting.push(action);
-  }
-
-  close(): void {
-    if (this.state === 'running') this.state = 'frozen';
-  }
-
-  open(): void {
-    if (this.state !== 'frozen') return;
-    this.state = 'running';
-    for (const action of this.#waiting.splice(0)) this.deliver(action);
-  }
-
-  die(): void {
-    this.state = 'dead';
-    this.#waiting = [];
-  }
-}
-
-/** A shorter wait would vanish in the sum with the time of day, and time would stand still. */
-const finestMs = 0.001;
-
-/** Timers that fall due while the process is stopped fire when it goes on; time itself does not stop. */
-class ProcessClock implements Clock {
-  readonly #clock: Clock;
-  readonly #gate: ProcessGate;
-  readonly #skewMs: number;
-
-  constructor(clock: Clock, gate: ProcessGate, skewMs: number) {
-    this.#clock = clock;
-    this.#gate = gate;
-    this.#skewMs = skewMs;
-  }
-
-  now(): number {
-    return this.#clock.now() + this.#skewMs;
-  }
-
-  monotonic(): number {
-    return this.#clock.monotonic();
-  }
-
-  after(delayMs: number, callback: () => void): Timer {
-    let cancelled = false;
-    const timer = this.#clock.after(delayMs > 0 ? Math.max(finestMs, delayMs) : 0, () =>
-      this.#gate.deliver(() => {
-        if (!cancelled) callback();
-      }),
-    );
-    return {
-      cancel() {
-        cancelled = true;
-        timer.cancel();
-      },
-    };
   }
 }
 
@@ -302,13 +241,4 @@ class ProcessTransport implements Transport {
   close(): Promise<void> {
     return this.#inner.close();
   }
-}
-
-/** Asked anew after each call that may have ended the process. */
-function isDead(gate: ProcessGate): boolean {
-  return gate.state === 'dead';
-}
-
-function never<T>(): Promise<T> {
-  return new Promise(() => undefined);
 }

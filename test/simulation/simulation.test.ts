@@ -1,15 +1,15 @@
 /** Seeded histories of the whole operator: nothing that befalls it makes it break a rule, and in the end all is as it should be. */
 import { expect, test } from 'vitest';
 import { runHistory } from './history.ts';
-import { countFrom, runHistories } from './history-pool.ts';
+import { countFrom, upgradePool } from './history-pool.ts';
 import { planHistory } from './plan.ts';
 import { replayCommand } from './replay.ts';
 
 const perTest = 100;
-const firstSeeds = Array.from({ length: 10 }, (_, index) => 1 + index * perTest);
+const firstSeeds = Array.from({ length: 20 }, (_, index) => 1 + index * perTest);
 
 test.each(firstSeeds)('a hundred histories from seed %i on', { timeout: 120_000 }, async (first) => {
-  const violated = await runHistories({ seeds: countFrom(first, perTest), threads: 2 });
+  const violated = await upgradePool.run({ seeds: countFrom(first, perTest) });
   const told = violated.map(({ seed, violations }) => [replayCommand(seed), ...violations.slice(0, 3)].join('\n  '));
   expect(told).toEqual([]);
 });

@@ -7,7 +7,17 @@ import type { Stage } from '../../src/api/generated/collector-version-policy.ts'
 import { parseDuration } from '../../src/base/duration.ts';
 import type { SelectorSpec } from './planned-policies.ts';
 import type { HistoryRecord } from './record.ts';
-import { isTouched, isUnsteady, type RolloutPost, retriesOf, rolloutsOf, wasRewritten } from './rollouts.ts';
+import {
+  isTouched,
+  isUnsteady,
+  type RolloutPost,
+  retriesOf,
+  rolloutsOf,
+  strategiesOf,
+  versionAt,
+  wasReselected,
+  wasRewritten,
+} from './rollouts.ts';
 import { isHosted, isInSelector, isSelected, shareOf } from './wanted.ts';
 
 export function stageViolations(record: HistoryRecord): string[] {
@@ -27,15 +37,32 @@ function tooSoon(record: HistoryRecord, post: RolloutPost, before: readonly Roll
   const stage = stages[index];
   if (!stage) return undefined;
   if (stage.approval === 'Required' && !wasApproved(record, post, stage)) return `stage: nobody approved ${stage.name}`;
-  // Who was tried again by a person belongs to a stage that may have ended long ago.
-  if (retriesOf(record, post.intent).length > 0 || wasRewritten(record, post.intent)) return undefined;
+  if (wasReselected(record, post.intent.policy)) return undefined;
+  const sinceMs = lastSaidMs(record, post);
+  // By then others may have whom a stage has begun with.
+  if (post.known.length > 1 && Number.isFinite(sinceMs)) return undefined;
   for (const earlier of stages.slice(0, index)) {
+    // What ended before people said something else has ended, whatever becomes of those that were in it.
+    const endedMs = (post.intent.stagesEndedMs.get(earlier.name) ?? Number.POSITIVE_INFINITY) - post.wallMs + post.atMs;
+    if (endedMs < sinceMs) continue;
     const members = before.filter(({ intent }) => intent.stage === earlier.name);
     const what = unfinished(record, post, members) ?? unsoaked(record, post, members, earlier);
     if (what !== undefined) return `stage: ${stage.name} before ${earlier.name}, of which ${what}`;
   }
+  if (retriesOf(record, post.intent).length > 0 || wasRewritten(record, post.intent)) return undefined;
   const missed = neverStarted(record, post, before, stages.slice(0, index));
   return missed && `stage: ${stage.name} before ${missed}, which a stage before it selects`;
+}
+
+/** A person may be heard late. */
+const heardMs = 60_000;
+
+/** Until when an older word of people on this rollout may have held: that it should go on, or another text of its stages. */
+function lastSaidMs(record: HistoryRecord, post: RolloutPost): number {
+  const { intent, atMs } = post;
+  const texts = strategiesOf(record, intent.policy).slice(1);
+  const said = [...retriesOf(record, intent), ...texts.map((text) => text.atMs)].filter((one) => one <= atMs);
+  return Math.max(Number.NEGATIVE_INFINITY, ...said.map((one) => one + heardMs));
 }
 
 function wasApproved({ policyChanges }: HistoryRecord, { intent, atMs }: RolloutPost, { name }: Stage): boolean {
@@ -77,18 +104,22 @@ function unsoaked(
   const ends = [...Map.groupBy(members, ({ collectorId }) => collectorId)].flatMap(([id, [first]]) => {
     if (!first || isTouched(record, first.name)) return [];
     const reached = record.state.tasks.filter(
-      ({ collectorId, status, foreign }) => collectorId === id && status === 2 && !foreign,
+      // One of before may be listed elsewhere still when its target comes back: it has been there since.
+      ({ collectorId, status, foreign, fromVersion, toVersion }) =>
+        collectorId === id && status === 2 && !foreign && fromVersion !== toVersion,
     );
     const times = reached.flatMap(({ toVersion, endTime }) =>
       toVersion === post.toVersion && endTime !== null ? [endTime - record.startMs] : [],
     );
-    const [time] = times.filter((atMs) => atMs > first.atMs);
+    // Another policy may bring it there later.
+    const [time] = times.filter((atMs) => atMs > first.atMs && atMs <= post.atMs);
     return time === undefined ? [] : [time];
   });
   const latestMs = Math.max(...ends);
   if (post.atMs < latestMs + soakMs) return `the last was there at ${latestMs}, and the soak is ${soakDuration}`;
-  if (soakMs <= 0 || toleratesDeath(post, stage)) return undefined;
-  const seenAfterMs = aliveForMs(record) + listedMs;
+  // With a single build no list shows who is at the target (U7).
+  if (soakMs <= 0 || toleratesDeath(post, stage) || record.plan.fleet.offer === 'single') return undefined;
+  const seenAfterMs = deathSeenAfterMs(record);
   const dead = record.deaths.find(
     ({ name, atMs, untilMs }) =>
       members.some((member) => member.name === name && member.task?.status === 2) &&
@@ -101,12 +132,13 @@ function unsoaked(
 /** What a list shows may have been so long ago. */
 const listedMs = 6_000;
 
-function aliveForMs({ plan }: HistoryRecord): number {
-  return parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0;
+/** How long after its last sign of life a collector is known to be dead. */
+export function deathSeenAfterMs({ plan }: HistoryRecord): number {
+  return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
 /** A death holds its stage where nobody has said how many failures are too many, and stops the rollout where none are tolerated. */
-function toleratesDeath({ policy }: RolloutPost, { maxFailures }: Stage): boolean {
+export function toleratesDeath({ policy }: RolloutPost, { maxFailures }: Stage): boolean {
   const { failurePolicy } = policy.spec;
   if (failurePolicy?.action === 'Continue') return true;
   const most = [maxFailures, failurePolicy?.maxFailures].filter((one) => one !== undefined);
@@ -137,19 +169,22 @@ function neverStarted(
   })?.name;
 }
 
-function versionAt({ versions }: HistoryRecord, id: string, atMs: number): string | undefined {
-  return versions.get(id)?.findLast(({ sinceMs }) => sinceMs <= atMs)?.version;
-}
-
-/** By the ids alone, and so the same ones after a restart: no more than the size are ever started. */
+/** By the ids alone, and so the same ones after a restart: no more than the largest size that a stage has had are ever started. */
 function oversized(record: HistoryRecord, posts: readonly RolloutPost[]): string[] {
   const first = posts[0];
-  if (!first || wasRewritten(record, first.intent)) return [];
-  const { plan, state } = record;
-  return (first.policy.spec.strategy.stages ?? []).flatMap(({ name, size }) => {
-    if (size === undefined) return [];
-    const selected = state.collectors.filter((one) => isSelected(plan, first.policy, one) !== false);
-    const most = shareOf(size, selected.length);
+  if (!first || wasReselected(record, first.intent.policy)) return [];
+  const { plan, state, policies } = record;
+  // What a backup does not know of is at the target, and may be another's by then.
+  const mayBeGone = policies.length > 1 || plan.fleet.offer === 'single';
+  if (mayBeGone && plan.actions.some(({ kind }) => kind === 'restore')) return [];
+  const texts = strategiesOf(record, first.intent.policy).map(({ strategy }) => strategy.stages ?? []);
+  const names = new Set(texts.flat().map(({ name }) => name));
+  const selected = state.collectors.filter((one) => isSelected(plan, first.policy, one) !== false);
+  return [...names].flatMap((name) => {
+    const sizes = texts.flat().flatMap((stage) => (stage.name === name ? [stage.size] : []));
+    const most = Math.max(
+      ...sizes.map((size) => (size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, selected.length))),
+    );
     const started = new Set(posts.filter(({ intent }) => intent.stage === name).map(({ collectorId }) => collectorId));
     return started.size > most ? [`stage: ${started.size} were started in ${name}, ${most} are the most`] : [];
   });

@@ -34,11 +34,14 @@ const heardWithinMs = 1_000;
 function wasShownAsStopped({ statuses, policyChanges }: HistoryRecord, { intent, atMs }: PostRecord): boolean {
   const shown = statuses.findLast((status) => isStopOf(status, intent) && status.atMs < atMs);
   if (!shown) return false;
+  // One that has yet to read its ledger repeats what was shown before.
+  const since = shown.status.rollout?.stopped?.time;
+  const first = statuses.find((one) => isStopOf(one, intent) && one.status.rollout?.stopped?.time === since) ?? shown;
   const own = policyChanges.filter(({ policy }) => policy.metadata.uid === intent?.policy);
   return !own.some((change, index) => {
     const value = change.policy.metadata.annotations[annotations.retry];
     const isNew = value !== own[index - 1]?.policy.metadata.annotations[annotations.retry];
-    return isNew && value?.startsWith(`${intent?.rolloutId}/`) && change.atMs > shown.atMs - unheardMs;
+    return isNew && value?.startsWith(`${intent?.rolloutId}/`) && change.atMs > first.atMs - unheardMs;
   });
 }
 

@@ -14,7 +14,8 @@ export function taskViolations(record: HistoryRecord): string[] {
  * Never two upgrades of one collector running that we started. One that hangs runs until its time-out; so does one of a collector that
  * fell silent, which the service then takes for free although the collector may go on with it later.
  */
-function overlaps({ startMs, plan, state }: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
+function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
+  const { startMs, plan, state } = record;
   const found: string[] = [];
   const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
   const patches = Object.values(plan.fleet.events).map(({ patch }) => patch as Scenario | undefined);
@@ -25,13 +26,19 @@ function overlaps({ startMs, plan, state }: HistoryRecord, id: string, tasks: re
     if (!before) continue;
     const collectorEndMs = fallsSilent ? null : before.collectorEndTime;
     const endMs = collectorEndMs ?? before.endTime ?? Number.POSITIVE_INFINITY;
-    if (task.requestTime < endMs) {
+    if (task.requestTime < endMs && !isForgotten(record, before.requestTime - startMs, task.requestTime - startMs)) {
       found.push(
         `U15: two upgrades of ${id} run at once: task ${before.id} and, from ${task.requestTime - startMs} on, ${task.id}`,
       );
     }
   }
   return found;
+}
+
+/** Whether the policy went with its ledger, and the process that knew what was in flight ended, too. */
+function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
+  const isBetween = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs <= untilMs;
+  return policyChanges.some((one) => one.deleted && isBetween(one)) && disturbances.some(isBetween);
 }
 
 /**

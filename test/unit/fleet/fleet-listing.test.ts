@@ -428,6 +428,46 @@ describe('builds', () => {
   });
 });
 
+describe('a build that is withdrawn (U7)', () => {
+  test('while its list is swept: the builds are read anew, and the sweep goes to another', async () => {
+    const { clock, service, listing } = world(1_500, middle);
+    service.beforeAnswer = (call) => {
+      if (call === `${first} 0+1000`) service.builds = [middle, spare, last];
+    };
+    listing.requestSweep(0);
+    await clock.advance(5_000);
+    expect(service.calls.slice(1, 4)).toEqual([`${first} 0+1000`, 'builds', `${middle} 0+1000`]);
+    expect(known(listing)).toHaveLength(1_500);
+    expect(listing.problem()).toBeUndefined();
+  });
+
+  test('after its list was swept: another sweep comes before any page', async () => {
+    const { clock, service, listing, swept } = world(30, middle);
+    await swept(0);
+    service.builds = [middle, spare, last];
+    service.calls.length = 0;
+    listing.requestBuilds(clock.monotonic());
+    listing.requestPage(0, clock.monotonic());
+    await clock.advance(5_000);
+    listing.requestPage(0, clock.monotonic());
+    await clock.advance(5_000);
+    expect(service.calls.slice(0, 2)).toEqual(['builds', `${spare} 0+1000`]);
+    expect(service.calls.at(-1)).toBe(`${spare} 0+1000`);
+    expect(listing.problem()).toBeUndefined();
+    expect(listing.pageRows()).toBe(1_000);
+  });
+
+  test('and nobody has heard of it: the page that is refused leads to the builds', async () => {
+    const { clock, service, listing, swept } = world(30, middle);
+    await swept(0);
+    service.builds = [middle, spare, last];
+    listing.requestPage(0, clock.monotonic());
+    await clock.advance(5_000);
+    expect(listing.problem()).toBeUndefined();
+    expect(listing.completeSinceMs()).toBeGreaterThan(5_000);
+  });
+});
+
 test('without the leadership nothing is sent; what is asked for afterwards is', async () => {
   const { clock, service, listing, state, swept } = world(3);
   state.active = false;

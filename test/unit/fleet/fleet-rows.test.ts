@@ -91,6 +91,12 @@ describe('the log of changes', () => {
     expect(rows.get('2')?.collector.lastSeenAliveMs).toBe(9);
   });
 
+  test('keeps the newest sign of life, whatever a replica shows that lags behind', () => {
+    const rows = filled('1');
+    for (const lastSeenAliveMs of [9, 4, undefined]) rows.takePage([collector('1', { lastSeenAliveMs })], 200, 0);
+    expect(rows.get('1')?.collector.lastSeenAliveMs).toBe(9);
+  });
+
   test('is cut where it has become long; who reads on from before looks at everybody', () => {
     const rows = filled('1');
     for (let index = 0; index < 5_000; index++) {

@@ -43,6 +43,10 @@ export class ListedService implements UpgradeService {
   listCollectors(query: ListCollectorsQuery, options: CallOptions = {}): Promise<Answer<readonly Collector[]>> {
     const { toVersion, offset, limit } = query;
     return this.#answer(`${toVersion ?? 'latest'} ${offset}+${limit}`, options, () => {
+      if (toVersion !== undefined && !this.builds.includes(toVersion)) {
+        const serviceCode = 'collector.version.invalid';
+        throw failure({ status: 400, serviceCode, message: `there is no build ${toVersion}` });
+      }
       if (limit > this.mostRows) throw failure({ status: 400, message: 'the limit is too large' });
       const shown = this.collectors.filter((one) => !this.hides || one.collectorVersion !== toVersion);
       return shown.slice(offset, offset + limit);

@@ -6,7 +6,7 @@ import type {
   StoppedRollout,
   TaskSample,
 } from '../../../src/api/generated/collector-version-policy.ts';
-import { adoptCourse, adoptFromStatus, adoptLostCourse } from '../../../src/policy/adoption.ts';
+import { adoptCourse, adoptFromStatus, adoptLostCourse, shownHistory } from '../../../src/policy/adoption.ts';
 import { Ledger } from '../../../src/policy/ledger.ts';
 import { endedEntry, epochMs, header, newerVersion, oldVersion, openEntry, policy, target } from './builders.ts';
 import { fleetOf, PolicyBench } from './policy-bench.ts';
@@ -162,6 +162,37 @@ describe('U1: a stop that status shows and the ledger does not know', () => {
       ['it went on', statusOf(3), undefined],
     ])('nothing is taken over where %s', (_, status, before) => {
       expect(adoptLostCourse(policy({ status }), before, begun)).toBe(begun);
+    });
+  });
+
+  describe('of rollouts that have ended', () => {
+    const shown = (id: string, outcome: 'Stopped' | 'Superseded' | 'Completed', failed = 0) =>
+      ({ id, targetVersion: target, startTime: time, completionTime: time, outcome, updated: 3, failed }) as const;
+    const ids = (known: Parameters<typeof shownHistory>[1]) =>
+      shownHistory({ history: [shown('4-x', 'Superseded'), shown('3-x', 'Stopped')] }, known).map(({ id }) => id);
+
+    test.each<[string, Parameters<typeof header>[0] | undefined, readonly string[]]>([
+      ['all, where the ledger was lost', undefined, ['4-x', '3-x']],
+      ['the later ones, where it is of before', { rolloutId: '3-y', rolloutNumber: 3 }, ['4-x']],
+      ['its own that was stopped', { rolloutId: '3-x', rolloutNumber: 3 }, ['4-x', '3-x']],
+      ['none of those that it knows', { rolloutId: '4-x', rolloutNumber: 4 }, []],
+    ])('%s', (_, known, expected) => {
+      expect(ids(known && header(known))).toEqual(expected);
+    });
+
+    test('with how many had failed', () => {
+      expect(shownHistory({ history: [shown('3-x', 'Superseded', 2)] }, undefined)).toEqual([
+        {
+          id: '3-x',
+          targetVersion: target,
+          startedAtMs: epochMs,
+          endedAtMs: epochMs,
+          outcome: 'Superseded',
+          updated: 3,
+          failed: 2,
+          broken: 2,
+        },
+      ]);
     });
   });
 

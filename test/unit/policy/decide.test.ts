@@ -1,5 +1,6 @@
 /** `decide` as a whole: what happens in each situation, and what does not. */
 import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import type { Decision } from '../../../src/policy/decide.ts';
 import { pausedByOf } from '../../../src/policy/start-rules.ts';
@@ -223,8 +224,19 @@ describe('the end of a rollout', () => {
     const failed = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed', {}, { used: 9 })] });
     expect(decided(failed).header.completedAtMs).toBeUndefined();
     expect(decided(failed).essentials.rollout?.id).toBe(`1-${target}`);
-    const offline = new PolicyBench({ collectors: fleetOf(1, () => ({ alive: false })) });
+    const [there] = updatedFleet(1);
+    const [, away] = fleetOf(2, () => ({ alive: false }));
+    const offline = new PolicyBench({ collectors: [there, away].filter((one) => one !== undefined) });
     expect(decided(offline).header.completedAtMs).toBeDefined();
+  });
+
+  test('has not come where nobody is at the target, and no rollout shows for that (R2)', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ alive: false })) });
+    const { health, header, essentials } = decided(bench);
+    expect(health.ready).toBe('True');
+    expect(header.completedAtMs).toBeUndefined();
+    expect(essentials).not.toHaveProperty('rollout');
+    expect(essentials.history).toEqual([]);
   });
 
   test('does not come with a pause', () => {
@@ -362,4 +374,59 @@ test('R5: a stage whose turn comes only later, since stages were changed, stops 
   const decision = decided(bench);
   expect(posts(decision)).toEqual([]);
   expect(decision.header.stop).toMatchObject({ kind: 'failures', stage: 'rest' });
+});
+
+test.each<[string, Seen]>([
+  ['what another policy of the service has still to claim', { heldBy: 'policy logging/other to claim its collectors' }],
+  ['spec.mode Observe', { policy: { spec: { mode: 'Observe' } } }],
+])(
+  'R3: a rollout is not complete before the soak of its last stage, whatever keeps others from being started: %s',
+  (_, seen) => {
+    const strategy = { maxInProgress: 1_000, order: 'Name', stages: [{ name: 'all', soakDuration: '1h' }] } as const;
+    const decisionAfter = (soakedMs: number) => {
+      const bench = new PolicyBench({
+        spec: { strategy: { ...strategy, stages: [...strategy.stages] } },
+        header: { stages: [{ name: 'all', startedAtMs: epochMs, updatedAtMs: epochMs }] },
+        collectors: updatedFleet(1),
+        entries: [endedEntry('updated', {}, { stage: 'all', used: 1 })],
+        seenAtMs: soakedMs,
+      });
+      bench.listing.sweptMs = soakedMs;
+      return decided(bench, { ...seen, nowMs: soakedMs });
+    };
+    const soaking = decisionAfter(30 * minuteMs);
+    expect(soaking.health).toMatchObject({ ready: 'False', reason: 'Soaking' });
+    expect(soaking.header.completedAtMs).toBeUndefined();
+    expect(soaking.essentials.rollout?.waitingFor).toMatch(/^the end of the soak of stage all until /);
+    const soaked = decisionAfter(61 * minuteMs);
+    expect(soaked.health.reason).toBe('AllUpdated');
+    expect(soaked.header).toMatchObject({
+      completedAtMs: expect.any(Number),
+      stages: [{ endedAtMs: expect.any(Number) }],
+    });
+  },
+);
+
+test('R3: nor by a retry, which may leave nothing to start', () => {
+  const strategy = { maxInProgress: 1_000, order: 'Name', stages: [{ name: 'all', soakDuration: '1h' }] } as const;
+  const bench = new PolicyBench({
+    spec: { strategy: { ...strategy, stages: [...strategy.stages] } },
+    header: {
+      stages: [{ name: 'all', startedAtMs: epochMs, updatedAtMs: epochMs }],
+      stop: { kind: 'failures', message: 'x', stage: 'all', atMs: epochMs },
+    },
+    collectors: updatedFleet(2).map((one) => (one.id === '1' ? { ...one, alive: false } : one)),
+    entries: [
+      endedEntry('died', {}, { stage: 'all', used: 1, failures: 1 }),
+      { ...endedEntry('updated', {}, { stage: 'all', used: 1 }), collectorId: '2' },
+    ],
+    seenAtMs: minuteMs,
+  });
+  const decision = decided(bench, {
+    nowMs: minuteMs,
+    policy: { metadata: { annotations: { [annotations.retry]: bench.ledger.header.rolloutId } } },
+  });
+  expect(decision.header.stop).toBeUndefined();
+  expect(decision.header.completedAtMs).toBeUndefined();
+  expect(decision.health).toMatchObject({ ready: 'False', reconciling: true });
 });

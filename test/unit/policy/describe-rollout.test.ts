@@ -60,6 +60,11 @@ describe('stages', () => {
       { stages: [canary, asked], header: { stages: [ended], approved: ['rest'] } },
       ['Completed', 'Progressing'],
     ],
+    [
+      'that was passed over, and to which somebody comes late without its approval',
+      { stages: [{ ...canary, approval: 'Required' }, rest], header: { stages: [ended] } },
+      ['AwaitingApproval', 'Progressing'],
+    ],
     ['in which it was stopped', { first: 'failed', header: { stages: [record()], stop } }, ['Stopped', 'Pending']],
     ['while nothing is started at all', { seen: { policy: { spec: { mode: 'Observe' } } } }, ['Pending', 'Pending']],
   ])('one %s', (_, setting, states) => {

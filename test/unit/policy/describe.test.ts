@@ -34,7 +34,8 @@ const rolling: Health = {
   stalled: false,
 };
 
-const figuresOf = (bench: PolicyBench) => describeFigures(bench.roster, bench.draft(), rolling, bench.ledger.header);
+const figuresOf = (bench: PolicyBench) =>
+  describeFigures(bench.roster, bench.draft(), rolling, bench.ledger.header, []);
 
 /** Where a value does not fit its schema, as an API server would say. */
 function misfits(value: unknown, schema: StructuralSchema, path = 'status'): readonly string[] {
@@ -204,7 +205,7 @@ describe('tasks', () => {
     draft.set('1', endedEntry('updated'));
     bench.ledger.apply(draft.changes());
     bench.roster.place('1');
-    const { tasks, versions } = describeFigures(bench.roster, draft, rolling, bench.ledger.header);
+    const { tasks, versions } = describeFigures(bench.roster, draft, rolling, bench.ledger.header, []);
     expect(tasks).toHaveLength(1);
     expect(versions).toEqual([{ version: target, count: 1 }]);
   });
@@ -253,7 +254,7 @@ describe('tasks', () => {
     const draft = bench.draft();
     draft.set('1', endedEntry('failed'));
     draft.set('2', { ...openEntry(), collectorId: '2' });
-    const { tasks, collectors } = describeFigures(bench.roster, draft, rolling, bench.ledger.header);
+    const { tasks, collectors } = describeFigures(bench.roster, draft, rolling, bench.ledger.header, []);
     expect(tasks.map(({ collectorId, state }) => [collectorId, state])).toEqual([
       ['2', 'Running'],
       ['1', 'Failed'],
@@ -345,7 +346,7 @@ describe('bounds', () => {
       },
       history: Array.from({ length: 10 }, () => ({ ...record, id: '1'.repeat(64), updated: 1e9, failed: 1e9 })),
       conditions: describeConditions(undefined, health, { winner: 'n'.repeat(316), collectors: 9 }, 1, nowIso),
-      ...describeFigures(bench.roster, bench.draft(), health, bench.ledger.header),
+      ...describeFigures(bench.roster, bench.draft(), health, bench.ledger.header, []),
     };
     expect(misfits(status, statusSchema)).toEqual([]);
     expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(100_000);

@@ -1,7 +1,8 @@
 /** How many failures are too many: numbers at once, percentages of what has ended, each in its scope. */
 import { describe, expect, test } from 'vitest';
 import type { FailurePolicy, Stage } from '../../../src/api/generated/collector-version-policy.ts';
-import { failureExcess } from '../../../src/policy/failure-verdict.ts';
+import { failureExcess, latecomersExcess } from '../../../src/policy/failure-verdict.ts';
+import { emptyTally } from '../../../src/policy/ledger.ts';
 
 type Share = number | string | undefined;
 
@@ -82,6 +83,35 @@ describe('of both', () => {
     expect(failureExcess(policyOf('10%', 50), scope(4, 1, 100), end)).toBeDefined();
     expect(failureExcess(policyOf('10%', 50), scope(4, 1, 100), { ...end, scope: scope(4, 1, 1) })).toBeUndefined();
     expect(failureExcess(policyOf('25%', 50), scope(4, 1, 100), end)).toBeUndefined();
+  });
+});
+
+describe('of those that came late', () => {
+  const tally = (finished: number, failed: number) => ({ ...emptyTally, finished, failed });
+  const judged = (most: Share, ofStage: Share, minSamples: number, isComplete: boolean) =>
+    latecomersExcess(
+      {
+        ...policyOf(most, minSamples),
+        strategy: { maxInProgress: 1, order: 'Name', stages: [stageOf(ofStage)] },
+      },
+      (stage) => (stage === undefined ? tally(9, 3) : tally(4, 2)),
+      isComplete,
+    )?.message;
+
+  test.each<[string, Share, Share, number, boolean, string | undefined]>([
+    ['nobody has said anything', undefined, undefined, 1, true, undefined],
+    ['within both', 3, 2, 1, true, undefined],
+    ['beyond the whole', 2, 2, 1, true, 'after the rollout was complete failed, and 2 are'],
+    ['beyond the whole, which has not been complete', 2, 2, 1, false, undefined],
+    ['beyond that of the stage', 3, 1, 1, true, 'came late to stage canary failed, and 1 is'],
+    ['beyond that of the stage, before all is complete', 3, 1, 1, false, 'came late to stage canary failed, and 1 is'],
+    ['beyond the share', '30%', undefined, 9, true, '3 of 9 attempts'],
+    ['beyond the share, one sample short', '30%', undefined, 10, true, undefined],
+    ['the share', '34%', undefined, 1, true, undefined],
+  ])('%s', (_, most, ofStage, minSamples, isComplete, said) => {
+    const message = judged(most, ofStage, minSamples, isComplete);
+    if (said === undefined) expect(message).toBeUndefined();
+    else expect(message).toContain(said);
   });
 });
 

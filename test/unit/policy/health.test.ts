@@ -111,6 +111,14 @@ describe('each situation of the table', () => {
     });
   });
 
+  test('a target that is withdrawn, while another grows old enough: at work', () => {
+    expect(healthOf(input({ notOffered: 'It is gone.', awaitsBuild: true }))).toEqual({
+      ...atWork,
+      reason: 'WaitingForBuildAge',
+      message: 'It is gone.',
+    });
+  });
+
   test('nothing known yet: at work', () => {
     expect(healthOf(input({ fleet: undefined }))).toMatchObject({ ...atWork, reason: 'Progressing' });
   });

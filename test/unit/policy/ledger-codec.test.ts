@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
-import type { Attempt, Ending, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
+import type { Attempt, Ending, Entry, LateStart, LedgerHeader } from '../../../src/policy/ledger.ts';
 import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from '../../../src/policy/ledger-codec.ts';
 import { attempt, endedEntry, ending, entry, epochMs, header, newerVersion, openEntry, target } from './builders.ts';
 
@@ -66,17 +66,25 @@ describe('what is kept', () => {
     sinceMs: fc.nat(),
     lastSeenAliveMs: optional(wall),
   });
-  const anyEntry: fc.Arbitrary<Entry> = fc.record({
-    collectorId: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(String),
-    before: optional(word),
-    used: fc.nat(20),
-    drifts: fc.nat(3),
-    failures: fc.nat(3),
+  const late: fc.Arbitrary<LateStart> = fc.record({
+    completions: fc.nat(3),
     stage: optional(word),
-    back: fc.boolean(),
-    open: optional(open),
-    ending: optional(ended),
+    failures: fc.nat(3),
   });
+  const anyEntry: fc.Arbitrary<Entry> = fc
+    .record({
+      collectorId: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(String),
+      before: optional(word),
+      used: fc.nat(20),
+      drifts: fc.nat(3),
+      failures: fc.nat(3),
+      stage: optional(word),
+      back: fc.boolean(),
+      open: optional(open),
+      ending: optional(ended),
+      late: optional(late),
+    })
+    .map(({ late, ...rest }) => (late ? { ...rest, late } : rest));
   const entries = fc.uniqueArray(anyEntry, { selector: ({ collectorId }) => collectorId, maxLength: 20 });
   const byId = (list: readonly Entry[]) => new Map(list.map((one) => [one.collectorId, one]));
 

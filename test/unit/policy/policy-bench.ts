@@ -172,6 +172,7 @@ export const quietCourse: Course = {
     gate: undefined,
     sweepFromMs: undefined,
   },
+  isComplete: false,
   excess: undefined,
   untolerated: 0,
   wayBack: undefined,

@@ -236,3 +236,33 @@ test('of everything: what had been stopped before the backup stays so', async ()
   expect(tasks()).toHaveLength(2);
   expect(world.ready('production')?.reason).toBe('RolloutStopped');
 });
+
+test('who had been seen dead in a soak is seen so again, although no list shows anything new of it (R3)', async () => {
+  const { world, tasks, annotate, untilReason } = fleet({
+    spec: {
+      strategy: {
+        maxInProgress: 5,
+        order: 'Name',
+        stages: [
+          { name: 'canary', size: 2, soakDuration: '2h' },
+          { name: 'rest', soakDuration: '0s' },
+        ],
+      },
+    },
+  });
+  world.start();
+  expect(await untilReason('Soaking')).toBe(true);
+  const backup = new Backup(world);
+  const there = world.model.snapshot(world.service.nowMs()).collectors.filter(({ version }) => version === target);
+  const silent = Object.fromEntries(there.map(({ name }) => [name, { running: false }]));
+  world.model.patch({ collectors: silent }, world.service.nowMs());
+  expect(await untilReason('CollectorsFailed')).toBe(true);
+  backup.restoreLedgers();
+  // What is written next finds the ledger changed, which is read anew.
+  annotate(annotations.paused, 'true');
+  expect(await untilReason('Paused')).toBe(true);
+  annotate(annotations.paused, 'false');
+  await world.clock.advance(10 * hourMs);
+  expect(tasks()).toHaveLength(2);
+  expect(world.ready('production')?.reason).toBe('CollectorsFailed');
+});

@@ -6,25 +6,6 @@ import { before, canary, hourMs, middle, rest, staged, target } from './staged-w
 const fails = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 
 describe('a rollout that is complete (R5)', () => {
-  const stages = [{ ...canary, maxFailures: 0 }, rest];
-
-  test.each(['Rollback', 'Pause'] as const)('is not stopped by who comes later and fails, with %s', async (action) => {
-    const { world, tasks, at, status, untilReason } = staged({
-      stages,
-      spec: { resyncInterval: '1h', failurePolicy: { maxFailures: 1, minSamples: 1, action } },
-    });
-    world.start();
-    await untilReason('AllUpdated');
-    world.model.patch({ groups: { bad: { count: 2, version: before, upgrade: fails } } }, world.service.nowMs());
-    expect(await untilReason('CollectorsFailed', 4 * hourMs)).toBe(true);
-    expect(world.ready('production')?.message).toContain('2 of 32 attempts of the rollout failed, and 1 is tolerated');
-    world.model.patch({ groups: { late: { count: 1, version: before } } }, world.service.nowMs());
-    expect(await world.until(() => status()?.collectors?.updated === 31, 4 * hourMs)).toBe(true);
-    expect(tasks().filter(({ toVersion }) => toVersion !== target)).toEqual([]);
-    expect(at(target)).toBe(31);
-    expect(status()?.history).toMatchObject([{ outcome: 'Completed' }]);
-  });
-
   test('is not taken back because somebody tolerates less afterwards', async () => {
     const { world, tasks, patch, untilReason } = staged({
       scenario: {
@@ -141,6 +122,33 @@ describe('a stage that nobody has said a tolerance of (R3)', () => {
     expect(await world.until(() => tasks().length >= 6, hourMs)).toBe(true);
     await world.clock.advance(hourMs);
     expect(tasks()).toHaveLength(6);
+  });
+});
+
+describe('a stage some of whose collectors are gone from the list (R3)', () => {
+  test.each([
+    [1, 'Soaking', '1 collector is in the list no more'],
+    [2, 'CollectorsFailed', 'of which 2 collectors are in the list no more, more than are at the target'],
+  ])('%d of 3: %s', async (gone, reason, told) => {
+    const { world, tasks, snapshot, status, annotate, untilReason } = staged({
+      stages: [{ ...canary, maxFailures: 0, soakDuration: '24h' }, rest],
+    });
+    world.start();
+    await untilReason('Soaking');
+    const there = snapshot().collectors.filter(({ version }) => version === target);
+    const absent = there.slice(0, gone).map(({ name }) => [name, { absent: true }] as const);
+    world.model.patch({ collectors: Object.fromEntries(absent) }, world.service.nowMs());
+    await world.clock.advance(12 * hourMs);
+    expect(world.ready('production')?.reason).toBe(reason);
+    expect(world.ready('production')?.message).toContain(told);
+    await world.clock.advance(12 * hourMs);
+    if (reason === 'Soaking') {
+      expect(await untilReason('AllUpdated', 4 * hourMs)).toBe(true);
+    } else {
+      expect(tasks()).toHaveLength(3);
+      annotate(annotations.retry, `${status()?.rollout?.id}`);
+      expect(await world.until(() => tasks().length > 3, hourMs)).toBe(true);
+    }
   });
 });
 

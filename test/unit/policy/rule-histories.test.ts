@@ -394,7 +394,16 @@ describe('rollback', () => {
     one.world.start();
     await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
     one.change({ builds: [before, middle, newest] });
-    expect(await one.world.until(() => one.at(before) === 8, 6 * hourMs)).toBe(true);
+    const told = new Set<string | undefined>();
+    const isBack = () => {
+      told.add(one.world.ready('production')?.reason);
+      return one.at(before) === 8;
+    };
+    expect(await one.world.until(isBack, 6 * hourMs)).toBe(true);
+    expect([...told]).toEqual(['RollingBack']);
+    expect(await one.untilReason('RolledBack', hourMs)).toBe(true);
+    await one.world.clock.advance(2 * hourMs);
+    expect(one.world.ready('production')?.reason).toBe('RolledBack');
   });
 
   test('× selection change: who is left out by a person is not taken back', async () => {
@@ -434,6 +443,53 @@ describe('rollback', () => {
     one.change({ groups: { web: { upgrade: null } } });
     expect(await one.untilReason('RolledBack')).toBe(true);
     expect(one.at(before)).toBe(8);
+  });
+
+  test('× approval: what is told is what the way back waits for, not what a later stage would have waited for', async () => {
+    const stages = [
+      { name: 'canary', selector: { matchNames: ['a-*'] }, soakDuration: '0s' },
+      { name: 'rest', soakDuration: '0s', approval: 'Required' },
+    ];
+    const a = { count: 3, name: 'a-#', version: before };
+    const one = rollout({
+      scenario: { groups: { a, web: { count: 6, version: before } } },
+      strategy: { stages, maxInProgress: 100 },
+      spec: { failurePolicy: rollsBack },
+    });
+    one.world.start();
+    expect(await one.untilReason('AwaitingApproval')).toBe(true);
+    one.change({ groups: { late: { count: 1, name: 'a-late', version: before, ...fails } } });
+    one.annotate(annotations.requestedAt, 'now');
+    expect(await one.world.until(() => one.to(target).length === 4, hourMs)).toBe(true);
+    one.patch({ spec: { maintenance: daily(22, '2h') } });
+    await one.world.clock.advance(20 * minuteMs);
+    expect(one.to(before)).toHaveLength(0);
+    expect(one.world.ready('production')).toMatchObject({
+      reason: 'WaitingForWindow',
+      message: expect.stringContaining('3 left to do; waiting for the maintenance window'),
+    });
+    expect(one.status()?.rollout?.waitingFor).toContain('the maintenance window');
+    expect(await one.untilReason('RolledBack', 24 * hourMs)).toBe(true);
+  });
+
+  test("× abort and a person's retry: who was taken back by then goes through all stages again, with their approvals", async () => {
+    const stages = [{ name: 'canary', size: 3, approval: 'Required', soakDuration: '0s' }, rest];
+    const one = rollout({ scenario: { groups }, strategy: { stages }, spec: { failurePolicy: rollsBack } });
+    one.world.start();
+    expect(await one.untilReason('AwaitingApproval')).toBe(true);
+    one.annotate(annotations.approve, `${one.status()?.rollout?.id}/canary`);
+    await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
+    one.annotate(annotations.abort, `${one.status()?.rollout?.id}`);
+    expect(await one.untilReason('Aborted', minuteMs)).toBe(true);
+    await one.world.clock.advance(hourMs);
+    const begun = one.to(target).length;
+    one.change({ groups: { zbad: { upgrade: null } } });
+    one.annotate(annotations.retry, `${one.status()?.rollout?.id}/1`);
+    expect(await one.untilReason('AwaitingApproval', hourMs)).toBe(true);
+    expect(one.to(target)).toHaveLength(begun);
+    one.annotate(annotations.approve, `${one.status()?.rollout?.id}/canary/again`);
+    expect(await one.untilReason('AllUpdated')).toBe(true);
+    expect(one.at(target)).toBe(8);
   });
 
   test('× abort: what is in flight ends, and no more is taken back', async () => {

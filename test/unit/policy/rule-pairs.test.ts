@@ -413,9 +413,17 @@ const happenings: typeof histories = {
   'failure × stage gate': ['rollout-dangers', 'a stage that nobody', 'is held by a failure'],
   'newcomers × stage gate': ['rule-histories', 'stage gate', '× newcomers: '],
   'collectors that vanish × stage gate': ['rollout-dangers', 'a stage that nobody', 'is not filled up'],
-  'completion × failure stop': ['rollout-dangers', 'a rollout that is complete', 'is not stopped by who comes later'],
+  'completion × failure stop': [
+    'latecomers',
+    'many that come once all is at the target',
+    'are stopped by what is tolerated, and nobody is taken back',
+  ],
   'completion × rollback': ['rollout-dangers', 'a rollout that is complete', 'is not taken back'],
   'completion × selection change': ['rollout-dangers', 'a rollout that is complete', 'is judged again'],
+  'completion × stage tolerance': ['latecomers', 'who comes late to a stage', 'is stopped by what is tolerated in it'],
+  'target change and back × death': ['target-returns', 'who was at the target', 'is watched: a death right'],
+  'target change and back × in flight': ['target-returns', 'what was in flight', 'counts in its stage'],
+  'target change and back × restore': ['target-returns', 'where the ledger is put back', 'before the target went'],
   'target change and back × rollback': ['rule-histories', 'target change', 'and back × rollback: '],
 };
 

@@ -382,7 +382,7 @@ describe('a window', () => {
     const { world, tasks, untilReason, status } = staged({
       stages: [],
       spec: {
-        strategy: { maxInProgress: 1, order: 'Name' },
+        strategy: { maxInProgress: 3, order: 'Name' },
         maintenance: {
           windows: [{ schedule: '0 22 * * *', duration: '40m', timeZone: 'Europe/Berlin' }],
           cutoff: '30m',
@@ -394,6 +394,8 @@ describe('a window', () => {
     expect(status()?.nextWindow).toBeDefined();
     expect(await untilReason('AllUpdated', 20 * 24 * hourMs)).toBe(true);
     expect(tasks()).toHaveLength(30);
+    const nights = new Set(tasks().map(({ requestTime }) => Math.floor(requestTime / (24 * hourMs))));
+    expect(nights.size).toBeGreaterThan(1);
     const minutes = tasks().map(({ requestTime }) => {
       const [hour, minute] = new Date(requestTime)
         .toLocaleTimeString('en-GB', { timeZone: 'Europe/Berlin' })
@@ -417,4 +419,21 @@ describe('an approval, while no window is open,', () => {
     await world.clock.advance(2 * hourMs);
     expect(world.ready('production')?.reason).toBe('AwaitingApproval');
   });
+});
+
+test('a soak goes on after a retry in it, and who dies then is judged (R3, R9)', async () => {
+  const stages = [{ name: 'all', soakDuration: '3h', maxFailures: 0 }];
+  const { world, tasks, status, untilReason, annotate } = staged({ count: 4, stages });
+  const kill = (name: string) =>
+    world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
+  world.start();
+  expect(await untilReason('Soaking')).toBe(true);
+  kill('web-0001');
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  annotate(annotations.retry, `${status()?.rollout?.id}`);
+  expect(await untilReason('Soaking', minuteMs)).toBe(true);
+  expect(status()?.history).toEqual([]);
+  kill('web-0002');
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  expect(tasks()).toHaveLength(4);
 });

@@ -44,6 +44,7 @@ describe('after any changes', () => {
   const ids = ['1', '2', '3', '4', '5'];
   const stages = ['canary', 'rest', undefined] as const;
   const id = fc.constantFrom(...ids);
+  const late = fc.record({ completions: fc.nat(1), stage: fc.constantFrom(...stages), failures: fc.nat(2) });
   const known = fc
     .record({
       id,
@@ -53,8 +54,10 @@ describe('after any changes', () => {
       failures: fc.nat(3),
       stage: fc.constantFrom(...stages),
       back: fc.boolean(),
+      late: fc.option(late, { nil: undefined }),
     })
-    .map(({ id, kind, open, ...rest }): Entry => {
+    .map(({ id, kind, open, late, ...others }): Entry => {
+      const rest = late ? { ...others, late } : others;
       // Who died or left has failed at least once by that.
       const failures = kind === 'died' || kind === 'left' ? rest.failures + 1 : rest.failures;
       const base = kind === undefined ? entry(rest) : endedEntry(kind, {}, { ...rest, failures });
@@ -79,6 +82,17 @@ describe('after any changes', () => {
     return sum;
   }
 
+  /** What those who came late have come to since: of one stage, or of all. */
+  function recountLate(entries: readonly Entry[], completions: number, stage: string | undefined): Tally {
+    const since = entries.flatMap((one) => {
+      if (one.late?.completions !== completions || (stage !== undefined && one.late.stage !== stage)) return [];
+      const { open, ending } = one;
+      const isNew = { failures: Math.max(0, one.failures - one.late.failures), ending: open ? undefined : ending };
+      return tallyOf(one, target).finished === 0 ? [] : [{ ...one, ...isNew }];
+    });
+    return recount(since);
+  }
+
   test('of the ledger, and of each of its stages', () => {
     fc.assert(
       fc.property(changes, (made) => {
@@ -89,8 +103,10 @@ describe('after any changes', () => {
         for (const name of ['canary', 'rest']) {
           expect(ledger.tally(name)).toEqual(recount(entries, ({ stage }) => stage === name));
         }
+        for (const name of stages) expect(ledger.lateTally(1, name)).toEqual(recountLate(entries, 1, name));
         ledger.begin(header({ target: newerVersion }));
-        expect(ledger.tally()).toEqual(emptyTally);
+        expect([ledger.tally(), ledger.lateTally(1)]).toEqual([emptyTally, emptyTally]);
+        expect([...ledger.entries()].some((one) => one.late !== undefined)).toBe(false);
       }),
     );
   });
@@ -108,6 +124,7 @@ describe('after any changes', () => {
         for (const name of ['canary', 'rest']) {
           expect(draft.tally(name)).toEqual(recount(drafted, ({ stage }) => stage === name));
         }
+        for (const name of stages) expect(draft.lateTally(0, name)).toEqual(recountLate(drafted, 0, name));
         expect(draft.openCount).toBe(drafted.filter(({ open }) => open).length);
 
         bench.ledger.apply(draft.changes());

@@ -93,6 +93,21 @@ test('a build that the service withdraws meanwhile counts anew when it is back',
   expect(await world.until(() => tasks(world).length > 0, 2 * hourMs)).toBe(true);
 });
 
+test('a target that is withdrawn, and no other is old enough: it waits for one, and is not stalled', async () => {
+  const world = fleet();
+  world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' } });
+  world.start();
+  expect(await world.until(() => world.ready('production')?.reason === 'AllUpdated', 7 * hourMs)).toBe(true);
+  const builds = [{ version: '19.100-1' }, { version: '19.300-1', latest: true }];
+  world.model.patch({ builds }, world.clock.now());
+  expect(await world.until(() => world.ready('production')?.reason === 'WaitingForBuildAge', hourMs)).toBe(true);
+  const conditions = world.policy('production')?.status?.conditions ?? [];
+  expect(conditions.find(({ type }) => type === 'Stalled')).toBeUndefined();
+  expect(conditions.find(({ type }) => type === 'Reconciling')?.reason).toBe('WaitingForBuildAge');
+  expect(await world.until(() => world.ready('production')?.reason === 'AllUpdated', 7 * hourMs)).toBe(true);
+  expect(world.policy('production')?.status?.targetVersion).toBe('19.300-1');
+});
+
 test('paused comes before the wait for an age', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' }, paused: true });

@@ -1,0 +1,28 @@
+/** Sources that are changed on their way to the parser: how a mutant of the program comes to be. */
+import { registerHooks } from 'node:module';
+
+export interface Mutation {
+  /** Below `src/`. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+/** To be called before the program is imported. A mutation whose text is not found exactly once fails loudly: it is no mutant. */
+export function applyMutations(mutations: readonly Mutation[]): void {
+  registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      const own = mutations.filter(({ file }) => url.endsWith(`/src/${file}`));
+      if (own.length === 0) return loaded;
+      let source = String(
+        loaded.source instanceof Uint8Array ? Buffer.from(loaded.source).toString('utf8') : loaded.source,
+      );
+      for (const { find, replace } of own) {
+        if (source.split(find).length !== 2) throw new Error(`${url} does not have exactly once: ${find}`);
+        source = source.replace(find, () => replace);
+      }
+      return { ...loaded, source };
+    },
+  });
+}

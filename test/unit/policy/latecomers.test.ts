@@ -1,0 +1,223 @@
+/** R5: who is started when its stage, or the whole rollout, is over is judged by itself, once through with the whole operator. */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
+
+const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
+
+/** A rollout of ten that is complete, to which others come. */
+async function complete(setting: Setting = {}) {
+  const fleet = staged({ count: 10, ...setting, spec: { resyncInterval: '1h', ...setting.spec } });
+  const { world, untilReason, tasks } = fleet;
+  world.start();
+  expect(await untilReason('AllUpdated')).toBe(true);
+  const begun = tasks().length;
+  return {
+    ...fleet,
+    /** Attempts since it was complete. */
+    since: () => tasks().slice(begun),
+    come: (name: string, count: number, more: object = { upgrade: breaks }) =>
+      world.model.patch({ groups: { [name]: { count, version: before, ...more } } }, world.service.nowMs()),
+  };
+}
+
+const tolerant = (maxFailures: number | string, action: string, minSamples = 1) => ({
+  strategy: { maxInProgress: 2, order: 'Name' },
+  failurePolicy: { maxFailures, minSamples, action },
+});
+
+describe('many that come once all is at the target', () => {
+  test.each(['Pause', 'Rollback'])(
+    'are stopped by what is tolerated, and nobody is taken back, with %s',
+    async (action) => {
+      const { world, since, at, come, status, untilReason } = await complete({ spec: tolerant(1, action) });
+      come('bad', 36);
+      expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
+      await world.clock.advance(6 * hourMs);
+      // Two failed, and another two were in flight by then at most.
+      expect(since().length).toBeLessThanOrEqual(4);
+      expect(world.ready('production')?.message).toContain(
+        'attempts of those that came after the rollout was complete failed, and 1 is tolerated',
+      );
+      expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);
+      expect(at(target)).toBe(10);
+      expect(status()?.history).toMatchObject([{ outcome: 'Completed' }]);
+    },
+  );
+
+  test('go on once a person says so, and are counted anew', async () => {
+    const { world, since, at, come, status, annotate, untilReason } = await complete({ spec: tolerant(1, 'Pause') });
+    come('bad', 12);
+    await untilReason('RolloutStopped', 4 * hourMs);
+    const stopped = since().length;
+    annotate(annotations.retry, `${status()?.rollout?.id}`);
+    expect(await world.until(() => since().length > stopped, hourMs)).toBe(true);
+    expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
+    world.model.patch({ groups: { bad: { upgrade: null } } }, world.service.nowMs());
+    annotate(annotations.retry, `${status()?.rollout?.id}/again`);
+    expect(await untilReason('AllUpdated', 4 * hourMs)).toBe(true);
+    expect(at(target)).toBe(22);
+  });
+
+  test('all have their turn where the action is Continue', async () => {
+    const { since, come, untilReason } = await complete({ spec: tolerant(1, 'Continue') });
+    come('bad', 6);
+    expect(await untilReason('CollectorsFailed', 4 * hourMs)).toBe(true);
+    expect(since()).toHaveLength(6);
+  });
+
+  test('are judged by a percentage once so many have ended as it asks for', async () => {
+    const { since, come, untilReason } = await complete({ spec: tolerant('50%', 'Pause', 8) });
+    come('bad', 30);
+    expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
+    expect(since().length).toBeGreaterThanOrEqual(8);
+    expect(since().length).toBeLessThanOrEqual(10);
+  });
+
+  test('are told, and not stopped, where too few have ended for a percentage to say anything', async () => {
+    const { since, come, untilReason } = await complete({ spec: tolerant('5%', 'Pause', 8) });
+    come('bad', 3);
+    expect(await untilReason('CollectorsFailed', 4 * hourMs)).toBe(true);
+    expect(since()).toHaveLength(3);
+  });
+
+  test('are stopped although they had been there before, and were set back by others', async () => {
+    const { world, since, untilReason } = await complete({
+      scenario: {
+        groups: { web: { count: 10, version: before } },
+        upgrade: { duration: '2m' },
+        events: { hand: { at: '2h', collectors: ['web-*'], setVersion: middle } },
+      },
+      spec: tolerant(1, 'Rollback'),
+    });
+    world.model.patch({ upgrade: { duration: '2m', ...breaks } }, world.service.nowMs());
+    expect(await untilReason('RolloutStopped', 8 * hourMs)).toBe(true);
+    await world.clock.advance(4 * hourMs);
+    expect(since().length).toBeLessThanOrEqual(4);
+    expect(since().every(({ toVersion }) => toVersion === target)).toBe(true);
+  });
+});
+
+test('a fleet of which nobody was there goes through its stages once somebody is, and has not been complete (R2)', async () => {
+  const stages = [
+    { ...canary, maxFailures: 0, soakDuration: '1h' },
+    { ...rest, approval: 'Required' },
+  ];
+  const { world, tasks, snapshot, status, untilReason } = staged({
+    count: 10,
+    scenario: { groups: { web: { count: 10, version: before, running: false } } },
+    stages,
+    spec: { resyncInterval: '10m' },
+  });
+  world.start();
+  expect(await untilReason('AllUpdated')).toBe(true);
+  await world.clock.advance(10 * hourMs);
+  const all = snapshot().collectors.map(({ name }) => [name, { running: true }] as const);
+  world.model.patch({ collectors: Object.fromEntries(all) }, world.service.nowMs());
+  expect(await untilReason('Soaking')).toBe(true);
+  expect(tasks()).toHaveLength(3);
+  expect(await untilReason('AwaitingApproval')).toBe(true);
+  expect(tasks()).toHaveLength(3);
+  expect(status()?.history).toEqual([]);
+});
+
+test('each time that it is complete again it counts anew', async () => {
+  const { world, since, come, untilReason } = await complete({ spec: tolerant(1, 'Pause') });
+  const failsAgain = async (name: string, reason: string) => {
+    const attempts = since().length;
+    come(name, 1);
+    expect(await world.until(() => since().length > attempts, 4 * hourMs)).toBe(true);
+    expect(await untilReason(reason, hourMs)).toBe(true);
+  };
+  await failsAgain('first', 'RollingOut');
+  expect(await untilReason('AllUpdated', hourMs)).toBe(true);
+  // Of all that this rollout has tried two have failed, of those that came since it was complete last one.
+  await failsAgain('second', 'CollectorsFailed');
+  // And it was not complete since.
+  await failsAgain('third', 'RolloutStopped');
+});
+
+describe('who comes late to a stage', () => {
+  const windows = (more: object) => ({
+    name: 'windows',
+    selector: { matchFields: { osName: 'Windows' } },
+    soakDuration: '0s',
+    ...more,
+  });
+  const groups = { web: { count: 5, version: before }, win: { count: 5, version: before, osName: 'Windows' } };
+  const bad = { osName: 'Windows', upgrade: breaks };
+
+  test('is stopped by what is tolerated in it, though nobody said so of the whole', async () => {
+    const { since, come, at, untilReason } = await complete({
+      scenario: { groups },
+      stages: [windows({ maxFailures: 0 }), rest],
+      spec: { strategy: { maxInProgress: 1, order: 'Name', stages: [windows({ maxFailures: 0 }), rest] } },
+    });
+    come('other', 2, {});
+    expect(await untilReason('RollingOut', 4 * hourMs)).toBe(true);
+    expect(await untilReason('AllUpdated', 4 * hourMs)).toBe(true);
+    come('bad', 9, bad);
+    expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
+    expect(since()).toHaveLength(3);
+    expect(at(target)).toBe(12);
+  });
+
+  test('and while another is under way, too', async () => {
+    const stages = [windows({ maxFailures: 0 }), { ...rest, approval: 'Required' }];
+    const { world, tasks, untilReason } = staged({
+      scenario: { groups },
+      spec: { resyncInterval: '1h', strategy: { maxInProgress: 1, order: 'Name', stages } },
+    });
+    world.start();
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    world.model.patch({ groups: { bad: { count: 9, version: before, ...bad } } }, world.service.nowMs());
+    expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
+    await world.clock.advance(2 * hourMs);
+    expect(tasks()).toHaveLength(6);
+    expect(world.ready('production')?.message).toContain(
+      '1 of 1 attempts of those that came late to stage windows failed, and 0 are tolerated',
+    );
+  });
+
+  test('is not who was refused as not running, and runs before the stage has ended', async () => {
+    const { world, stage, untilReason } = staged({
+      scenario: {
+        groups: {
+          web: { count: 2, version: before },
+          off: { count: 1, version: before, upgrade: breaks },
+          zweb: { count: 9, version: before },
+        },
+        upgrade: { duration: '10m' },
+        faults: {
+          silent: {
+            kind: 'status',
+            status: 400,
+            code: 'collector.not.alive',
+            operations: ['createTask'],
+            until: '5s',
+          },
+        },
+      },
+      stages: [{ ...canary, selector: { matchNames: ['web-*', 'off-*'] }, size: undefined, maxFailures: 0 }, rest],
+      spec: { resyncInterval: '20s', offlinePolicy: 'Wait' },
+    });
+    world.start();
+    expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
+    expect(stage('canary')).toMatchObject({ state: 'Stopped', failedAttempts: 1 });
+  });
+});
+
+test('what was stopped for those that came late stays so where its target goes and comes back (R6)', async () => {
+  const { world, since, come, patch, untilReason } = await complete({
+    spec: { ...tolerant(1, 'Pause'), allowDowngrade: true },
+  });
+  come('bad', 20);
+  await untilReason('RolloutStopped', 4 * hourMs);
+  const stopped = since().length;
+  patch({ spec: { paused: true, target: { version: middle } } });
+  await world.clock.advance(60_000);
+  patch({ spec: { paused: false, target: { version: target } } });
+  expect(await untilReason('RolloutStopped', hourMs)).toBe(true);
+  await world.clock.advance(4 * hourMs);
+  expect(since()).toHaveLength(stopped);
+});

@@ -1,0 +1,146 @@
+/** R6: what is known of a version that was rolled out before, and not to the end, holds when the target comes back to it. */
+import { describe, expect, test } from 'vitest';
+import { Backup } from './backup.ts';
+import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
+
+const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
+const stages = [{ ...canary, maxFailures: 0, soakDuration: '24h' }, rest];
+const spec = { allowDowngrade: true };
+
+function fleet(setting: Setting = {}) {
+  const world = staged({ stages, spec, ...setting });
+  const { patch, tasks } = world;
+  return {
+    ...world,
+    /** Whom anybody has tried to bring to the target. */
+    tried: () => new Set(tasks().flatMap((task) => (task.toVersion === target ? [task.collectorId] : []))).size,
+    /** To another target and back, and nothing is started meanwhile. */
+    away: async (awayMs: number) => {
+      patch({ spec: { paused: true, target: { version: middle } } });
+      await world.world.clock.advance(awayMs);
+      patch({ spec: { paused: false, target: { version: target } } });
+    },
+  };
+}
+
+describe('what was in flight when the target went', () => {
+  test.each([1_000, 20_000])('counts in its stage where it ends after the return, %d ms later', async (awayMs) => {
+    const { world, tried, away, untilReason } = fleet({ scenario: { upgrade: { duration: '2m', ...breaks } } });
+    world.start();
+    expect(await world.until(() => tried() === 3, hourMs)).toBe(true);
+    await away(awayMs);
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    await world.clock.advance(48 * hourMs);
+    expect(tried()).toBe(3);
+  });
+
+  test('is not forgotten where it fails before the return', async () => {
+    const { world, tried, away, untilReason } = fleet({ scenario: { upgrade: { duration: '2m', ...breaks } } });
+    world.start();
+    expect(await world.until(() => tried() === 3, hourMs)).toBe(true);
+    await away(hourMs);
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    await world.clock.advance(48 * hourMs);
+    expect(tried()).toBe(3);
+    expect(world.ready('production')?.message).toContain(
+      '3 collectors failed or died the last time that this version was rolled out',
+    );
+  });
+
+  test('soaks, and is watched, where it succeeds after the return', async () => {
+    const { world, snapshot, tried, away, untilReason } = fleet();
+    world.start();
+    expect(await world.until(() => tried() === 3, hourMs)).toBe(true);
+    await away(1_000);
+    expect(await untilReason('Soaking')).toBe(true);
+    const [first] = snapshot().collectors.filter(({ version }) => version === target);
+    world.model.patch({ collectors: { [first?.name ?? '']: { running: false } } }, world.service.nowMs());
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    expect(tried()).toBe(3);
+  });
+});
+
+describe('who was at the target before it went', () => {
+  test.each([
+    ['before', true],
+    ['after', false],
+  ])('is watched: a death right %s the return stops the rollout', async (_, isBefore) => {
+    const { world, snapshot, tried, away, untilReason } = fleet();
+    world.start();
+    await untilReason('Soaking');
+    const [first] = snapshot().collectors.filter(({ version }) => version === target);
+    const dies = () =>
+      world.model.patch({ collectors: { [first?.name ?? '']: { running: false } } }, world.service.nowMs());
+    // So long that lists show who is where.
+    await world.clock.advance(2 * hourMs);
+    if (isBefore) dies();
+    await away(10 * 60_000);
+    if (!isBefore) dies();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    await world.clock.advance(48 * hourMs);
+    expect(tried()).toBe(3);
+  });
+
+  test('and had fallen silent long before is no death', async () => {
+    const { world, at, away, untilReason } = fleet({
+      scenario: {
+        groups: {
+          web: { count: 10, version: before },
+          dead: { count: 5, version: target, running: false, silentFor: '48h' },
+        },
+      },
+    });
+    world.start();
+    await untilReason('Soaking');
+    await away(hourMs);
+    expect(await untilReason('AllUpdated', 30 * hourMs)).toBe(true);
+    expect(at(target)).toBe(15);
+  });
+});
+
+describe('where the ledger is put back to what it was, or lost (U1)', () => {
+  test('before the target went: what was stopped since the return stays stopped', async () => {
+    const { world, snapshot, tried, away, status, untilReason } = fleet();
+    world.start();
+    await untilReason('Soaking');
+    const backup = new Backup(world);
+    await away(60_000);
+    const there = snapshot().collectors.filter(({ version }) => version === target);
+    const all = (running: boolean) => Object.fromEntries(there.map(({ name }) => [name, { running }]));
+    world.model.patch({ collectors: all(false) }, world.service.nowMs());
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    const numberOf = () => Number(status()?.rollout?.id.split('-')[0]);
+    const number = numberOf();
+    for (const replica of [...world.replicas]) replica.kill();
+    backup.restoreLedgers();
+    world.model.patch({ collectors: all(true) }, world.service.nowMs());
+    world.start();
+    await world.clock.advance(60 * hourMs);
+    expect(world.ready('production')?.reason).toBe('RolloutStopped');
+    expect(tried()).toBe(3);
+    expect(numberOf()).toBeGreaterThan(number);
+  });
+
+  test.each(['lost', 'of before'])(
+    'while the target was another, %s: status tells that it was stopped',
+    async (how) => {
+      const { world, tried, patch, untilReason, status } = fleet({
+        scenario: { upgrade: { duration: '2m', ...breaks } },
+      });
+      const nothing = new Backup(world);
+      world.start();
+      expect(await world.until(() => tried() === 3, hourMs)).toBe(true);
+      const begun = new Backup(world);
+      expect(await untilReason('RolloutStopped')).toBe(true);
+      patch({ spec: { paused: true, target: { version: middle } } });
+      expect(await world.until(() => status()?.history?.[0]?.outcome === 'Stopped', hourMs)).toBe(true);
+      for (const replica of [...world.replicas]) replica.kill();
+      (how === 'lost' ? nothing : begun).restoreLedgers();
+      patch({ spec: { paused: false, target: { version: target } } });
+      world.start();
+      await world.clock.advance(60 * hourMs);
+      expect(world.ready('production')?.reason).toBe('RolloutStopped');
+      expect(tried()).toBe(3);
+    },
+  );
+});
