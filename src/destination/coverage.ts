@@ -1,5 +1,5 @@
 /** What of an export is done: the plan minus the records. Nothing else is state (E3). */
-import type { CommitRecord } from './commit-record.ts';
+import { type CommitRecord, recordKey } from './commit-record.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 
 export interface Coverage {
@@ -13,14 +13,14 @@ export interface Coverage {
 
 /** The records may be in any order. */
 export function coverageOf(plan: ExportPlan, records: readonly CommitRecord[]): Coverage {
-  const byKey = new Map(records.map((record) => [key(record.segment, record.toMs), record]));
+  const byKey = new Map(records.map((record) => [recordKey(record), record]));
   const intervals: CommitRecord[] = [];
   const rest: Segment[] = [];
   for (const segment of segmentsOf(plan)) {
     const downwards: CommitRecord[] = [];
     let toMs = segment.toMs;
     for (;;) {
-      const record = toMs > segment.fromMs ? byKey.get(key(segment.index, toMs)) : undefined;
+      const record = toMs > segment.fromMs ? byKey.get(recordKey({ segment: segment.index, toMs })) : undefined;
       if (!record || record.fromMs < segment.fromMs) break;
       downwards.push(record);
       toMs = record.fromMs;
@@ -30,8 +30,4 @@ export function coverageOf(plan: ExportPlan, records: readonly CommitRecord[]): 
   }
   const reached = new Set(intervals);
   return { intervals, rest, strays: [...byKey.values()].filter((record) => !reached.has(record)) };
-}
-
-function key(segment: number, toMs: number): string {
-  return `${segment} ${toMs}`;
 }

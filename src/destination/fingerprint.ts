@@ -24,8 +24,10 @@ export interface ExportIdentity {
   /** Milliseconds since the epoch; `[fromMs, toMs)`. */
   readonly fromMs: number;
   readonly toMs: number;
+  /** What the query does with days and hours depends on it. */
+  readonly timeZone: string;
   readonly byReceiptTime: boolean;
-  readonly autoParsingMode: string;
+  readonly autoParsingMode: 'Manual' | 'AutoParse';
   readonly results: 'Messages' | 'Records';
   readonly requiresRawMessages: boolean;
   readonly output: ExportOutput;
@@ -40,10 +42,12 @@ export function fingerprintOf(identity: ExportIdentity): string {
 
 /** Its own members alone, so that nothing that an object brings along besides decides. */
 export function plainIdentity(identity: ExportIdentity): ExportIdentity {
-  const { serviceHost, query, fromMs, toMs, byReceiptTime, autoParsingMode, results, requiresRawMessages } = identity;
+  const { serviceHost, query, fromMs, toMs, timeZone } = identity;
+  const { byReceiptTime, autoParsingMode, results, requiresRawMessages } = identity;
   const { format, compression, fields, maxPartBytes, csv } = identity.output;
   const output = { format, compression, fields, maxPartBytes, csv: { formulaGuard: csv.formulaGuard } };
-  return { serviceHost, query, fromMs, toMs, byReceiptTime, autoParsingMode, results, requiresRawMessages, output };
+  const modes = { byReceiptTime, autoParsingMode, results, requiresRawMessages };
+  return { serviceHost, query, fromMs, toMs, timeZone, ...modes, output };
 }
 
 export function readIdentity(members: StoredMembers): ExportIdentity {
@@ -52,8 +56,9 @@ export function readIdentity(members: StoredMembers): ExportIdentity {
     query: members.text('query'),
     fromMs: members.integer('fromMs'),
     toMs: members.integer('toMs'),
+    timeZone: members.text('timeZone'),
     byReceiptTime: members.boolean('byReceiptTime'),
-    autoParsingMode: members.text('autoParsingMode'),
+    autoParsingMode: members.choice('autoParsingMode', ['Manual', 'AutoParse']),
     results: members.choice('results', ['Messages', 'Records']),
     requiresRawMessages: members.boolean('requiresRawMessages'),
     output: members.object('output', (output) => ({

@@ -1,6 +1,6 @@
 /**
  * The first segments of an export's range, written once (E2): who comes second reads what stands there, and so all who work on an export
- * cut their intervals out of the same segments.
+ * cut their intervals out of the same segments, and write the same columns.
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
@@ -9,11 +9,18 @@ import type { ExportLayout } from './export-layout.ts';
 import { damaged, decodeStored, encodeStored } from './stored-json.ts';
 
 /** So many intervals at least has an export, whose records and manifest have to stay small objects. */
-const maxSegments = 10_000;
+export const maxSegments = 10_000;
 
 export interface ExportPlan {
   /** Where segments begin and end, in milliseconds since the epoch: segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
   readonly boundariesMs: readonly number[];
+  /** How the service described the fields of messages (2.4), where files have columns. */
+  readonly describedFields?: readonly PlannedField[] | undefined;
+}
+
+export interface PlannedField {
+  readonly name: string;
+  readonly fieldType: string | undefined;
 }
 
 export interface Segment {
@@ -48,15 +55,24 @@ export async function readPlan(destination: Destination, layout: ExportLayout): 
   return content && decodePlan(layout.plan, content);
 }
 
-export function encodePlan({ boundariesMs }: ExportPlan): Uint8Array {
-  return encodeStored({ kind: 'logfleet.dev/export-plan', version: 1, boundariesMs });
+export function encodePlan({ boundariesMs, describedFields }: ExportPlan): Uint8Array {
+  const fields = describedFields?.map(({ name, fieldType }) =>
+    fieldType === undefined ? { name } : { name, fieldType },
+  );
+  const plan = { boundariesMs, ...(fields && { describedFields: fields }) };
+  return encodeStored({ kind: 'logfleet.dev/export-plan', version: 1, ...plan });
 }
 
 export function decodePlan(name: string, content: Uint8Array): ExportPlan {
   return decodeStored(name, content, (members) => {
     members.choice('kind', ['logfleet.dev/export-plan']);
     members.choice('version', [1]);
-    const plan = { boundariesMs: members.integers('boundariesMs') };
+    const boundariesMs = members.integers('boundariesMs');
+    const describedFields = members.optionalObjects('describedFields', (field) => ({
+      name: field.text('name'),
+      fieldType: field.optionalText('fieldType'),
+    }));
+    const plan = { boundariesMs, ...(describedFields && { describedFields }) };
     const problem = planProblem(plan);
     if (problem !== undefined) throw members.wrong(problem);
     return plan;

@@ -68,6 +68,10 @@ export class StoredMembers {
     );
   }
 
+  optionalText(member: string): string | undefined {
+    return Object.hasOwn(this.#value, member) ? this.text(member) : undefined;
+  }
+
   boolean(member: string): boolean {
     const value = this.#take(member);
     if (typeof value === 'boolean') return value;
@@ -92,6 +96,10 @@ export class StoredMembers {
 
   objects<T>(member: string, read: (members: StoredMembers) => T): readonly T[] {
     return this.#list(member).map((item, index) => readMembers(this.#name, `${this.#at(member)}/${index}`, item, read));
+  }
+
+  optionalObjects<T>(member: string, read: (members: StoredMembers) => T): readonly T[] | undefined {
+    return Object.hasOwn(this.#value, member) ? this.objects(member, read) : undefined;
   }
 
   integers(member: string): readonly number[] {

@@ -13,6 +13,8 @@ export type CutSign =
   | 'warning'
   /** It was given up near the end of the time that a query has (E13). */
   | 'timeOver'
+  /** It went beyond its interval: what is before that is for other searches. */
+  | 'beyondInterval'
   /** It found as many as a limit once was. */
   | 'smallestLimit'
   /** It found as many as limits usually are. */
@@ -34,7 +36,12 @@ export function cutSign(facts: CutFacts, smallestLimit: number | undefined): Cut
   if (isLimitReached) return 'warning';
   if (state !== 'doneGatheringResults') return 'timeOver';
   if (smallestLimit !== undefined && messageCount >= smallestLimit) return 'smallestLimit';
-  return messageCount >= leastRound && messageCount % roundStep === 0 ? 'roundCount' : undefined;
+  return isRoundCount(messageCount) ? 'roundCount' : undefined;
+}
+
+/** As limits are: a search that finds so many counts as cut, whatever the service says. */
+export function isRoundCount(messageCount: number): boolean {
+  return messageCount >= leastRound && messageCount % roundStep === 0;
 }
 
 /** The smallest limit of this service, with one more search that is over: only what the service calls one is learnt from. */

@@ -59,6 +59,8 @@ export interface DecideInput {
   readonly records: readonly CommitRecord[];
   readonly running: readonly RunningSearch[];
   readonly holds: readonly Hold[];
+  /** Nothing at all starts before that, on the monotonic clock: something failed that concerns everything. */
+  readonly troubleUntilMs?: number | undefined;
   /** Searches that are to be narrower than what is left of their segments, since that was cut and nothing of it whole. */
   readonly narrowed: readonly SearchOrder[];
   /** By jobs that are over, those whose work was in vain too. */
@@ -75,15 +77,22 @@ export interface ExportMoment {
   readonly serviceMs: number | undefined;
 }
 
-export type StopReason = 'Overtaken' | 'DeadlineExceeded' | 'MaxBytesScanned';
+export type StopReason =
+  | 'Overtaken'
+  | 'DeadlineExceeded'
+  | 'MaxBytesScanned'
+  /** Only of one that has no job yet: those that have one are read to their end. */
+  | 'Paused'
+  /** This process does not go on with the export. */
+  | 'ShutDown';
 
 /** Why nothing starts although something is left. */
 export type Wait =
   /** Records at the destination do not fit together. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
-  | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' }
-  /** Somebody has to do something about these. */
-  | { readonly kind: 'people'; readonly holds: readonly Hold[] }
+  | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
+  /** Somebody has to do something about these. `isRest`: nothing else is left. */
+  | { readonly kind: 'people'; readonly holds: readonly Hold[]; readonly isRest: boolean }
   /** On the wall clock. */
   | { readonly kind: 'settling'; readonly untilMs: number }
   | { readonly kind: 'retry'; readonly holds: readonly Hold[] };
@@ -151,7 +160,12 @@ function refusalOf(input: DecideInput, { strays, rest }: Coverage): Wait | undef
   const written = records.reduce((sum, record) => sum + record.written, 0);
   const found = running.reduce((sum, { messageCount }) => sum + messageCount, 0);
   if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };
-  return isScannedOut(input) ? { kind: 'maxBytesScanned' } : undefined;
+  if (isScannedOut(input)) return { kind: 'maxBytesScanned' };
+  return isInTrouble(input) ? { kind: 'trouble' } : undefined;
+}
+
+function isInTrouble({ troubleUntilMs, now }: DecideInput): boolean {
+  return troubleUntilMs !== undefined && troubleUntilMs > now.monotonicMs;
 }
 
 function isOver({ limits, now }: DecideInput): boolean {
@@ -180,6 +194,7 @@ function stopReason(input: DecideInput, search: RunningSearch, endMs: number | u
   // Somebody else has committed up to its end.
   if (endMs !== search.toMs) return 'Overtaken';
   if (isOver(input)) return 'DeadlineExceeded';
+  if (input.limits.isPaused && search.createdAtMs === undefined) return 'Paused';
   return search.isSearching && isScannedOut(input) ? 'MaxBytesScanned' : undefined;
 }
 
@@ -213,8 +228,8 @@ function orderOf(input: DecideInput, { intervals }: Coverage, segment: Segment):
 function waitOf(input: DecideInput, free: readonly Segment[]): Wait | undefined {
   const held = free.flatMap((segment) => holdOf(input, segment) ?? []);
   const forPeople = held.filter(({ untilMs }) => untilMs === undefined);
-  if (forPeople.length > 0) return { kind: 'people', holds: forPeople };
-  if (held.length > 0) return { kind: 'retry', holds: held };
+  if (held.length > forPeople.length) return { kind: 'retry', holds: held.filter((hold) => !forPeople.includes(hold)) };
+  if (forPeople.length > 0) return { kind: 'people', holds: forPeople, isRest: forPeople.length === free.length };
   const untilMs = Math.min(...free.map((segment) => settledAtMs(input, segment)));
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
@@ -241,9 +256,10 @@ function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
 }
 
 function nextChangeMs(input: DecideInput, going: readonly RunningSearch[], free: readonly Segment[]): number {
-  const { now, limits } = input;
+  const { now, limits, troubleUntilMs } = input;
   const { wallMs, monotonicMs } = now;
   const delays = [
+    ...(troubleUntilMs === undefined ? [] : [troubleUntilMs - monotonicMs]),
     ...(limits.deadlineMs === undefined ? [] : [limits.deadlineMs - wallMs]),
     ...going.map((search) => dueMs(search) - monotonicMs),
     ...free.map((segment) => settledAtMs(input, segment) - wallMs),

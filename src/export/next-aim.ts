@@ -16,7 +16,7 @@ const widest = 4;
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;
   const aimedRows = aimedPart * (smallestLimit ?? usualLimit);
-  const factor = Math.min(widest, aimedRows / Math.max(1, before.written));
+  const factor = before.written === 0 ? widest : Math.min(widest, aimedRows / before.written);
   const aimMs = rest.toMs - Math.max(1, Math.floor(widthMs * factor));
   return Math.max(rest.fromMs, aimMs);
 }

@@ -3,7 +3,8 @@
  * is over and read. Pure; whoever asks does what the verdict says, and asks again with what is learnt by that.
  *
  * Invariant: a record for a commit holds by its own figures, as `commit-record.ts` checks them: for a whole interval the rows received
- * are what the job counted; for a cut one, or one whose job proves nothing, what was written is what something else counted.
+ * are what the job counted; for a cut one, or one whose job proves nothing, what was written is what something else counted. A row that
+ * comes twice may have come in the place of another, which no figure shows: that it is there twice is believed when it was so twice.
  */
 import { assert } from '../base/assert.ts';
 import type { CommitRecord, CountSource } from '../destination/commit-record.ts';
@@ -30,6 +31,13 @@ export interface Run {
   readonly figures: RunFigures | undefined;
   /** Pages were read before the job was done (E7). */
   readonly isReadEarly: boolean;
+  /**
+   * Of a cut one, only as many rows were asked for as `counted` has from `writtenFromMs` on: the job counts more, and where it was cut does
+   * not show.
+   */
+  readonly isReadInPart: boolean;
+  /** The finished job was read once more from its first row on, and had the same. */
+  readonly isReadTwice: boolean;
   /** From where on rows were written, where that was known before reading; see `wholeBuckets`. */
   readonly writtenFromMs?: number;
   /** What something else than the job counted in an interval. */
@@ -38,6 +46,8 @@ export interface Run {
     readonly rows: number;
     readonly source: Exclude<CountSource, 'Job'>;
   };
+  /** Whether what cannot be proven is kept, flagged: only then it has to be read. */
+  readonly keepsIncomplete: boolean;
   /** Searches of this interval before, the same way, that proved nothing. */
   readonly failedBefore: number;
 }
@@ -54,12 +64,12 @@ export type Verdict =
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
    * Read the finished job from its first row on, also when it was read before; with all rows remembered (E9) where `anyOrder`. Where
-   * `mayLeave`, some of the oldest are left for the next search (E4): what is before the whole buckets, or, when it was read before, the
-   * oldest millisecond.
+   * `mayLeave`, some of the oldest are left for the next search (E4): what is before the whole buckets, or, when it was read by these
+   * before, the oldest millisecond.
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
-  /** The same interval, by a new job. */
-  | { readonly kind: 'searchAgain'; readonly message: string }
+  /** The same interval, by a new job. `isFailure`: it counts among `failedBefore`. */
+  | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
   /** The same interval, with `to − 1` sent. */
   | { readonly kind: 'endsInclusive' }
   /** Search `[atMs, toMs)` first, then what is before. */
@@ -90,8 +100,8 @@ export function judge(run: Run): Verdict {
   if (pendingErrors.length > 0) {
     return again(run, 'PendingErrors', undefined, `the search brought errors: ${pendingErrors.slice(0, 3).join('; ')}`);
   }
-  const cut = sign !== undefined && isSplittable ? cutOf(run.interval, orderOf(run)) : undefined;
-  if (!figures) return run.byReceiptTime && cut?.kind === 'bisect' ? cut : readingOf(run, false);
+  const cut = sign !== undefined && isSplittable ? cutOfRun(run) : undefined;
+  if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
   if (run.isReadEarly && hasShifted(run, figures)) return readingOf(run, false);
@@ -102,7 +112,7 @@ export function judge(run: Run): Verdict {
   // None of the rows is older than what was written, which may lack some of its oldest.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
-  if (received !== run.jobCount) {
+  if (lacksRows(run, figures)) {
     const problem = `the job counts ${run.jobCount} rows, and its pages have ${received}`;
     return again(run, 'CountDiffers', recordOf(run, figures, fromMs), problem);
   }
@@ -111,13 +121,24 @@ export function judge(run: Run): Verdict {
   return sign === undefined ? judgeWhole(run, figures) : judgeUnsplittable(run, figures);
 }
 
+function cutOfRun(run: Run): Cut {
+  const cut = cutOf(run.interval, orderOf(run));
+  return run.isReadInPart && !run.figures?.isDisordered ? { kind: 'at', atMs: run.writtenFromMs ?? cut.atMs } : cut;
+}
+
+/** The pages do not have what the job counts. One that was given up while it ran finds more. */
+function lacksRows({ isReadInPart, sign, jobCount }: Run, { received }: RunFigures): boolean {
+  if (isReadInPart) return false;
+  return sign === 'timeOver' ? received < jobCount : received !== jobCount;
+}
+
 function orderOf({ byReceiptTime, figures }: Run): RowOrder {
   return { byReceiptTime, oldestMs: figures?.oldestMs, isDisordered: figures?.isDisordered ?? false };
 }
 
 /** E7: what was read is not what the finished job has, or may not be. */
-function hasShifted({ results, jobCount }: Run, { received, duplicates, isDisordered }: RunFigures): boolean {
-  return results === 'Messages' && (received !== jobCount || duplicates > 0 || isDisordered);
+function hasShifted(run: Run, figures: RunFigures): boolean {
+  return run.results === 'Messages' && (lacksRows(run, figures) || figures.duplicates > 0 || figures.isDisordered);
 }
 
 function readingOf({ sign, isSplittable, byReceiptTime }: Run, anyOrder: boolean): Verdict {
@@ -129,27 +150,34 @@ function writtenFrom({ writtenFromMs }: Run, { kind, atMs }: Cut): number {
 }
 
 function judgeWhole(run: Run, figures: RunFigures): Verdict {
-  const { interval, isTainted, isSplittable, results } = run;
+  const { interval, isTainted, isSplittable, results, isReadTwice } = run;
   assert(figures.left === 0, 'a whole interval leaves no rows');
+  if (!isTainted && figures.duplicates > 0 && !isReadTwice) return readingOf(run, figures.isDisordered);
   if (!isTainted) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };
   if (isSplittable && results === 'Messages') return byCount(run, figures, interval.fromMs);
-  return { kind: 'searchAgain', message: statusLost };
+  return searchAgain(false, statusLost);
+}
+
+function judgeUnread(run: Run, cut: Cut | undefined): Verdict {
+  if (run.byReceiptTime && cut?.kind === 'bisect') return cut;
+  const isLost = run.sign !== undefined && !run.isSplittable && !run.keepsIncomplete;
+  return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
 }
 
 /** E8. */
-function judgeUnsplittable(run: Run, figures: RunFigures): Verdict {
+function judgeUnsplittable(run: Run, figures: RunFigures | undefined): Verdict {
   const message = `the search stopped at ${run.jobCount} rows, and the query cannot be split into intervals`;
-  const record = flagged(recordOf(run, figures, run.interval.fromMs), 'LimitReached');
+  const record = figures && flagged(recordOf(run, figures, run.interval.fromMs), 'LimitReached');
   return { kind: 'incomplete', reason: 'LimitReached', record, message };
 }
 
 function judgeDense(run: Run, figures: RunFigures, atMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, atMs);
-  if (!counted) return { kind: 'count', interval: { fromMs: atMs, toMs } };
+  if (!counted) return countingOf(run, figures, { fromMs: atMs, toMs });
   const record = recordOf(run, figures, atMs, counted);
-  if (counted.rows === figures.written) return { kind: 'commit', record };
-  if (run.isTainted) return { kind: 'searchAgain', message: statusLost };
+  if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
+  if (run.isTainted) return searchAgain(false, statusLost);
   // A search could return so many: others took their room.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = new Date(atMs).toISOString();
@@ -161,12 +189,28 @@ function judgeDense(run: Run, figures: RunFigures, atMs: number): Verdict {
 function byCount(run: Run, figures: RunFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
-  const differs = counted?.rows !== figures.written;
-  // Buckets may have what lies outside, or came again.
-  if (!counted || (differs && counted.source === 'Histogram')) return { kind: 'count', interval: { fromMs, toMs } };
+  const differs = counted === undefined || !isAsCounted(run, figures, counted.rows);
+  // What lies outside, or came again, has taken the room of others.
+  if (counted && differs && run.isReadInPart) return readingOf(run, false);
+  // Buckets may have such rows, too.
+  if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
   const record = recordOf(run, figures, fromMs, counted);
   if (!differs) return { kind: 'commit', record };
   return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
+}
+
+/** A count is the end of the job: what has to be read again is read before. */
+function countingOf(run: Run, figures: RunFigures, interval: Interval): Verdict {
+  const hasTwins = figures.duplicatesOfWritten > 0 && !run.isTainted;
+  return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
+}
+
+/** What is written is what was counted; or all of it, where the service has rows twice and counts them so. */
+function isAsCounted(run: Run, figures: RunFigures, counted: number): boolean {
+  const { written, duplicatesOfWritten } = figures;
+  // A job that may have brought errors may lack as many rows as came twice.
+  const isSure = run.isReadTwice && !run.isTainted;
+  return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
 
 function differenceOf(counted: number, { written }: RunFigures): string {
@@ -183,8 +227,12 @@ function again(run: Run, reason: Shortcoming, record: RecordFigures | undefined,
   const { fromMs, toMs } = run.interval;
   const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
   const message = `from ${from} to ${to} ${problem}`;
-  if (run.failedBefore < searchesAgain) return { kind: 'searchAgain', message };
+  if (run.failedBefore < searchesAgain) return searchAgain(true, message);
   return { kind: 'incomplete', reason, record: record && flagged(record, reason), message };
+}
+
+function searchAgain(isFailure: boolean, message: string): Verdict {
+  return { kind: 'searchAgain', isFailure, message };
 }
 
 function flagged(record: RecordFigures, reason: Shortcoming): RecordFigures {

@@ -29,6 +29,8 @@ export interface RunFigures {
   readonly written: number;
   readonly outside: number;
   readonly duplicates: number;
+  /** Of these, those of rows that are written. */
+  readonly duplicatesOfWritten: number;
   /** Rows of the interval older than what is committed: the next search has them again. */
   readonly left: number;
   /** Of the rows outside, those at the very end of the interval (E10). */
@@ -51,13 +53,16 @@ export interface RunTallyOptions {
 
 export class RunTally {
   readonly #options: RunTallyOptions;
+  #mayLeave: RunTallyOptions['left'];
   #received = 0;
   #written = 0;
   #outside = 0;
   #duplicates = 0;
+  #duplicatesOfWritten = 0;
   #left = 0;
   #atEnd = 0;
   #held = 0;
+  #duplicatesOfHeld = 0;
   #oldestMs: number | undefined;
   #lastMs = Number.POSITIVE_INFINITY;
   #isDisordered = false;
@@ -65,6 +70,19 @@ export class RunTally {
   constructor(options: RunTallyOptions) {
     assert(!options.byReceiptTime || options.left === 'nothing', 'by receipt time nothing can be left');
     this.#options = options;
+    this.#mayLeave = options.left;
+  }
+
+  /** Of the rows inside the interval so far; undefined before the first. */
+  get oldestMs(): number | undefined {
+    return this.#oldestMs;
+  }
+
+  /** It is known now that all before a moment is left, none of which has come yet. What was held back is to be written. */
+  leaveBefore(beforeMs: number): void {
+    assert(this.#oldestMs === undefined || this.#oldestMs >= beforeMs, 'rows that are to be left may be written');
+    this.#mayLeave = { beforeMs };
+    this.#writeHeld(0);
   }
 
   take(row: PageRow): RowFate {
@@ -72,11 +90,11 @@ export class RunTally {
     this.#received++;
     if (row.messageTimeMs > this.#lastMs) this.#isDisordered = true;
     this.#lastMs = row.messageTimeMs;
+    const timeMs = byReceiptTime ? receiptTimeOf(row) : row.messageTimeMs;
     if (duplicates.comesAgain(row)) {
-      this.#duplicates++;
+      this.#comesAgain(timeMs);
       return 'drop';
     }
-    const timeMs = byReceiptTime ? receiptTimeOf(row) : row.messageTimeMs;
     if (timeMs < interval.fromMs || timeMs >= interval.toMs) {
       this.#outside++;
       if (timeMs === interval.toMs) this.#atEnd++;
@@ -93,6 +111,7 @@ export class RunTally {
       written: this.#written + (heldAreWritten ? held : 0),
       outside: this.#outside,
       duplicates: this.#duplicates,
+      duplicatesOfWritten: this.#duplicatesOfWritten + (heldAreWritten ? this.#duplicatesOfHeld : 0),
       left: this.#left + (heldAreWritten ? 0 : held),
       atEnd: this.#atEnd,
       oldestMs: this.#oldestMs,
@@ -101,17 +120,22 @@ export class RunTally {
     };
   }
 
+  #comesAgain(timeMs: number): void {
+    const { interval } = this.#options;
+    this.#duplicates++;
+    if (timeMs < interval.fromMs || timeMs >= interval.toMs || this.#isLeft(timeMs)) return;
+    if (this.#isHeld(timeMs)) this.#duplicatesOfHeld++;
+    else this.#duplicatesOfWritten++;
+  }
+
   #inside(timeMs: number): RowFate {
-    const { left, interval } = this.#options;
     const isOlder = this.#oldestMs === undefined || timeMs < this.#oldestMs;
     if (isOlder) this.#oldestMs = timeMs;
-    if (typeof left === 'object' && timeMs < left.beforeMs) {
+    if (this.#isLeft(timeMs)) {
       this.#left++;
       return 'drop';
     }
-    // Behind the last millisecond there is nothing that could be committed without it.
-    const isHeld = left === 'oldest' && timeMs === this.#oldestMs && timeMs < interval.toMs - 1;
-    if (!isHeld) {
+    if (!this.#isHeld(timeMs)) {
       this.#written++;
       return 'write';
     }
@@ -120,9 +144,26 @@ export class RunTally {
       this.#held++;
       return 'hold';
     }
-    this.#written += this.#held;
-    this.#held = 1;
+    this.#writeHeld(1);
     return 'holdInstead';
+  }
+
+  #isLeft(timeMs: number): boolean {
+    return typeof this.#mayLeave === 'object' && timeMs < this.#mayLeave.beforeMs;
+  }
+
+  /** Behind the last millisecond there is nothing that could be committed without it. */
+  #isHeld(timeMs: number): boolean {
+    const lastMs = this.#options.interval.toMs - 1;
+    return this.#mayLeave === 'oldest' && timeMs === this.#oldestMs && timeMs < lastMs;
+  }
+
+  /** What was held is written; so many others are held from now on. */
+  #writeHeld(heldNow: number): void {
+    this.#written += this.#held;
+    this.#duplicatesOfWritten += this.#duplicatesOfHeld;
+    this.#held = heldNow;
+    this.#duplicatesOfHeld = 0;
   }
 }
 

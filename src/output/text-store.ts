@@ -27,9 +27,9 @@ export class TextStore {
     return this.#ends.at(-1) ?? 0;
   }
 
-  /** Whether a dictionary may pay. */
+  /** Whether a dictionary may pay: of long texts a row group has fewer than are on trial. */
   get repeats(): boolean {
-    return this.#shares;
+    return this.#shares && this.#ends.length <= this.#texts.length / 2;
   }
 
   /** Adds the bytes that stand there. */

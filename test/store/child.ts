@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { compileCache } from '../support/compile-cache.ts';
 import type { Act } from './other-process.ts';
 import type { PlaceData } from './place.ts';
 
@@ -15,7 +16,10 @@ export class Child {
     const program = join(import.meta.dirname, 'other-process.ts');
     const limit = maxFileBlocks === undefined ? '' : `ulimit -f ${maxFileBlocks}; `;
     const command = [process.execPath, program, JSON.stringify({ place, act })];
-    this.#process = spawn('sh', ['-c', `${limit}exec "$@"`, 'sh', ...command], { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#process = spawn('sh', ['-c', `${limit}exec "$@"`, 'sh', ...command], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+    });
     this.#lines = createInterface({ input: this.#process.stdout! })[Symbol.asyncIterator]();
   }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { type Verification, verifyExport } from '../../src/destination/verify.ts';
 import { Child } from './child.ts';
 import { makePlace, openPlace, type Place } from './place.ts';
-import { boundaries, layout } from './small-export.ts';
+import { boundaries, layout, rowsOfFile } from './small-export.ts';
 
 describe.each(['volume', 's3'] as const)('an export to a destination of the kind %s', (kind) => {
   let place: Place;
@@ -27,7 +27,7 @@ describe.each(['volume', 's3'] as const)('an export to a destination of the kind
   const expectProof = async () => {
     const { differences, manifest, rows } = await verification();
     expect(differences).toEqual([]);
-    expect([manifest.totals.intervals, rows]).toEqual([4, 1_600_000]);
+    expect([manifest.totals.intervals, rows]).toEqual([4, 4 * rowsOfFile]);
     // The plan, a record and a file for each interval, and the manifest.
     expect(place.files()).toHaveLength(1 + 4 + 4 + 1);
   };

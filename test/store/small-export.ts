@@ -15,13 +15,16 @@ import type { Writer } from '../../src/destination/writer.ts';
 
 const startMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
-const rowsOfFile = 400_000;
+export const rowsOfFile = 20_000;
+/** Of a row, so that a file has 10 MB. */
+const text = 'x'.repeat(480);
 
 export const identity: ExportIdentity = {
   serviceHost: 'service.example.com',
   query: 'error',
   fromMs: startMs,
   toMs: startMs + 60 * minuteMs,
+  timeZone: 'UTC',
   byReceiptTime: false,
   autoParsingMode: 'Manual',
   results: 'Messages',
@@ -80,7 +83,9 @@ async function exportInterval(
 ): Promise<void> {
   const fromMs = Math.max(segmentFromMs, toMs - 20 * minuteMs);
   const name = dataFileName({ segment: index, toMs, part: 1, writerToken: writer.newToken() }, identity.output);
-  const content = Buffer.from(Array.from({ length: rowsOfFile }, (_, row) => `{"row":${row + fromMs}}\n`).join(''));
+  const content = Buffer.from(
+    Array.from({ length: rowsOfFile }, (_, row) => `{"row":${row + fromMs},"text":"${text}"}\n`).join(''),
+  );
   const upload = await destination.open(layout.within(name));
   try {
     await at('opened');

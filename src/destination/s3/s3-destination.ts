@@ -87,6 +87,8 @@ export class S3Destination implements Destination {
     if (content.length > largestObjectBytes) throw tooLarge(name, String(content.length));
     const outcome = await this.#putOnce(name, content);
     if (outcome === 'created' && !this.#headerIsHeeded && (await this.#putOnce(name, content)) === 'created') {
+      // What stands there must not count: it may have taken the place of somebody else's.
+      await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites objects although it was asked not to (If-None-Match)`;
       throw destinationError(
         'unsupported',

@@ -9,6 +9,8 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['NoSuchBucket', 'missing'],
   ['NoSuchKey', 'absent'],
   ['NoSuchUpload', 'lost'],
+  // Of an upload that is being removed: its parts go first.
+  ['InvalidPart', 'lost'],
   // Its storage class is one that has to be restored before it is read.
   ['InvalidObjectState', 'damaged'],
   ['AccessDenied', 'denied'],
@@ -22,6 +24,8 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['InvalidToken', 'credentials'],
   ['TokenRefreshRequired', 'credentials'],
   ['CredentialsProviderError', 'credentials'],
+  // Of what goes into headers, credentials alone are not checked before.
+  ['ERR_INVALID_CHAR', 'credentials'],
   ['AuthorizationHeaderMalformed', 'invalid'],
   ['PermanentRedirect', 'invalid'],
   ['TemporaryRedirect', 'invalid'],
@@ -99,7 +103,15 @@ function failureOf(cause: unknown): DestinationFailure {
 
 function reasonOf(cause: unknown): string {
   const code = errorCode(cause);
-  const message = cause instanceof Error ? cause.message.trim().replace(/\.$/, '') : '';
+  const message = cause instanceof Error ? shortened(cause.message).replace(/\.$/, '') : '';
   if (untrustedForm.test(code)) return `${code}: its certificate is not trusted here (see NODE_EXTRA_CA_CERTS)`;
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
+}
+
+/** A store may say whatever it likes; what to do about it stands behind that, and is to be read, too. */
+const longestMessage = 300;
+
+function shortened(message: string): string {
+  const line = message.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line.length > longestMessage ? `${line.slice(0, longestMessage).toWellFormed()}…` : line;
 }

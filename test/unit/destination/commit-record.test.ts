@@ -12,10 +12,14 @@ import { coverageOf } from '../../../src/destination/coverage.ts';
 import { manifestOf, removeStrays, writeManifest } from '../../../src/destination/manifest.ts';
 import { segmentsOf } from '../../../src/destination/plan-object.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
-import { MemoryDestination } from './memory-destination.ts';
+import { type DestinationCall, MemoryDestination } from '../../support/memory-destination.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
 
 const endMs = startMs + 4 * hourMs;
+
+/** Objects are written, and it is not known by whom. */
+const losesAnswer = (call: DestinationCall) =>
+  call === 'create' ? ({ failure: 'exists', hasEffect: true } as const) : undefined;
 
 describe('a commit', () => {
   test('writes the record under segment and upper bound alone (E3)', async () => {
@@ -41,7 +45,7 @@ describe('a commit', () => {
   test('whose answer was lost is known by what stands there, and keeps its file', async () => {
     const destination = new MemoryDestination();
     const record = await store(destination, recordOf(1, startMs + 3 * hourMs, endMs, 10));
-    destination.losesAnswer = true;
+    destination.strike = losesAnswer;
     expect(await commit(destination, layout, record)).toEqual({ kind: 'committed' });
     expect(await commit(destination, layout, record)).toEqual({ kind: 'committed' });
     expect(destination.objects.has(layout.within(record.files[0]!.name))).toBe(true);
@@ -77,6 +81,17 @@ describe('a commit', () => {
     expect(await commit(destination, layout, kept)).toEqual({ kind: 'committed' });
     expect(await readRecords(destination, layout)).toEqual([kept]);
   });
+});
+
+test('records that are known count as long as they can be read, also where they are not listed yet', async () => {
+  const destination = new MemoryDestination();
+  const known = [recordOf(1, startMs, endMs, 10).record, recordOf(0, startMs, startMs + 1, 10).record];
+  for (const record of known) await commit(destination, layout, record);
+  destination.list = async function* () {};
+  expect(await readRecords(destination, layout, known)).toEqual(known);
+  await destination.remove(layout.commit(0, startMs + 1));
+  expect(await readRecords(destination, layout, known)).toEqual([known[0]]);
+  expect(await readRecords(destination, layout)).toEqual([]);
 });
 
 describe('a record that is read back', () => {
@@ -177,9 +192,9 @@ test('commits of two writers in any order cover the range once, and nothing lies
         const made = recordOf(segment.index, fromMs, segment.toMs, rows, `w${writer}-${turn++}`);
         await store(destination, made);
         if (fate === 'dies') return;
-        destination.losesAnswer = fate === 'losesTheAnswer';
+        destination.strike = (call) => (fate === 'losesTheAnswer' ? losesAnswer(call) : undefined);
         const outcome = await commit(destination, layout, made.record);
-        destination.losesAnswer = false;
+        destination.strike = () => undefined;
         seen[writer] = [...(seen[writer] ?? []), outcome.kind === 'taken' ? outcome.standing : made.record];
       };
       for (const each of steps) await work(each);

@@ -31,12 +31,22 @@ describe('an error on the way to a store', () => {
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'destination.invalid', 'stall'],
     ['CERT_HAS_EXPIRED', 'destination.invalid', 'stall'],
     ['CredentialsProviderError', 'destination.credentials', 'stall'],
+    ['ERR_INVALID_CHAR', 'destination.credentials', 'stall'],
+    ['NoSuchUpload', 'destination.lost', 'backoff'],
+    ['InvalidPart', 'destination.lost', 'backoff'],
   ])('%s is %s', (code, expected, handling) => {
     const cause = Object.assign(
       new Error('no'),
       code.startsWith('E') || code.includes('CERT') ? { code } : { name: code },
     );
     expect(s3Error('read plan', cause)).toMatchObject({ code: expected, handling: { kind: handling } });
+  });
+
+  test('is one short line, whatever the store says', () => {
+    const cause = Object.assign(new Error(`no\n\u0000${'!'.repeat(3_000)}`), { name: 'AccessDenied' });
+    const { message } = s3Error('read plan', cause);
+    expect(message).toMatch(/^cannot read plan: AccessDenied: no !+…; let these credentials do s3:PutObject/);
+    expect(message.length).toBeLessThan(700);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { bucketRoot, dataFileName, ExportLayout, volumeRoot } from '../../../src/destination/export-layout.ts';
 import { type ExportIdentity, fingerprintOf } from '../../../src/destination/fingerprint.ts';
 import { decodePlan, encodePlan, readPlan, settlePlan } from '../../../src/destination/plan-object.ts';
-import { MemoryDestination } from './memory-destination.ts';
+import { MemoryDestination } from '../../support/memory-destination.ts';
 import { identity, layout, plan, startMs } from './sample-export.ts';
 
 describe('the layout', () => {
@@ -58,6 +58,7 @@ describe('the fingerprint', () => {
     { query: 'error' },
     { fromMs: identity.fromMs + 1 },
     { toMs: identity.toMs + 1 },
+    { timeZone: 'Europe/Berlin' },
     { byReceiptTime: true },
     { autoParsingMode: 'AutoParse' },
     { results: 'Records' },
@@ -86,7 +87,7 @@ describe('the fingerprint', () => {
   });
 
   test('stays what it was: files of exports that run lie under it', () => {
-    expect(fingerprintOf(identity)).toBe('5075e008aa2329ca91bccde310765ebb9f149c1cd27691b96ead082a9907befe');
+    expect(fingerprintOf(identity)).toBe('7e45b416fa36fb56c246837ad504acad9e3d862b97e29c95f41a58edc2dd7055');
   });
 });
 
@@ -97,6 +98,18 @@ describe('the plan', () => {
     expect(await settlePlan(destination, layout, plan)).toEqual(plan);
     expect(await settlePlan(destination, layout, other)).toEqual(plan);
     expect(await readPlan(destination, layout)).toEqual(plan);
+  });
+
+  test('says how fields were described, so that the files of all who work on it have the same columns', async () => {
+    const destination = new MemoryDestination();
+    const fields = [
+      { name: '_size', fieldType: 'long' },
+      { name: 'user', fieldType: undefined },
+    ];
+    const described = { ...plan, describedFields: fields };
+    await settlePlan(destination, layout, described);
+    expect(await readPlan(destination, layout)).toEqual(described);
+    expect(await settlePlan(destination, layout, { ...plan, describedFields: [] })).toEqual(described);
   });
 
   test('that covers another range is not worked on', async () => {

@@ -5,7 +5,7 @@ import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { dataFileName, ExportLayout } from '../../../src/destination/export-layout.ts';
 import { type ExportIdentity, fingerprintOf } from '../../../src/destination/fingerprint.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
-import type { MemoryDestination } from './memory-destination.ts';
+import type { MemoryDestination } from '../../support/memory-destination.ts';
 
 export const hourMs = 3_600_000;
 export const startMs = Date.UTC(2026, 10, 1);
@@ -15,6 +15,7 @@ export const identity: ExportIdentity = {
   query: '_sourceCategory=prod/* error',
   fromMs: startMs,
   toMs: startMs + 4 * hourMs,
+  timeZone: 'UTC',
   byReceiptTime: false,
   autoParsingMode: 'Manual',
   results: 'Messages',

@@ -18,7 +18,7 @@ import {
 } from '../../../src/destination/manifest.ts';
 import { encodePlan } from '../../../src/destination/plan-object.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
-import { MemoryDestination } from './memory-destination.ts';
+import { MemoryDestination } from '../../support/memory-destination.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
 
 let destination: MemoryDestination;

@@ -137,6 +137,12 @@ describe('what starts', () => {
       [order(0, 0, 100)],
     ],
     ['is nothing while paused', input({}, { isPaused: true }), []],
+    ['is nothing while something fails for all', input({ troubleUntilMs: now.monotonicMs + 1 }), []],
+    [
+      'is something once that may be over',
+      input({ troubleUntilMs: now.monotonicMs }, { parallelism: 1 }),
+      [order(0, 0, 100)],
+    ],
     ['is nothing with as many messages as may be', input({ records: [record(0, 0, 100)] }, { maxMessages: 5 }), []],
     [
       'is nothing with as many found as may be',
@@ -170,6 +176,11 @@ describe('what runs', () => {
   test.each<[string, DecideInput, string[]]>([
     ['goes on', input({ running: [search(0, 0, 100)] }), []],
     ['goes on while paused', input({ running: [search(0, 0, 100)] }, { isPaused: true }), []],
+    [
+      'stops while paused when it has no job yet',
+      input({ running: [search(0, 0, 100, { createdAtMs: undefined })] }, { isPaused: true }),
+      ['Paused'],
+    ],
     [
       'stops when somebody else committed it (E3)',
       input({ records: [record(0, 40, 100)], running: [search(0, 0, 100)] }),
@@ -218,9 +229,19 @@ describe('what it waits for', () => {
     ['is nothing while something starts', input({ holds: [hold(0)] }), undefined],
     ['is nothing while something runs', input({ running: [search(0, 0, 100)], holds: [hold(1), hold(2)] }), undefined],
     [
-      'is a person',
+      'is the time to try others again before it is a person',
       input({ holds: [hold(0), hold(1, laterMs), hold(2)] }),
-      { kind: 'people', holds: [hold(0), hold(2)] },
+      { kind: 'retry', holds: [hold(1, laterMs)] },
+    ],
+    [
+      'is for people where nothing else is left',
+      input({ records: [record(1, 100, 200)], holds: [hold(0), hold(2)] }),
+      { kind: 'people', holds: [hold(0), hold(2)], isRest: true },
+    ],
+    [
+      'is for people while the rest is to settle',
+      input({ records: [record(1, 100, 200)], holds: [hold(0)] }, { settleDelayMs: now.wallMs - 250 }),
+      { kind: 'people', holds: [hold(0)], isRest: false },
     ],
     [
       'is the time to try again',
@@ -234,6 +255,7 @@ describe('what it waits for', () => {
       { kind: 'settling', untilMs: 1_120 },
     ],
     ['is that it goes on', input({ running: [search(0, 0, 100)] }, { isPaused: true }), { kind: 'paused' }],
+    ['is that trouble passes', input({ troubleUntilMs: laterMs }), { kind: 'trouble' }],
     ['is more messages', input({ records: [record(0, 0, 100)] }, { maxMessages: 5 }), { kind: 'maxMessages' }],
     ['is more to scan', input({ scannedBytes: 7 }, { maxBytesScanned: 7 }), { kind: 'maxBytesScanned' }],
     [
@@ -264,6 +286,7 @@ describe('what it waits for', () => {
     ['when nothing but news changes it', input(), Number.POSITIVE_INFINITY],
     ['until something has settled', input({ now: { ...now, wallMs: 50 } }), 1_050],
     ['until it may try again', input({ holds: [hold(0, laterMs)] }), 30_000],
+    ['until trouble may be over', input({ troubleUntilMs: laterMs }), 30_000],
     ['until the deadline', input({}, { deadlineMs: now.wallMs + 7 }), 7],
   ])('and how long, %s', (_, given, expected) => {
     expect(decide(given).requeueAfterMs).toBe(expected);

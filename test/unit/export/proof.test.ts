@@ -12,6 +12,7 @@ function figures(more: Partial<RunFigures> = {}): RunFigures {
     written,
     outside,
     duplicates,
+    duplicatesOfWritten: duplicates,
     left,
     atEnd: 0,
     oldestMs: 120,
@@ -34,6 +35,9 @@ function run(more: Partial<Run> = {}): Run {
     isTainted: false,
     figures: figures(),
     isReadEarly: false,
+    isReadInPart: false,
+    isReadTwice: false,
+    keepsIncomplete: false,
     failedBefore: 0,
     ...more,
   };
@@ -58,9 +62,20 @@ describe('a whole interval', () => {
       run({ jobCount: 0, figures: figures({ written: 0, oldestMs: undefined }) }),
       { kind: 'commit' },
     ],
+    ['counts with rows outside', run({ jobCount: 11, figures: figures({ outside: 1 }) }), { kind: 'commit' }],
     [
-      'counts with rows outside and rows that came again',
+      'is read again when rows came again, which may have come in the place of others (E9)',
       run({ jobCount: 13, figures: figures({ outside: 1, duplicates: 2 }) }),
+      { kind: 'read', anyOrder: false, mayLeave: false },
+    ],
+    [
+      'is so with all rows remembered where they are out of order',
+      run({ jobCount: 12, figures: figures({ duplicates: 2, isDisordered: true }) }),
+      { kind: 'read', anyOrder: true, mayLeave: false },
+    ],
+    [
+      'counts when they came again so twice',
+      run({ jobCount: 13, figures: figures({ outside: 1, duplicates: 2 }), isReadTwice: true }),
       { kind: 'commit' },
     ],
     ['is searched again when rows are missing', run({ jobCount: 11 }), { kind: 'searchAgain' }],
@@ -81,7 +96,7 @@ describe('a whole interval', () => {
     [
       'is searched again where the query cannot be counted',
       run({ isTainted: true, isSplittable: false }),
-      { kind: 'searchAgain' },
+      { kind: 'searchAgain', isFailure: false },
     ],
     [
       'is not counted by what was counted elsewhere',
@@ -94,7 +109,7 @@ describe('a whole interval', () => {
   });
 
   test('has a record with its figures', () => {
-    const one = run({ jobCount: 13, figures: figures({ outside: 1, duplicates: 2 }) });
+    const one = run({ jobCount: 13, figures: figures({ outside: 1, duplicates: 2 }), isReadTwice: true });
     expect(judge(one)).toEqual({
       kind: 'commit',
       record: {
@@ -146,6 +161,40 @@ describe('a cut interval (E4)', () => {
       cutRun({ counted: counted(121, 11), failedBefore: 1 }),
       { kind: 'incomplete', reason: 'CountDiffers' },
     ],
+    [
+      'counts with rows that came again, of which others are counted (E9)',
+      cutRun({ jobCount: 14, figures: figures({ left: 2, duplicates: 2 }), counted: counted(121, 10) }),
+      { kind: 'commit' },
+    ],
+    [
+      'is read again before it is counted when rows came again',
+      cutRun({ jobCount: 14, figures: figures({ left: 2, duplicates: 2 }) }),
+      { kind: 'read', anyOrder: false, mayLeave: true },
+    ],
+    [
+      'counts when they came again so twice, and are counted so',
+      cutRun({
+        ...{ jobCount: 14, isReadTwice: true, counted: counted(121, 12) },
+        figures: figures({ left: 2, duplicates: 2 }),
+      }),
+      { kind: 'commit', record: { written: 10, duplicates: 2, count: { rows: 12 } } as never },
+    ],
+    [
+      'is searched again when a status was lost, and maybe as many rows as came again',
+      cutRun({
+        ...{ jobCount: 14, isReadTwice: true, counted: counted(121, 12), isTainted: true },
+        figures: figures({ left: 2, duplicates: 2 }),
+      }),
+      { kind: 'searchAgain' },
+    ],
+    [
+      'is searched again when rows of the next interval came again, and the count differs',
+      cutRun({
+        ...{ jobCount: 14, isReadTwice: true, counted: counted(121, 12) },
+        figures: figures({ left: 2, duplicates: 2, duplicatesOfWritten: 0 }),
+      }),
+      { kind: 'searchAgain' },
+    ],
     ['is searched again when pages lack rows', cutRun({ jobCount: 13 }), { kind: 'searchAgain' }],
     [
       'is never committed with a pending error (E5)',
@@ -169,6 +218,37 @@ describe('a cut interval (E4)', () => {
       { kind: 'count', interval: { fromMs: 140, toMs: 200 } },
     ],
     [
+      'counts by whole buckets of which no more was read than they have, whatever its job counts',
+      cutRun({
+        ...{ isReadInPart: true, jobCount: 99, writtenFromMs: 115, counted: counted(115, 10, 'Histogram') },
+        figures: figures({ left: 2, oldestMs: 118 }),
+      }),
+      { kind: 'commit' },
+    ],
+    [
+      'is read whole when that is something else',
+      cutRun({ isReadInPart: true, jobCount: 99, writtenFromMs: 115, counted: counted(115, 9, 'Aggregate') }),
+      { kind: 'read', mayLeave: true },
+    ],
+    [
+      'is halved when rows of that were out of order',
+      cutRun({
+        ...{ isReadInPart: true, writtenFromMs: 115, counted: counted(115, 10, 'Histogram') },
+        figures: figures({ left: 2, isDisordered: true }),
+      }),
+      { kind: 'bisect', atMs: 150 },
+    ],
+    [
+      'that was given up may find more while it is read (E13)',
+      cutRun({ sign: 'timeOver', jobCount: 9, counted: counted(121, 10) }),
+      { kind: 'commit' },
+    ],
+    [
+      'that was given up has what it had found at least',
+      cutRun({ sign: 'timeOver', jobCount: 13, counted: counted(121, 10) }),
+      { kind: 'searchAgain', isFailure: true },
+    ],
+    [
       'is read again when those reach its oldest row',
       cutRun({ writtenFromMs: 120, counted: counted(120, 10, 'Histogram') }),
       { kind: 'read', mayLeave: true },
@@ -187,6 +267,16 @@ describe('a cut interval (E4)', () => {
       'is incomplete where it cannot be split (E8)',
       cutRun({ isSplittable: false, figures: figures({ written: 12 }) }),
       { kind: 'incomplete', reason: 'LimitReached' },
+    ],
+    [
+      'is so without being read',
+      cutRun({ isSplittable: false, figures: undefined }),
+      { kind: 'incomplete', reason: 'LimitReached', record: undefined },
+    ],
+    [
+      'is read where that is kept',
+      cutRun({ isSplittable: false, figures: undefined, keepsIncomplete: true }),
+      { kind: 'read', mayLeave: false },
     ],
   ])('%s', (_, one, expected) => {
     expect(judge(one)).toMatchObject(expected);
@@ -240,6 +330,14 @@ describe('a dense millisecond (E4)', () => {
       'is searched again when a status was lost',
       dense({ counted: counted(199, 13), isTainted: true }),
       { kind: 'searchAgain' },
+    ],
+    [
+      'counts when the service has rows of it twice, and counts them so (E9)',
+      dense({
+        ...{ jobCount: 14, isReadTwice: true, counted: counted(199, 14) },
+        figures: figures({ written: 12, duplicates: 2, oldestMs: 199 }),
+      }),
+      { kind: 'commit' },
     ],
     ['is dense when it has more', dense({ counted: counted(199, 13) }), { kind: 'dense' }],
     [

@@ -24,6 +24,7 @@ describe('rows of a search', () => {
       written: 4,
       outside: 0,
       duplicates: 0,
+      duplicatesOfWritten: 0,
       left: 0,
       atEnd: 0,
       oldestMs: 100,
@@ -55,6 +56,36 @@ describe('rows of a search', () => {
     expect(taken).toEqual(['hold', 'holdInstead', 'hold', 'drop', 'holdInstead']);
     expect(rows.figures(false)).toMatchObject({ received: 5, written: 3, duplicates: 1, left: 1, oldestMs: 120 });
     expect(rows.figures(true)).toMatchObject({ received: 5, written: 4, duplicates: 1, left: 0 });
+  });
+
+  test('that come again are of those that are written or of those that are left', () => {
+    const rows = tally('oldest');
+    for (const [atMs, id] of [
+      [180, 1],
+      [180, 1],
+      [150, 2],
+      [150, 2],
+      [150, 2],
+    ] as const)
+      rows.take(row(atMs, id));
+    expect(rows.figures(false)).toMatchObject({ written: 1, duplicates: 3, duplicatesOfWritten: 1, left: 1 });
+    expect(rows.figures(true)).toMatchObject({ written: 2, duplicates: 3, duplicatesOfWritten: 3, left: 0 });
+    rows.leaveBefore(140);
+    for (const [atMs, id] of [
+      [150, 2],
+      [130, 3],
+      [130, 3],
+      [90, 4],
+      [90, 4],
+    ] as const)
+      rows.take(row(atMs, id));
+    expect(rows.figures(true)).toMatchObject({
+      written: 2,
+      duplicates: 6,
+      duplicatesOfWritten: 4,
+      left: 1,
+      outside: 1,
+    });
   });
 
   test('of the last millisecond are never left, since nothing is behind it', () => {

@@ -11,14 +11,14 @@ import {
   type SearchOrder,
 } from '../../../src/export/export-decision.ts';
 import { judge, type RecordFigures, type Run, showsInclusiveEnd, type Verdict } from '../../../src/export/proof.ts';
-import { RunTally } from '../../../src/export/run-tally.ts';
+import { type RunFigures, RunTally } from '../../../src/export/run-tally.ts';
 import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './toy-service.ts';
 
 /** What stands there, by the key of E3. */
 export type ToyDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly ToyRow[] }>;
 
 type Reading = Extract<Verdict, { kind: 'read' }>;
-type RunFacts = Omit<Run, 'figures' | 'isReadEarly' | 'counted' | 'writtenFromMs'>;
+type RunFacts = Omit<Run, 'figures' | 'isReadEarly' | 'isReadInPart' | 'isReadTwice' | 'counted' | 'writtenFromMs'>;
 
 export class ToyOperator {
   readonly #world: ToyWorld;
@@ -90,6 +90,7 @@ export class ToyOperator {
       jobCount: job.messageCount,
       pendingErrors: job.pendingErrors,
       isTainted: job.isTainted,
+      keepsIncomplete: false,
       failedBefore,
     };
     this.#smallestLimit = smallestLimitAfter(job, this.#smallestLimit);
@@ -97,7 +98,7 @@ export class ToyOperator {
   }
 
   #judge(order: SearchOrder, job: ToyJob, facts: RunFacts, key: string): void {
-    let run: Run = { ...facts, figures: undefined, isReadEarly: false };
+    let run: Run = { ...facts, figures: undefined, isReadEarly: false, isReadInPart: false, isReadTwice: false };
     let written: readonly ToyRow[] = [];
     let readings = 0;
     for (;;) {
@@ -107,7 +108,8 @@ export class ToyOperator {
         case 'read': {
           const { rows, isEarly } = readings === 0 ? job.firstReading : { rows: job.rows, isEarly: false };
           const read = this.#read(verdict, facts, job, rows, readings++ === 0);
-          run = { ...facts, ...read.found, isReadEarly: isEarly };
+          const isReadTwice = !run.isReadEarly && isSame(run.figures, read.found.figures);
+          run = { ...facts, ...read.found, isReadEarly: isEarly, isReadInPart: false, isReadTwice };
           written = read.written;
           break;
         }
@@ -161,4 +163,8 @@ export class ToyOperator {
     const key = `${segment} ${record.toMs}`;
     if (!this.#destination.has(key)) this.#destination.set(key, { record: { ...record, segment, files: [] }, rows });
   }
+}
+
+function isSame(before: RunFigures | undefined, { received, duplicates }: RunFigures): boolean {
+  return before?.received === received && before.duplicates === duplicates;
 }

@@ -80,11 +80,13 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   };
 }
 
-/** Read early, rows that are found later move others behind what was read; read late, pages may lack some. */
+/** Read early, rows that are found later move others behind what was read; read late, pages may lack some, or have others twice. */
 function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];
-  if (before && strikes()) return { rows: [...rows.slice(0, at), before, ...rows.slice(at + 1)], isEarly: true };
+  if (before && strikes()) {
+    return { rows: [...rows.slice(0, at), before, ...rows.slice(at + 1)], isEarly: random.next() < 0.5 };
+  }
   if (strikes()) return { rows: rows.toSpliced(at, 1), isEarly: random.next() < 0.5 };
   return { rows, isEarly: false };
 }

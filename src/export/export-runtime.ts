@@ -1,0 +1,326 @@
+/**
+ * One export in this process, for one resource (by uid) and one term of leadership: ties the resource to the work on it (`export-work.ts`),
+ * gives the work its limits, and tells how it stands.
+ *
+ * Invariant: nothing here waits for the service or the destination. What the work was built from is looked at each time; once that is
+ * another, what runs is read to its end, and the work is built anew.
+ */
+import type { Account, Accounts } from '../account/accounts.ts';
+import { annotations } from '../api/annotations.ts';
+import { findCondition, reasons } from '../api/conditions.ts';
+import type { SearchExport } from '../api/kinds.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { LogfleetError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { recheckDelayMs } from '../controller/controller.ts';
+import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
+import type { Result } from '../controller/reconciler.ts';
+import { requeue } from '../controller/requeue.ts';
+import { StatusPublisher } from '../controller/status-publisher.ts';
+import { echoOfRequest } from '../controller/status-text.ts';
+import type { Destination } from '../destination/destination.ts';
+import type { DestinationSettings } from '../destination/open-destination.ts';
+import type { Writer } from '../destination/writer.ts';
+import type { Host, ResourceKey } from '../host/host.ts';
+import { ServiceError } from '../service/service-error.ts';
+import { type ChosenDestination, DestinationChoice } from './chosen-destination.ts';
+import { type ExportHealth, exportHealth } from './export-health.ts';
+import { ExportPace } from './export-pace.ts';
+import { planExport } from './export-planning.ts';
+import type { ExportPlaces, ExportSettings } from './export-settings.ts';
+import { limitsOf, requestOf } from './export-spec.ts';
+import { describeEssentials, describeFigures, verdictsOf } from './export-status.ts';
+import { type ExportTask, exportTask } from './export-task.ts';
+import { ExportWork } from './export-work.ts';
+import { IntervalSearch } from './interval-search.ts';
+import type { TraitsOfServices } from './service-traits.ts';
+import type { WorkView } from './work-view.ts';
+
+export interface ExportRuntimeOptions {
+  readonly host: Host;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: ExportSettings;
+  readonly places: ExportPlaces;
+  readonly traits: TraitsOfServices;
+  readonly writer: Writer;
+  readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
+  readonly enqueue: (key: ResourceKey) => void;
+  /** Whether this process is about to end, and begins nothing any more. */
+  readonly draining: () => boolean;
+}
+
+/** What an export is worked on with. */
+interface Means {
+  readonly account: Account;
+  readonly chosen: ChosenDestination;
+  readonly task: ExportTask;
+}
+
+interface Begun {
+  readonly means: Means;
+  readonly work: ExportWork;
+}
+
+export class ExportRuntime {
+  readonly key: ResourceKey;
+  readonly uid: string;
+  readonly #options: ExportRuntimeOptions;
+  readonly #destination: DestinationChoice;
+  readonly #publisher: StatusPublisher<'SearchExport'>;
+  readonly #pace = new ExportPace();
+  #begun: Begun | undefined;
+  /** By all of its jobs, as far as this process knows. */
+  #scannedBytes = 0;
+  /** While work that was ended has something under way. */
+  #ending: Promise<void> | undefined;
+  #startedAtMs: number | undefined;
+  #handledRequest: string | undefined;
+  /** The failure for which credentials were looked at again. */
+  #heeded: LogfleetError | undefined;
+  #newsTimer: Timer | undefined;
+  #isClosed = false;
+  #isLeft = false;
+
+  constructor(resource: SearchExport, options: ExportRuntimeOptions) {
+    const { namespace, name, uid } = resource.metadata;
+    const { host, clock, settings, draining } = options;
+    this.key = { namespace, name };
+    this.uid = uid;
+    this.#options = options;
+    this.#handledRequest = resource.status?.lastHandledReconcileAt;
+    this.#destination = new DestinationChoice({ ...options, ...settings, secrets: host.secrets });
+    this.#publisher = new StatusPublisher({
+      rules: { kind: 'SearchExport', verdicts: verdictsOf },
+      ...{ host, clock, draining, intervalMs: settings.statusIntervalMs },
+      owner: { kind: 'SearchExport', namespace, name, uid },
+    });
+  }
+
+  /** Whether nothing of it is under way and its status says so: where this process is about to end. */
+  get isLeft(): boolean {
+    return this.#isLeft;
+  }
+
+  async reconcile(given: SearchExport): Promise<Result> {
+    const resource = this.#publisher.latest(given);
+    if (this.#options.draining()) return this.#leave(resource);
+    if (this.#isClosed || resource.metadata.deletionTimestamp !== undefined) {
+      this.#end();
+      return requeue(Number.POSITIVE_INFINITY, true);
+    }
+    const isAsked = this.#takeRequest(resource);
+    return this.#begun || isAsked || !isToldComplete(resource) ? this.#goOn(resource) : this.#rest(resource);
+  }
+
+  /** Ends all that is under way; fulfilled when nothing is left of it. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#newsTimer?.cancel();
+    this.#end();
+    await this.#ending;
+  }
+
+  /** The next process goes on from what is committed; until then nobody should see jobs that there are no more. */
+  async #leave(resource: SearchExport): Promise<Result> {
+    this.#end();
+    const { status } = resource;
+    if (!this.#ending && status?.jobs && status.jobs.length > 0) {
+      await this.#publisher.publish(resource, status, () => ({ jobs: [] }), undefined);
+    }
+    this.#isLeft = !this.#ending;
+    return requeue(Number.POSITIVE_INFINITY, true);
+  }
+
+  /** Whether a person asks for something since the last time: then everything is looked at again. */
+  #takeRequest(resource: SearchExport): boolean {
+    const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
+    if (asked === undefined || asked === this.#handledRequest) return false;
+    this.#handledRequest = asked;
+    this.#options.log.info('the export is looked at again', { [annotations.requestedAt]: asked });
+    this.#destination.forget();
+    this.#begun?.work.tryAgain();
+    return true;
+  }
+
+  /** It is complete: what stands there is not looked at again before a person asks. */
+  async #rest(resource: SearchExport): Promise<Result> {
+    return this.#untilRemoval(resource, await this.#publish(resource, completeAsTold(resource)), true);
+  }
+
+  async #goOn(resource: SearchExport): Promise<Result> {
+    const { host, clock, draining } = this.#options;
+    this.#startedAtMs ??= startOf(resource) ?? clock.now();
+    const means = await this.#means(resource);
+    if (this.#isClosed) return requeue(Number.POSITIVE_INFINITY, true);
+    const problem = means instanceof LogfleetError ? means : undefined;
+    const isOutdated = means instanceof LogfleetError ? false : this.#renew(resource, means);
+    const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
+    const isPaused = pausedBy !== undefined || problem !== undefined || isOutdated || draining();
+    const limits = limitsOf(resource, this.#startedAtMs, isPaused);
+    const view = this.#begun?.work.advance(limits);
+    this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;
+    if (view) this.#heed(resource, view);
+    if (isOutdated && view?.searches === 0) this.#end();
+    // One that a person has looked at again stays complete until it shows that it is not.
+    const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
+    const health =
+      isUnread && isToldComplete(resource)
+        ? completeAsTold(resource)
+        : exportHealth({ pausedBy, problem, view, limits });
+    const statusDelayMs = await this.#publish(resource, health, view);
+    // What is complete is let go of as soon as its status says so.
+    if (view?.manifest && isToldComplete(this.#publisher.latest(resource))) this.#end();
+    const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
+    const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
+    const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling;
+    return this.#untilRemoval(this.#publisher.latest(resource), delayMs, isIdle);
+  }
+
+  /** Account, destination and task, as spec and Secrets have them now; or what keeps them from being had. */
+  async #means(resource: SearchExport): Promise<Means | LogfleetError> {
+    try {
+      const account = await this.#options.accounts.resolve(secretOf(resource));
+      const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
+      if ('problem' in task) return unreadable(`spec.timeRange.${task.member}: ${task.problem}`);
+      return { account, task, chosen: await this.#destination.current(resource) };
+    } catch (error) {
+      if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
+      throw error;
+    }
+  }
+
+  /** Begins the work where there is none. Returns whether what there is has been built from something else. */
+  #renew(resource: SearchExport, means: Means): boolean {
+    const before = this.#begun?.means;
+    const isSame =
+      before?.account === means.account &&
+      before.task.fingerprint === means.task.fingerprint &&
+      before.chosen.fingerprint === means.chosen.fingerprint;
+    if (isSame) return false;
+    if (before) return true;
+    if (!this.#ending) this.#begun = { means, work: this.#build(resource, means) };
+    return false;
+  }
+
+  #build(resource: SearchExport, { account, task, chosen }: Means): ExportWork {
+    const { clock, log, traits, writer, openDestination } = this.#options;
+    const scannedBytes = Math.max(this.#scannedBytes, resource.status?.progress?.bytesScanned ?? 0);
+    return new ExportWork({
+      ...{ task, clock, log, writer, scannedBytes },
+      jobs: account.searches,
+      traits: traits.of(account.serviceId, task.identity.byReceiptTime),
+      openDestination: () => openDestination(chosen.settings),
+      plan: planExport,
+      search: (order, tools, start) => new IntervalSearch(order, tools, start),
+      onChange: () => this.#enqueue(),
+      onProgress: () => this.#news(),
+    });
+  }
+
+  /** Credentials that were refused are read again before they are used again. */
+  #heed(resource: SearchExport, { lastError }: WorkView): void {
+    if (!lastError || lastError === this.#heeded) return;
+    this.#heeded = lastError;
+    if (lastError instanceof ServiceError && lastError.status === 401) {
+      this.#options.accounts.unauthorized(secretOf(resource), this.#begun?.means.account);
+      this.#enqueue();
+    } else if (refusals.has(lastError.code)) this.#destination.forget();
+  }
+
+  #publish(resource: SearchExport, health: ExportHealth, view?: WorkView): Promise<number> {
+    const { clock } = this.#options;
+    const startedAtMs = startOf(resource) ?? this.#startedAtMs ?? clock.now();
+    const before = this.#publisher.known(resource);
+    const task = this.#begun?.means.task;
+    const input = { resource, before, health, startedAtMs, task, view, wallMs: clock.now() };
+    this.#measurePace(health, view);
+    const figures = () => (health.isComplete && !view ? {} : describeFigures(input, this.#pace.read()));
+    return this.#publisher.publish(resource, describeEssentials(input), figures, health);
+  }
+
+  #measurePace({ reconciling }: ExportHealth, view: WorkView | undefined): void {
+    if (!reconciling || !view?.progress || view.stage === 'planning' || view.waitsFor?.kind === 'settling') {
+      this.#pace.reset();
+      return;
+    }
+    const { coveredPart, rows } = view.progress;
+    const bytes = view.intervals.reduce(
+      (sum, { files }) => files.reduce((all, file) => all + file.encodedBytes, sum),
+      0,
+    );
+    this.#pace.add({ atMs: this.#options.clock.monotonic(), coveredPart, rows, bytes });
+  }
+
+  /** What is over is removed once nobody needs it any more. */
+  async #untilRemoval(resource: SearchExport, delayMs: number, isSettled: boolean): Promise<Result> {
+    const { host, clock, log } = this.#options;
+    const { ttlSecondsAfterFinished: ttl } = resource.spec;
+    const endedAt = resource.status?.completionTime;
+    if (ttl === undefined || endedAt === undefined || !host.remove) return requeue(delayMs, isSettled);
+    const leftMs = Date.parse(endedAt) + ttl * 1_000 - clock.now();
+    if (leftMs > 0) return requeue(Math.min(delayMs, leftMs), isSettled);
+    log.info('the export is over for long enough, and is removed; its files stay', { ttlSeconds: ttl });
+    await host.remove('SearchExport', resource);
+    return requeue(delayMs, isSettled);
+  }
+
+  #end(): void {
+    const { work } = this.#begun ?? {};
+    if (!work) return;
+    this.#begun = undefined;
+    const ending = work.close().finally(() => {
+      if (this.#ending === ending) this.#ending = undefined;
+      this.#enqueue();
+    });
+    this.#ending = ending;
+  }
+
+  #enqueue(): void {
+    if (!this.#isClosed) this.#options.enqueue(this.key);
+  }
+
+  #news(): void {
+    const { clock, settings } = this.#options;
+    this.#newsTimer ??= clock.after(settings.newsDelayMs, () => {
+      this.#newsTimer = undefined;
+      this.#enqueue();
+    });
+  }
+}
+
+/** The store did not take the credentials, or not for this. */
+const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
+
+function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey {
+  return { namespace, name: spec.credentialsSecretRef.name };
+}
+
+function isToldComplete({ status }: SearchExport): boolean {
+  return findCondition(status?.conditions, 'Complete') !== undefined;
+}
+
+function completeAsTold({ status }: SearchExport): ExportHealth {
+  const { reason, message } = findCondition(status?.conditions, 'Complete') ?? {};
+  return {
+    ...{ ready: 'True', reconciling: false, stalled: false, isComplete: true, isFailed: false },
+    reason: reason ?? reasons.exported,
+    message: message ?? 'All is in files, and the manifest proves it.',
+  };
+}
+
+function startOf({ status }: SearchExport): number | undefined {
+  return status?.startTime === undefined ? undefined : Date.parse(status.startTime);
+}
+
+function recheckMs({ handling }: LogfleetError): number {
+  return handling.kind === 'retryAfter' ? handling.delayMs : recheckDelayMs;
+}
+
+function unreadable(message: string): LogfleetError {
+  return new LogfleetError({
+    ...{ code: 'export.spec', reason: reasons.invalidSpec, message },
+    handling: { kind: 'stall' },
+  });
+}

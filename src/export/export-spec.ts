@@ -1,0 +1,48 @@
+/** A SearchExport in the words of those who work on it: what it is, and within which limits it is worked on. */
+import type { SearchExport } from '../api/kinds.ts';
+import { assert } from '../base/assert.ts';
+import { parseDuration } from '../base/duration.ts';
+import { parseQuantity } from '../base/quantity.ts';
+import type { ExportRequest } from './export-task.ts';
+import type { WorkLimits } from './work-view.ts';
+
+/** The API server has seen to it that what the spec says can be read, but for the range of time. */
+export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
+  const { query, timeRange, byReceiptTime, autoParsingMode, results, requiresRawMessages } = spec;
+  const { format, compression, fields, maxPartSize, csv } = spec.output;
+  return {
+    name: metadata.name,
+    query,
+    timeRange,
+    byReceiptTime,
+    autoParsingMode,
+    results,
+    requiresRawMessages,
+    output: {
+      ...{ format, compression, fields },
+      maxPartBytes: bytesOf(maxPartSize),
+      // It decides nothing about files that are no CSV: one fingerprint for all of these.
+      csv: { formulaGuard: csv?.formulaGuard ?? true },
+    },
+  };
+}
+
+/** `startedAtMs` is when the export began, on the wall clock. */
+export function limitsOf({ spec }: SearchExport, startedAtMs: number, isPaused: boolean): WorkLimits {
+  const { parallelism, limits, incompletePolicy, activeDeadlineSeconds } = spec;
+  return {
+    isPaused,
+    parallelism,
+    settleDelayMs: parseDuration(spec.settleDelay) ?? 0,
+    maxMessages: limits.maxMessages,
+    maxBytesScanned: limits.maxBytesScanned === undefined ? undefined : bytesOf(limits.maxBytesScanned),
+    deadlineMs: activeDeadlineSeconds === undefined ? undefined : startedAtMs + activeDeadlineSeconds * 1_000,
+    incompletePolicy,
+  };
+}
+
+function bytesOf(quantity: string): number {
+  const bytes = parseQuantity(quantity);
+  assert(bytes !== undefined, `${quantity} is no amount of bytes`);
+  return bytes;
+}

@@ -1,0 +1,188 @@
+/**
+ * Renders what is known of an export into its status. Reads everything, decides nothing; every list and text is bounded as the schema
+ * wants it.
+ */
+import { findCondition, removeCondition, setCondition } from '../api/conditions.ts';
+import type {
+  HistogramBucket,
+  IncompleteInterval,
+  ManifestStatus,
+  ProgressStatus,
+  SearchExportStatus,
+  SearchJobStatus,
+} from '../api/generated/search-export.ts';
+import type { SearchExport } from '../api/kinds.ts';
+import { healthConditions } from '../controller/health.ts';
+import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
+import { renderJobState } from '../service/decode-search.ts';
+import type { ExportHealth } from './export-health.ts';
+import type { Pace } from './export-pace.ts';
+import type { ExportTask } from './export-task.ts';
+import { amountText, percentOf, percentText } from './figure-text.ts';
+import type { RowPiece } from './row-histogram.ts';
+import type { JobView } from './search-tools.ts';
+import type { StandingManifest, WorkView } from './work-view.ts';
+
+const maxJobs = 50;
+const maxIncomplete = 20;
+const maxReason = 512;
+const maxTexts = 10;
+const maxUrl = 2_048;
+
+export interface EssentialsInput {
+  readonly resource: SearchExport;
+  /** The newest status that is known. */
+  readonly before: SearchExportStatus | undefined;
+  readonly health: ExportHealth;
+  readonly startedAtMs: number;
+  /** Undefined while it is not known what the export is. */
+  readonly task: ExportTask | undefined;
+  readonly view: WorkView | undefined;
+  readonly wallMs: number;
+}
+
+/** All that is written at once. */
+export function describeEssentials(input: EssentialsInput): SearchExportStatus {
+  const { resource, before, health, startedAtMs, task, view, wallMs } = input;
+  const now = isoTime(wallMs);
+  const end = health.isComplete ? 'Complete' : health.isFailed ? 'Failed' : undefined;
+  const { completionTime: _, estimatedCompletionTime: __, lastHandledReconcileAt: ___, ...rest } = before ?? {};
+  const { manifest: knownManifest, ...kept } = rest;
+  const location = view?.location;
+  // One that was told of may be gone by now, or be of what the export was before.
+  const isUnread = view === undefined || view.stage === 'loading';
+  const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
+  return {
+    ...kept,
+    observedGeneration: resource.metadata.generation,
+    ...echoOfRequest(resource),
+    startTime: isoTime(startedAtMs),
+    ...(end === undefined ? {} : { completionTime: endedBefore(before, end) ?? now }),
+    ...(task && { timeRange: describeRange(task), fingerprint: task.fingerprint }),
+    ...(location === undefined ? {} : { location: bounded(location, maxUrl) }),
+    ...(manifest && { manifest }),
+    conditions: describeConditions(input, now),
+  };
+}
+
+/** When it ended so; undefined where that is news. */
+function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | 'Failed'): string | undefined {
+  return findCondition(before?.conditions, end) && before?.completionTime;
+}
+
+function describeConditions({ resource, before, health }: EssentialsInput, now: string) {
+  const observedGeneration = resource.metadata.generation;
+  const { reason, message, isComplete, isFailed } = health;
+  let conditions = healthConditions(before?.conditions, health, observedGeneration, now);
+  for (const [type, on] of [
+    ['Complete', isComplete],
+    ['Failed', isFailed],
+  ] as const) {
+    conditions = on
+      ? setCondition(conditions, { type, status: 'True', reason, message, observedGeneration }, now)
+      : removeCondition(conditions, type);
+  }
+  return conditions;
+}
+
+function describeRange({ identity }: ExportTask) {
+  return { startTime: isoExact(identity.fromMs), endTime: isoExact(identity.toMs) };
+}
+
+function describeManifest({ url, sha256, manifest }: StandingManifest): ManifestStatus {
+  const { rows, files, bytes } = manifest.totals;
+  return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete };
+}
+
+/** What is written at once where it is another: everything but figures, and the words that only repeat them. */
+export function verdictsOf(status: SearchExportStatus): unknown {
+  const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
+  const { fingerprint, location, manifest, conditions } = status;
+  const found = conditions?.map((condition) => {
+    const { type, status: holds, reason, observedGeneration: generation } = condition;
+    return { type, holds, reason, generation };
+  });
+  const begun = { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange };
+  return { ...begun, fingerprint, location, manifest, found };
+}
+
+/** The rest. Of an export that is not worked on only its state is said: all else stays as it was. */
+export function describeFigures({ before, health, view, wallMs }: EssentialsInput, pace: Pace): SearchExportStatus {
+  const state = health.reason;
+  if (!view) return { summary: { ...before?.summary, state }, jobs: [] };
+  const { progress } = view;
+  const estimated = health.reconciling ? pace.leftMs : undefined;
+  return {
+    summary: progress
+      ? { state, progress: percentText(progress.coveredPart), rows: amountText(progress.rows) }
+      : { ...before?.summary, state },
+    ...(progress && { progress: describeProgress(view, before, pace) }),
+    ...(estimated === undefined ? {} : { estimatedCompletionTime: isoTime(wallMs + estimated) }),
+    jobs: view.jobs.slice(0, maxJobs).map(describeJob),
+    histogram: view.histogram().map(describeBucket),
+    incomplete: describeIncomplete(view),
+    pendingErrors: view.messages.slice(0, maxTexts).map((text) => bounded(text, maxReason)),
+    pendingWarnings: view.warnings.slice(0, maxTexts).map((text) => bounded(text, maxReason)),
+  };
+}
+
+function describeProgress(view: WorkView, before: SearchExportStatus | undefined, pace: Pace): ProgressStatus {
+  const { coveredPart, intervalsPlanned, intervalsDone, rows, bytes, duplicates, scannedBytes } =
+    view.progress as NonNullable<WorkView['progress']>;
+  const incomplete = view.intervals.filter((interval) => interval.incomplete !== undefined).length;
+  const scanned = Math.max(scannedBytes, before?.progress?.bytesScanned ?? 0);
+  const { rowsPerSecond, bytesPerSecond } = pace;
+  return {
+    coveredPercent: percentOf(coveredPart),
+    intervalsPlanned,
+    intervalsDone,
+    ...(incomplete > 0 && { intervalsIncomplete: incomplete }),
+    rowsWritten: rows,
+    bytesWritten: bytes,
+    ...(scanned > 0 && { bytesScanned: scanned }),
+    duplicatesDropped: duplicates,
+    ...(view.stage !== 'complete' && rowsPerSecond > 0 && { rowsPerSecond }),
+    ...(view.stage !== 'complete' && bytesPerSecond > 0 && { bytesPerSecond }),
+  };
+}
+
+function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: JobView): SearchJobStatus {
+  return {
+    id: bounded(id, 128),
+    from: isoExact(fromMs),
+    to: isoExact(toMs),
+    state: bounded(renderJobState(state), 64),
+    messageCount,
+    ...(recordCount === undefined ? {} : { recordCount }),
+  };
+}
+
+function describeBucket({ fromMs, toMs, rows }: RowPiece): HistogramBucket {
+  return { startTime: isoExact(fromMs), endTime: isoExact(toMs), count: rows };
+}
+
+/** Those that were kept and those that were not, the newest of the range first. */
+function describeIncomplete({ unproven, intervals }: WorkView): readonly IncompleteInterval[] {
+  const open = unproven.map(({ order, message, figures }) => ({ ...order, reason: message, ...figures }));
+  const flagged = intervals.flatMap(({ fromMs, toMs, incomplete, received, count }) =>
+    incomplete ? [{ fromMs, toMs, reason: incomplete.reason, received, expected: count.rows }] : [],
+  );
+  return [...open, ...flagged]
+    .sort((left, right) => right.toMs - left.toMs)
+    .slice(0, maxIncomplete)
+    .map(({ fromMs, toMs, reason, ...figures }) => {
+      const { received, expected } = figures as { readonly received?: number; readonly expected?: number };
+      return {
+        from: isoExact(fromMs),
+        to: isoExact(toMs),
+        reason: bounded(reason, maxReason),
+        ...(received === undefined ? {} : { received }),
+        ...(expected === undefined ? {} : { expected }),
+      };
+    });
+}
+
+/** With milliseconds, which intervals are cut at. */
+function isoExact(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}

@@ -1,0 +1,400 @@
+/**
+ * One export at work: finds what stands at its destination, plans it, searches what is left, and writes the manifest. Knows nothing of
+ * resources: who wants it done says with each `advance` within which limits, and hears when that may have changed something.
+ *
+ * ```text
+ * loading ──▶ planning ──▶ exporting ──▶ finishing ──▶ complete
+ *    │   (where none was)                                 ▲
+ *    └── a manifest stands there ─────────────────────────┘
+ * ```
+ *
+ * Invariants: only what stands at the destination says what is done (E3); all that is known here may be lost at any time. Nothing begins
+ * but in `advance`, which waits for nothing. What fails is held for a while (`export-holds.ts`), and tried again from what stands there.
+ */
+import { assert } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
+import type { LogFields } from '../base/log.ts';
+import { stallRetryMs } from '../base/retry-delay.ts';
+import type { CommitRecord } from '../destination/commit-record.ts';
+import type { Destination } from '../destination/destination.ts';
+import type { Histogram } from '../service/job-histogram.ts';
+import {
+  decide,
+  type ExportDecision,
+  type ExportMoment,
+  type ExportProgress,
+  type RunningSearch,
+  type SearchOrder,
+  type StopReason,
+  type Wait,
+} from './export-decision.ts';
+import { ExportHolds } from './export-holds.ts';
+import { NewestTexts } from './newest-texts.ts';
+import { type Plan, PlanningStep, waitBeforePlan } from './planning-step.ts';
+import { RowHistogram } from './row-histogram.ts';
+import type { JobView, OpenedJob, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';
+import { StandingExport } from './standing-export.ts';
+import { progressOfManifest, type WorkLimits, type WorkStage, type WorkView } from './work-view.ts';
+
+/** The search of one interval while it is under way. */
+export interface Search extends RunningSearch {
+  /** Never rejects; nothing of it is under way any more when it is fulfilled. */
+  readonly done: Promise<SearchOutcome>;
+  readonly jobs: readonly JobView[];
+  /** How what its job has found lies in time. */
+  histogram(): Histogram | undefined;
+  stop(reason: StopReason): void;
+  endAsCut(): void;
+}
+
+/** What the work itself knows. */
+type ToolOfWork = 'destination' | 'describedFields' | 'incompletePolicy' | 'settleDelayMs';
+
+export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
+  /** Touches nothing yet. */
+  readonly openDestination: () => Promise<Destination>;
+  readonly plan: Plan;
+  readonly search: (order: SearchOrder, tools: SearchTools, start: SearchStart) => Search;
+  /** By jobs of processes before this one, as far as is known. */
+  readonly scannedBytes: number;
+  /** There may be something to do. */
+  readonly onChange: () => void;
+  /** Something that is shown may be another. */
+  readonly onProgress: () => void;
+}
+
+const nothingDone = { coveredPart: 0, intervalsDone: 0, intervalsPlanned: 0, rows: 0, bytes: 0, duplicates: 0 };
+
+/** `probing`: whether files can be written is being found out. */
+type StepStage = WorkStage | 'probing';
+
+export class ExportWork {
+  readonly #options: ExportWorkOptions;
+  readonly #holds: ExportHolds;
+  readonly #histogram: RowHistogram;
+  readonly #searches = new Map<Search, Promise<void>>();
+  #standing: StandingExport | undefined;
+  #isLoaded = false;
+  /** Others have written records. */
+  #areRecordsOld = false;
+  /** Those that are known do not fit together, or a person wants to be sure. */
+  #areRecordsDoubted = false;
+  #recordsReadAtMs = Number.NEGATIVE_INFINITY;
+  #narrowed: readonly SearchOrder[] = [];
+  readonly #messages = new NewestTexts();
+  readonly #warnings = new NewestTexts();
+  #scannedBytes: number;
+  #limits: WorkLimits | undefined;
+  /** After which it was found that files can be written all the same. */
+  #probedAfter: LogfleetError | undefined;
+  /** What is under way besides searches: one thing at a time. */
+  #step: { readonly stage: StepStage; readonly ended: Promise<void> } | undefined;
+  #planning: PlanningStep | undefined;
+  #isClosed = false;
+
+  constructor(options: ExportWorkOptions) {
+    this.#options = options;
+    this.#holds = new ExportHolds(options.clock);
+    this.#histogram = new RowHistogram(options.task.identity);
+    this.#scannedBytes = options.scannedBytes;
+  }
+
+  /** Begins what there is to do now within these limits, and says where the export stands. */
+  advance(limits: WorkLimits): WorkView {
+    if (limits.incompletePolicy === 'Keep' && this.#limits?.incompletePolicy === 'Fail') this.#holds.liftUnproven();
+    this.#limits = limits;
+    const decision = this.#decide();
+    if (this.#isClosed) return this.#view(decision);
+    if (decision) this.#follow(decision);
+    this.#beginStep(decision);
+    return this.#view(this.#decide());
+  }
+
+  /** A person wants everything to be looked at again now: what failed is tried, and what others wrote is read. */
+  tryAgain(): void {
+    this.#holds.lift();
+    this.#areRecordsDoubted = true;
+  }
+
+  /** Ends everything that is under way: jobs are closed, parts given up. Fulfilled when nothing is left of it. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#planning?.abort();
+    for (const search of this.#searches.keys()) search.stop('ShutDown');
+    await Promise.all([this.#step?.ended, ...this.#searches.values()]);
+    await this.#standing?.destination.close();
+  }
+
+  #decide(): ExportDecision | undefined {
+    const { task, traits, clock } = this.#options;
+    const { plan, records, manifest } = this.#standing ?? {};
+    // Of a plan whose records are not read yet everything would seem to be left.
+    if (!this.#isLoaded || !plan || !records || !this.#limits || manifest) return undefined;
+    return decide({
+      plan,
+      records,
+      running: [...this.#searches.keys()],
+      holds: this.#holds.intervals,
+      troubleUntilMs: this.#needsProbe ? Number.POSITIVE_INFINITY : this.#holds.trouble?.untilMs,
+      narrowed: this.#narrowed,
+      scannedBytes: this.#scannedBytes,
+      byReceiptTime: task.identity.byReceiptTime,
+      limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: traits.smallestLimit },
+      now: momentOf(clock, traits.clockBehindMs),
+    });
+  }
+
+  /** What went wrong is tried with one search: each of them may cost much, and come to nothing. */
+  get #parallelism(): number {
+    return this.#holds.lastError ? 1 : (this.#limits?.parallelism ?? 1);
+  }
+
+  /** Nothing is searched that cannot be written. */
+  get #needsProbe(): boolean {
+    const { lastError } = this.#holds;
+    return lastError?.code.startsWith('destination.') === true && lastError !== this.#probedAfter;
+  }
+
+  #follow(decision: ExportDecision): void {
+    for (const { search, reason } of decision.stop) (search as Search).stop(reason);
+    for (const search of decision.endAsCut) (search as Search).endAsCut();
+    // What others have committed is known first: nothing of it is searched again.
+    const isUnread = this.#areRecordsOld || this.#areRecordsDoubted || this.#step?.stage === 'exporting';
+    if (!isUnread) for (const order of decision.start) this.#begin(order);
+    const ageMs = this.#options.clock.monotonic() - this.#recordsReadAtMs;
+    if (decision.waitsFor?.kind === 'disorder' && ageMs >= stallRetryMs) this.#areRecordsDoubted = true;
+  }
+
+  #begin(order: SearchOrder, opened?: OpenedJob): void {
+    const failedBefore = this.#holds.failedBefore(order);
+    const start = { failedBefore, onNews: this.#options.onProgress, ...(opened === undefined ? {} : { opened }) };
+    const search = this.#options.search(order, this.#tools(), start);
+    const ended = search.done.then((outcome) => {
+      this.#searches.delete(search);
+      this.#scannedBytes += search.scannedBytes;
+      this.#learn(order, outcome);
+      if (outcome.kind === 'committed') this.#histogram.learn(outcome.record, search.histogram());
+      this.#options.onChange();
+    });
+    this.#searches.set(search, ended);
+  }
+
+  #tools(): SearchTools {
+    assert(this.#standing !== undefined, 'nothing is searched before it is known what stands there');
+    const { destination, plan } = this.#standing;
+    return {
+      ...this.#options,
+      destination,
+      describedFields: plan?.describedFields ?? [],
+      incompletePolicy: () => this.#limits?.incompletePolicy ?? 'Fail',
+      settleDelayMs: () => this.#limits?.settleDelayMs ?? 0,
+    };
+  }
+
+  #learn(order: SearchOrder, outcome: SearchOutcome): void {
+    switch (outcome.kind) {
+      case 'committed':
+        this.#committed(outcome.record);
+        break;
+      case 'taken':
+        this.#committed(outcome.standing);
+        this.#areRecordsOld = true;
+        break;
+      case 'narrowed':
+        this.#holds.succeeded(order);
+        // The narrowest goes first.
+        this.#narrowed = [...this.#narrowed, outcome.order].sort((left, right) => right.fromMs - left.fromMs);
+        break;
+      case 'again':
+        if (outcome.isFailure) this.#holds.provedNothing(order);
+        this.#holds.again(order, outcome.message);
+        this.#messages.tell(outcome.message);
+        break;
+      case 'incomplete': {
+        const { reason, message, figures } = outcome;
+        this.#holds.incomplete({ order, reason, message, figures });
+        this.#messages.tell(message);
+        break;
+      }
+      case 'failed':
+        // Somebody has tidied up behind a whole export, and our upload with it.
+        if (outcome.error.code === 'destination.lost') this.#areRecordsOld = true;
+        this.#logFailure('the search of an interval failed', outcome.error, { ...order });
+        this.#holds.searchFailed(order, outcome.error);
+        break;
+      case 'stopped':
+        break;
+    }
+  }
+
+  #committed(record: CommitRecord): void {
+    const { segment, toMs } = record;
+    this.#standing?.keep(record);
+    this.#narrowed = this.#narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
+    this.#holds.succeeded(record);
+  }
+
+  /** Begins what has to be done besides searching, unless something is under way or in the way. */
+  #beginStep(decision: ExportDecision | undefined): void {
+    const { plan, manifest } = this.#standing ?? {};
+    if (this.#waitBeforePlan() || this.#planning?.isOutdated(this.#limits as WorkLimits)) this.#planning?.abort();
+    if (this.#step || manifest || this.#holds.trouble) return;
+    if (!this.#isLoaded) this.#run('loading', () => this.#load());
+    else if (this.#needsProbe && !this.#limits?.isPaused) this.#run('probing', () => this.#probe());
+    else if (!plan && this.#waitBeforePlan()) return;
+    else if (!plan) this.#run('planning', () => this.#makePlan());
+    else if (this.#areRecordsOld || this.#areRecordsDoubted) this.#run('exporting', () => this.#readRecords());
+    else if (decision?.isCovered && this.#searches.size === 0) {
+      this.#run('finishing', async () => this.#standing?.finish(decision.coverage));
+    }
+  }
+
+  #run(stage: StepStage, step: () => Promise<void>): void {
+    const ended = step()
+      .then(() => (stage === 'probing' ? undefined : this.#holds.succeeded()))
+      .catch((thrown: unknown) => this.#stepFailed(stage, thrown))
+      .finally(() => {
+        this.#step = undefined;
+        this.#planning = undefined;
+        this.#options.onChange();
+      });
+    this.#step = { stage, ended };
+  }
+
+  #stepFailed(stage: StepStage, thrown: unknown): void {
+    if (this.#isClosed || (stage === 'planning' && this.#planning?.isAborted)) return;
+    const error = asLogfleetError(thrown);
+    this.#logFailure('a step of the export failed', error, { stage });
+    this.#holds.failed(error);
+  }
+
+  #logFailure(message: string, error: LogfleetError, fields: LogFields): void {
+    const { log } = this.#options;
+    if (error.handling.kind === 'bug') log.error(message, { ...fields, error });
+    else log.warn(message, { ...fields, error });
+  }
+
+  async #load(): Promise<void> {
+    const { openDestination, task } = this.#options;
+    this.#standing ??= new StandingExport(await openDestination(), task);
+    await this.#standing.load();
+    this.#isLoaded = true;
+    this.#recordsReadAtMs = this.#options.clock.monotonic();
+  }
+
+  async #probe(): Promise<void> {
+    const { lastError } = this.#holds;
+    await this.#standing?.probe(this.#options.writer.newToken());
+    this.#probedAfter = lastError;
+  }
+
+  async #makePlan(): Promise<void> {
+    const { plan: planning, onProgress } = this.#options;
+    const step = new PlanningStep((this.#limits as WorkLimits).settleDelayMs);
+    this.#planning = step;
+    const planned = await step.run(planning, this.#tools(), onProgress).finally(() => {
+      this.#scannedBytes += step.takeScannedBytes();
+    });
+    const { plan, first } = planned;
+    this.#standing?.adopt(plan);
+    // Whoever else wrote the plan may be at work already.
+    this.#areRecordsOld = true;
+    if (!first) return;
+    if (this.#isClosed) await first.opened.job.close();
+    else this.#begin(first.order, first.opened);
+  }
+
+  async #readRecords(): Promise<void> {
+    const isDoubted = this.#areRecordsDoubted;
+    // What is learnt while they are read asks for another reading.
+    this.#areRecordsOld = false;
+    this.#areRecordsDoubted = false;
+    try {
+      await this.#standing?.readRecords(isDoubted);
+      // What others have committed is not held here any longer.
+      for (const record of this.#standing?.records ?? []) this.#committed(record);
+      this.#recordsReadAtMs = this.#options.clock.monotonic();
+    } catch (error) {
+      this.#areRecordsDoubted = true;
+      throw error;
+    }
+  }
+
+  /** Why planning does not begin, or does not go on. */
+  #waitBeforePlan(): Wait | undefined {
+    const { clock, traits, task } = this.#options;
+    const facts = { wallMs: clock.now(), fromMs: task.identity.fromMs, clockBehindMs: traits.clockBehindMs };
+    return waitBeforePlan(this.#limits as WorkLimits, { ...facts, scannedBytes: this.#scannedBytesYet });
+  }
+
+  /** What stands there may be all: the deadline is heeded once it cannot be read. */
+  #waitBeforeSearch(): Wait | undefined {
+    if (this.#isLoaded) return this.#waitForPlan();
+    const { deadlineMs = Number.POSITIVE_INFINITY } = this.#limits as WorkLimits;
+    const isOver = this.#options.clock.now() >= deadlineMs;
+    return isOver && this.#holds.lastError ? { kind: 'deadline' } : undefined;
+  }
+
+  /** Before there is a plan: by the planning that is under way, too. */
+  get #scannedBytesYet(): number {
+    return this.#scannedBytes + (this.#planning?.view.scannedBytes ?? 0);
+  }
+
+  #waitForPlan(): Wait | undefined {
+    const untilMs = this.#planning?.view.settlesAtMs;
+    return this.#waitBeforePlan() ?? (untilMs === undefined ? undefined : { kind: 'settling', untilMs });
+  }
+
+  #view(decision: ExportDecision | undefined): WorkView {
+    const { clock } = this.#options;
+    const { manifest, location } = this.#standing ?? {};
+    const { trouble, lastError, isLasting: isTroubleLasting, unproven } = this.#holds;
+    const searches = [...this.#searches.keys()];
+    const jobs = [...(this.#planning?.view.jobs ?? []), ...searches.flatMap((search) => search.jobs)];
+    for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.keep(text);
+    const wait = decision ? decision.waitsFor : manifest ? undefined : this.#waitBeforeSearch();
+    const delaysMs = [
+      trouble ? trouble.untilMs - clock.monotonic() : Number.POSITIVE_INFINITY,
+      wait?.kind === 'settling' ? wait.untilMs - clock.now() : Number.POSITIVE_INFINITY,
+      wait?.kind === 'disorder' ? stallRetryMs : Number.POSITIVE_INFINITY,
+      decision?.requeueAfterMs ?? Number.POSITIVE_INFINITY,
+    ];
+    const intervals = manifest?.manifest.intervals ?? decision?.coverage.intervals ?? [];
+    return {
+      stage: this.#stage(decision),
+      location,
+      progress: manifest ? progressOfManifest(manifest.manifest) : (decision?.progress ?? this.#progressBeforePlan()),
+      intervals,
+      histogram: () => this.#histogram.read(intervals),
+      searches: searches.length,
+      jobs,
+      waitsFor: wait,
+      trouble,
+      lastError,
+      isTroubleLasting,
+      unproven,
+      messages: this.#messages.all,
+      warnings: this.#warnings.all,
+      manifest,
+      requeueAfterMs: Math.min(...delaysMs),
+    };
+  }
+
+  #progressBeforePlan(): ExportProgress | undefined {
+    return this.#isLoaded ? { ...nothingDone, scannedBytes: this.#scannedBytesYet } : undefined;
+  }
+
+  #stage(decision: ExportDecision | undefined): WorkStage {
+    const { plan, manifest } = this.#standing ?? {};
+    if (manifest) return 'complete';
+    if (!this.#isLoaded) return 'loading';
+    if (!plan) return 'planning';
+    return decision?.isCovered ? 'finishing' : 'exporting';
+  }
+}
+
+function momentOf(clock: Clock, clockBehindMs: number): ExportMoment {
+  const wallMs = clock.now();
+  return { wallMs, monotonicMs: clock.monotonic(), serviceMs: wallMs - clockBehindMs };
+}

@@ -1,0 +1,96 @@
+/**
+ * The files that one search writes for its interval, in parts, under names of their own: staged at the destination one after the other,
+ * and counting for nothing until a record names them (E3).
+ *
+ * Invariant: what is given up leaves no file behind, unless the destination refuses to remove it; then it is removed with the strays once
+ * everything is covered (E15).
+ */
+import { crossing } from '../base/boundary.ts';
+import type { CommittedFile } from '../destination/commit-record.ts';
+import { dataFileName } from '../destination/export-layout.ts';
+import type { DescribedField } from '../output/columns.ts';
+import { PartSeries } from '../output/part-series.ts';
+import type { PartSink } from '../output/part-writer.ts';
+import type { RawRow } from '../output/row-encoder.ts';
+import type { SearchOrder } from './export-decision.ts';
+import type { SearchTools } from './search-tools.ts';
+
+export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'log'>;
+
+export class IntervalFiles {
+  readonly #tools: FileTools;
+  readonly #order: Pick<SearchOrder, 'segment' | 'toMs'>;
+  readonly #parts: PartSeries;
+  /** By part, from the export's folder. */
+  readonly #names: string[] = [];
+  readonly #staged: string[] = [];
+  #givingUp: Promise<void> | undefined;
+
+  constructor(tools: FileTools, order: Pick<SearchOrder, 'segment' | 'toMs'>, described: readonly DescribedField[]) {
+    this.#tools = tools;
+    this.#order = order;
+    const { encoder, compression } = tools.task.form(described);
+    const { maxPartBytes } = tools.task.identity.output;
+    this.#parts = new PartSeries((index) => ({
+      encoder,
+      compression,
+      maxPartBytes,
+      open: () => this.#open(this.#nameOf(index)),
+    }));
+  }
+
+  /** Throws what went wrong in writing those before it. */
+  row(row: RawRow): void {
+    this.#parts.row(row);
+  }
+
+  /** A promise while too much is waiting to be written; see `PartSeries.room`. */
+  room(): Promise<void> | undefined {
+    return this.#parts.room();
+  }
+
+  /** All parts are staged, in the order of their rows. Rejects with what went wrong in any. */
+  async end(): Promise<readonly CommittedFile[]> {
+    const parts = await this.#parts.end();
+    return parts.map((part, index) => ({ name: this.#nameOf(index), ...part }));
+  }
+
+  /** Nothing of it is wanted. Never rejects. */
+  giveUp(): Promise<void> {
+    this.#givingUp ??= this.#giveUp();
+    return this.#givingUp;
+  }
+
+  async #giveUp(): Promise<void> {
+    const { destination, task, log } = this.#tools;
+    await this.#parts.abort();
+    for (const name of this.#staged) {
+      await destination.remove(task.layout.within(name)).catch((error: unknown) => {
+        log.debug('cannot remove a file that nobody needs', { name, error });
+      });
+    }
+  }
+
+  #nameOf(index: number): string {
+    const { writer, task } = this.#tools;
+    const { segment, toMs } = this.#order;
+    this.#names[index] ??= dataFileName(
+      { segment, toMs, part: index + 1, writerToken: writer.newToken() },
+      task.identity.output,
+    );
+    return this.#names[index];
+  }
+
+  async #open(name: string): Promise<PartSink> {
+    const { destination, task } = this.#tools;
+    const upload = await destination.open(task.layout.within(name));
+    return {
+      write: (chunk) => upload.write(chunk),
+      finish: async () => {
+        await crossing('export.stagePart', () => upload.finish());
+        this.#staged.push(name);
+      },
+      abort: () => upload.abort(),
+    };
+  }
+}

@@ -1,0 +1,350 @@
+/**
+ * The search of one interval, from the creation of its job to the record that commits it: does what the verdict on it says (`proof.ts`).
+ *
+ * ```text
+ * created ── searching ── judged ──┬─ read ──▶ judged      (early pages, too, while it searches: E7)
+ *                │                 ├─ count ─▶ judged      (by an aggregation: E6)
+ *             cut short            ├─ commit ▶ committed, taken
+ *                                  └─ again, narrowed, incomplete
+ * ```
+ *
+ * Invariant: when `done` is fulfilled no job of it is alive and no part is being written, and what was staged and not committed is gone,
+ * but for the files of a record of which it is not known whether it stands (E3). Leaves to others: what is searched when, and how
+ * failures are waited out.
+ */
+import { assert, unreachable } from '../base/assert.ts';
+import { crossing } from '../base/boundary.ts';
+import { sleep } from '../base/clock.ts';
+import { asLogfleetError, mayPass } from '../base/errors.ts';
+import { type CommitOutcome, type CommitRecord, commit } from '../destination/commit-record.ts';
+import type { JobProgress } from '../service/job-gathering.ts';
+import type { Histogram } from '../service/job-histogram.ts';
+import type { SearchJob } from '../service/search-job.ts';
+import { type CutSign, cutSign } from './cut.ts';
+import { searchDense } from './dense-millisecond.ts';
+import type { RunningSearch, SearchOrder, StopReason } from './export-decision.ts';
+import { countInterval } from './interval-count.ts';
+import type { JobReading, SearchEnd } from './job-reading.ts';
+import { JobSet } from './job-set.ts';
+import { MessageReading } from './message-reading.ts';
+import { judge, type RecordFigures, type Run, showsInclusiveEnd, type Verdict } from './proof.ts';
+import { RecordReading } from './record-reading.ts';
+import type { JobView, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';
+
+/** So often a record is written whose writing fails in a way that may pass; to search again costs far more. */
+const commitTries = 6;
+const firstCommitDelayMs = 1_000;
+const tooNew = 'by the clock of the service the end of the interval is too new';
+
+/** A job that is judged, and what is known of it. */
+interface Judged {
+  readonly job: SearchJob;
+  readonly reading: JobReading;
+  readonly end: SearchEnd;
+  /** Of a count of its interval. */
+  errors: readonly string[];
+}
+
+/** What has files to be staged, and committed or given up. */
+type Staging = Pick<JobReading, 'end' | 'giveUp'>;
+
+export class IntervalSearch implements RunningSearch {
+  readonly segment: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Never rejects. */
+  readonly done: Promise<SearchOutcome>;
+  readonly #order: SearchOrder;
+  readonly #tools: SearchTools;
+  readonly #start: SearchStart;
+  readonly #jobs: JobSet;
+  /** When it began, before others that began with it may have learnt more. */
+  readonly #foreseenBehindMs: number;
+  readonly #stop = new AbortController();
+  readonly #cutShort = Promise.withResolvers<void>();
+  #stopReason: StopReason | undefined;
+  #job: SearchJob | undefined;
+  #reading: Staging | undefined;
+  #isSearching = true;
+  #isCutShort = false;
+  /** Its files are named by a record that stands, or may stand. */
+  #areFilesNamed = false;
+
+  constructor(order: SearchOrder, tools: SearchTools, start: SearchStart) {
+    const { segment, fromMs, toMs } = order;
+    this.segment = segment;
+    this.fromMs = fromMs;
+    this.toMs = toMs;
+    this.#order = { segment, fromMs, toMs };
+    this.#tools = tools;
+    this.#foreseenBehindMs = tools.traits.foreseenBehindMs;
+    this.#start = start;
+    const { signal } = this.#stop;
+    this.#jobs = new JobSet({ ...tools, signal, onNews: start.onNews });
+    this.done = this.#run();
+  }
+
+  get createdAtMs(): number | undefined {
+    return this.#job?.createdAtMs;
+  }
+
+  get isSearching(): boolean {
+    return this.#isSearching;
+  }
+
+  /** Rows that its job has found so far. */
+  get messageCount(): number {
+    const { messageCount = 0, recordCount = 0 } = this.#job?.progress ?? {};
+    return this.#tools.task.identity.results === 'Messages' ? messageCount : recordCount;
+  }
+
+  /** By all of its jobs. */
+  get scannedBytes(): number {
+    return this.#jobs.scannedBytes;
+  }
+
+  /** Those that are alive. */
+  get jobs(): readonly JobView[] {
+    return this.#jobs.views;
+  }
+
+  /** How what its job has found lies in time; undefined before it has one. */
+  histogram(): Histogram | undefined {
+    return this.#job?.histogram();
+  }
+
+  /** Ends it without a record, unless one is being written. */
+  stop(reason: StopReason): void {
+    this.#stopReason ??= reason;
+    this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
+  }
+
+  /** What its job has found so far is to be committed as of a cut one (E13). */
+  endAsCut(): void {
+    this.#isCutShort = true;
+    this.#cutShort.resolve();
+  }
+
+  async #run(): Promise<SearchOutcome> {
+    try {
+      const job = await this.#opened();
+      this.#job = job;
+      if (!this.#start.opened && !this.#isSettled(job)) return this.#again(false, tooNew);
+      const reading = this.#readingOf(job);
+      this.#reading = reading;
+      const end = await this.#search(job, reading);
+      return await this.#conclude({ job, reading, end, errors: [] });
+    } catch (thrown) {
+      if (this.#stopReason !== undefined) return { kind: 'stopped', reason: this.#stopReason };
+      return { kind: 'failed', error: asLogfleetError(thrown) };
+    } finally {
+      this.#isSearching = false;
+      await Promise.all([this.#areFilesNamed ? undefined : this.#reading?.giveUp(), this.#jobs.closeAll()]);
+    }
+  }
+
+  async #opened(): Promise<SearchJob> {
+    const { opened } = this.#start;
+    if (!opened) return this.#jobs.open(this.#tools.task.order(this.#order, this.#tools.traits.isEndInclusive), 'Rows');
+    this.#jobs.add(opened.job, 'Rows');
+    return opened.job;
+  }
+
+  /** Who goes on with a plan that somebody else has made learns by a first search how far the service's clock is behind (E11). */
+  #isSettled({ progress }: SearchJob): boolean {
+    const { traits, clock, settleDelayMs } = this.#tools;
+    const { dateMs } = progress;
+    if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
+    const settledMs = clock.now() - traits.clockBehindMs - settleDelayMs();
+    return traits.clockBehindMs <= this.#foreseenBehindMs || this.toMs <= settledMs;
+  }
+
+  #readingOf(job: SearchJob): JobReading {
+    const options = { job, order: this.#order, tools: this.#tools, signal: this.#stop.signal };
+    if (this.#tools.task.identity.results === 'Records') return new RecordReading(options);
+    return new MessageReading({ ...options, countedRows: this.#start.opened?.countedRows });
+  }
+
+  /** Until the search is over, or is to be. Whole pages are read meanwhile where that is safe (E7). */
+  async #search(job: SearchJob, reading: JobReading): Promise<SearchEnd> {
+    const { signal } = this.#stop;
+    const { traits, clock } = this.#tools;
+    let finished: JobProgress | undefined;
+    const finishing = job.whenFinished(signal).then((progress) => {
+      finished = progress;
+    });
+    finishing.catch(() => {});
+    while (!finished && !this.#isCutShort) {
+      signal.throwIfAborted();
+      if (reading.mayReadEarly(job.progress)) await reading.readEarly();
+      else await Promise.race([finishing, job.whenNews(signal), this.#cutShort.promise]);
+    }
+    if (finished && !this.#start.opened) traits.took(clock.monotonic() - job.createdAtMs, finished.statuses);
+    this.#isSearching = false;
+    this.#start.onNews();
+    const progress = finished ?? job.progress;
+    const sign = this.#signOf(job, progress);
+    traits.searched(progress);
+    return { progress, sign, isDone: finished !== undefined };
+  }
+
+  #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
+    const { task, traits } = this.#tools;
+    const sign = cutSign(progress, traits.smallestLimit);
+    // An aggregation has as many messages as there are; what it lacks shows by its state alone.
+    if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
+    return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
+  }
+
+  async #conclude(judged: Judged): Promise<SearchOutcome> {
+    for (;;) {
+      const run = this.#runOf(judged);
+      const verdict = judge(run);
+      if (showsInclusiveEnd(run)) this.#tools.traits.isEndInclusive = true;
+      switch (verdict.kind) {
+        case 'read':
+          await judged.reading.read(verdict, judged.end);
+          break;
+        case 'count':
+          await this.#count(judged, verdict.interval);
+          break;
+        default:
+          return this.#follow(judged, verdict);
+      }
+    }
+  }
+
+  #runOf({ job, reading, end, errors }: Judged): Run {
+    const { task } = this.#tools;
+    const { results, byReceiptTime } = task.identity;
+    const { progress, sign } = end;
+    return {
+      interval: { fromMs: Math.min(job.order.fromMs, this.fromMs), toMs: this.toMs },
+      results,
+      byReceiptTime,
+      isSplittable: task.isSplittable,
+      isEndMoved: job.order.toMs < this.toMs,
+      sign,
+      jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
+      // Also what statuses brought that only kept it alive.
+      pendingErrors: [...job.progress.errors.texts, ...errors],
+      isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,
+      keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
+      failedBefore: this.#start.failedBefore,
+      ...reading.found,
+    };
+  }
+
+  async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
+    const { task, traits, clock } = this.#tools;
+    // Whatever the count is, what is read is read.
+    const closing = this.#jobs.close(judged.job);
+    const order = task.order(interval, traits.isEndInclusive);
+    const count = await countInterval(order, { jobs: this.#jobs, clock, signal: this.#stop.signal });
+    if (count.kind === 'counted') judged.reading.counts({ interval, rows: count.rows, source: 'Aggregate' });
+    else judged.errors = count.errors;
+    await closing;
+  }
+
+  async #follow(judged: Judged, verdict: Exclude<Verdict, { kind: 'read' | 'count' }>): Promise<SearchOutcome> {
+    const { segment, fromMs, toMs } = this.#order;
+    switch (verdict.kind) {
+      case 'commit':
+        return this.#commit(judged.job, judged.reading, verdict.record);
+      case 'searchAgain':
+        return this.#again(verdict.isFailure, verdict.message);
+      case 'endsInclusive':
+        return this.#again(false, 'the service takes the end of a range for a part of it');
+      case 'bisect':
+        if (verdict.atMs <= fromMs) return this.#again(false, 'the search was cut before its interval');
+        return { kind: 'narrowed', order: { segment, fromMs: verdict.atMs, toMs } };
+      case 'dense':
+        return this.#searchDense(judged, verdict);
+      case 'incomplete':
+        return this.#incomplete(judged, verdict);
+      default:
+        return unreachable(verdict);
+    }
+  }
+
+  /** What more searches find of the millisecond takes the place of what was read of it. */
+  async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
+    const { fromMs, count } = verdict.record;
+    const closing = this.#jobs.close(judged.job);
+    const dense = { atMs: fromMs, rows: count.rows, order: this.#order };
+    const options = { tools: this.#tools, jobs: this.#jobs, signal: this.#stop.signal };
+    this.#isSearching = true;
+    const outcome = await searchDense(dense, options);
+    this.#isSearching = false;
+    await closing;
+    switch (outcome.kind) {
+      case 'found':
+        await this.#reading?.giveUp();
+        this.#reading = outcome.files;
+        return this.#commit(judged.job, outcome.files, outcome.record);
+      case 'again':
+        return this.#again(true, `${verdict.message}; ${outcome.message}`);
+      case 'tooDense': {
+        const message = `${verdict.message}; ${outcome.reason}`;
+        return this.#incomplete(judged, { ...verdict, message, reason: 'MillisecondTooDense' });
+      }
+      default:
+        return unreachable(outcome);
+    }
+  }
+
+  #again(isFailure: boolean, message: string): SearchOutcome {
+    this.#tools.log.info('an interval is searched again', { ...this.#order, message });
+    return { kind: 'again', isFailure, message };
+  }
+
+  async #incomplete(
+    judged: Judged,
+    { record, reason, message }: Pick<Extract<Verdict, { kind: 'incomplete' }>, 'record' | 'reason' | 'message'>,
+  ): Promise<SearchOutcome> {
+    if (record && this.#tools.incompletePolicy() === 'Keep') return this.#commit(judged.job, judged.reading, record);
+    const figures = record && { received: record.received, expected: record.count.rows };
+    return { kind: 'incomplete', reason, message, figures };
+  }
+
+  /** Files first, then the record (E3). The job is of no more use. */
+  async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
+    const { signal } = this.#stop;
+    const closing = this.#jobs.close(job);
+    const giveUp = () => void staging.giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    const files = await staging.end();
+    signal.removeEventListener('abort', giveUp);
+    signal.throwIfAborted();
+    assert(figures.fromMs >= this.fromMs, 'a record reaches beyond its interval');
+    const record: CommitRecord = { ...figures, segment: this.segment, files };
+    const outcome = await crossing('export.commit', () => this.#write(record));
+    await closing;
+    return outcome.kind === 'committed' ? { kind: 'committed', record } : outcome;
+  }
+
+  async #write(record: CommitRecord): Promise<CommitOutcome> {
+    const { destination, task, clock } = this.#tools;
+    this.#areFilesNamed = true;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await commit(destination, task.layout, record);
+      } catch (thrown) {
+        const isLasting = !mayPass(asLogfleetError(thrown));
+        // Who is refused at once has written nothing, mostly: what stands there says so.
+        if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
+        if (isLasting || tries === commitTries) throw thrown;
+        await sleep(clock, firstCommitDelayMs * 2 ** (tries - 1), this.#stop.signal);
+      }
+    }
+  }
+
+  async #mayStand({ segment, toMs }: CommitRecord): Promise<boolean> {
+    const { destination, task } = this.#tools;
+    try {
+      return (await destination.read(task.layout.commit(segment, toMs))) !== undefined;
+    } catch {
+      return true;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * The planning of an export while it is under way: what can be seen of it, what it has scanned, and why planning does not begin or go
+ * on. What is planned, and how, is `export-planning.ts`'s.
+ */
+import type { Wait } from './export-decision.ts';
+import type { PlannedExport, PlanningOptions, PlanningView } from './export-planning.ts';
+import type { SearchTools } from './search-tools.ts';
+import type { WorkLimits } from './work-view.ts';
+
+export type Plan = (tools: SearchTools, options: PlanningOptions) => Promise<PlannedExport>;
+
+const nothingPlanned: PlanningView = { jobs: [], scannedBytes: 0, settlesAtMs: undefined };
+
+export class PlanningStep {
+  readonly #settleDelayMs: number;
+  readonly #abort = new AbortController();
+  #view = nothingPlanned;
+
+  constructor(settleDelayMs: number) {
+    this.#settleDelayMs = settleDelayMs;
+  }
+
+  get view(): PlanningView {
+    return this.#view;
+  }
+
+  get isAborted(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  /** Whether its range was settled by another delay than the one that is wanted now (E11). */
+  isOutdated({ settleDelayMs }: WorkLimits): boolean {
+    return settleDelayMs !== this.#settleDelayMs;
+  }
+
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  /** To be called once. */
+  async run(plan: Plan, tools: SearchTools, onProgress: () => void): Promise<PlannedExport> {
+    const onNews = (view: PlanningView) => {
+      this.#view = view;
+      onProgress();
+    };
+    const { signal } = this.#abort;
+    const planned = await plan(tools, { settleDelayMs: this.#settleDelayMs, signal, onNews });
+    this.#view = { ...nothingPlanned, scannedBytes: planned.scannedBytes };
+    return planned;
+  }
+
+  /** By jobs that it has closed, also where nothing came of it; nothing shows of it any more. To be called when it has ended. */
+  takeScannedBytes(): number {
+    const { scannedBytes } = this.#view;
+    this.#view = nothingPlanned;
+    return scannedBytes;
+  }
+}
+
+export interface PlanningFacts {
+  readonly wallMs: number;
+  /** When the first of the range was, and by how much the service's clock is behind ours. */
+  readonly fromMs: number;
+  readonly clockBehindMs: number;
+  /** By all jobs of the export until now. */
+  readonly scannedBytes: number;
+}
+
+/** Undefined where nothing keeps it. */
+export function waitBeforePlan(limits: WorkLimits, facts: PlanningFacts): Wait | undefined {
+  const { isPaused, deadlineMs, settleDelayMs, maxBytesScanned } = limits;
+  const { wallMs, fromMs, clockBehindMs, scannedBytes } = facts;
+  if (deadlineMs !== undefined && wallMs >= deadlineMs) return { kind: 'deadline' };
+  if (isPaused) return { kind: 'paused' };
+  if (maxBytesScanned !== undefined && scannedBytes >= maxBytesScanned) return { kind: 'maxBytesScanned' };
+  const untilMs = fromMs + settleDelayMs + clockBehindMs;
+  return wallMs < untilMs ? { kind: 'settling', untilMs } : undefined;
+}

@@ -1,0 +1,92 @@
+/**
+ * Reads the records of one job into files (4.4), once it is done, for those before may be wrong (10.3). Their columns are what the first
+ * page describes (2.6): an export of records is one search.
+ */
+import { crossing } from '../base/boundary.ts';
+import { LogfleetError } from '../base/errors.ts';
+import type { CommittedFile } from '../destination/commit-record.ts';
+import { recordRow } from '../output/record-row.ts';
+import { uncountedError } from '../service/job-end.ts';
+import type { SearchJob } from '../service/search-job.ts';
+import type { RecordPage } from '../service/search-service.ts';
+import type { SearchOrder } from './export-decision.ts';
+import { IntervalFiles } from './interval-files.ts';
+import type { Found, JobReading, Reading, SearchEnd } from './job-reading.ts';
+import type { SearchTools } from './search-tools.ts';
+
+export interface RecordReadingOptions {
+  readonly job: SearchJob;
+  readonly order: SearchOrder;
+  readonly tools: SearchTools;
+  readonly signal: AbortSignal;
+}
+
+export class RecordReading implements JobReading {
+  readonly #options: RecordReadingOptions;
+  #files: IntervalFiles | undefined;
+  #received: number | undefined;
+
+  constructor(options: RecordReadingOptions) {
+    this.#options = options;
+  }
+
+  get found(): Found {
+    const received = this.#received;
+    const none = { outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 };
+    const order = { oldestMs: undefined, isDisordered: false, areDuplicatesSure: true };
+    const figures = received === undefined ? undefined : { received, written: received, ...none, ...order };
+    return { figures, isReadEarly: false, isReadInPart: false, isReadTwice: false };
+  }
+
+  mayReadEarly(): boolean {
+    return false;
+  }
+
+  async readEarly(): Promise<void> {}
+
+  async read(_reading: Reading, { progress }: SearchEnd): Promise<void> {
+    const { job, signal } = this.#options;
+    const { recordCount } = progress;
+    // A search that is no aggregation counts none, too; only asking for them shows it.
+    if (!recordCount) await job.describeRecords(signal);
+    if (recordCount === undefined) throw uncountedError(job.id);
+    await this.giveUp();
+    this.#files = undefined;
+    this.#received = 0;
+    for (let offset = 0; offset < recordCount; ) {
+      const next = await this.#readPage(offset);
+      if (next === undefined) return;
+      offset = next;
+    }
+  }
+
+  counts(): void {}
+
+  async end(): Promise<readonly CommittedFile[]> {
+    return (await this.#files?.end()) ?? [];
+  }
+
+  async giveUp(): Promise<void> {
+    await this.#files?.giveUp();
+  }
+
+  /** The offset of the next one; undefined where the service gives no more records, although it counts more. */
+  async #readPage(offset: number): Promise<number | undefined> {
+    const { job, signal } = this.#options;
+    const take = (page: RecordPage) => this.#take(page);
+    try {
+      return await crossing('export.readPage', () => job.readRecords({ offset, total: offset + 1, take, signal }));
+    } catch (thrown) {
+      if (thrown instanceof LogfleetError && thrown.code === 'job.pagesEmpty') return undefined;
+      throw thrown;
+    }
+  }
+
+  #take({ fields, records }: RecordPage): Promise<void> | undefined {
+    const { tools, order } = this.#options;
+    this.#files ??= new IntervalFiles(tools, order, fields);
+    for (const record of records) this.#files.row(recordRow(record));
+    this.#received = (this.#received ?? 0) + records.length;
+    return this.#files.room();
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * What a service has shown of itself while exports searched it, shared by all exports of a service in this process that go by the same
+ * time. Nothing of it is stored: a restart loses it, which costs a job and no row.
+ */
+import type { JobProgress } from '../service/job-gathering.ts';
+import { smallestLimitAfter } from './cut.ts';
+
+/** Where a search is done when it is looked at, the next one is looked at so much sooner: what it took is not known. */
+const soonerPart = 0.97;
+
+/** `Date` has whole seconds, and comes with an answer. */
+export const dateRoundingMs = 1_500;
+
+export class ServiceTraits {
+  /** E10: a row was seen at the very end of a search; `to − 1` is sent from then on. */
+  isEndInclusive = false;
+  /** E7: false once pages that were read early had to be read again. */
+  readsEarly = true;
+  #smallestLimit: number | undefined;
+  #clockBehindMs = 0;
+  #isDateKnown = false;
+  #searchMs: number | undefined;
+
+  /** The smallest message limit that the service has shown (E4); undefined before it has shown one. */
+  get smallestLimit(): number | undefined {
+    return this.#smallestLimit;
+  }
+
+  /** By how much the service's clock is behind ours, at least 0 (E11). */
+  get clockBehindMs(): number {
+    return this.#clockBehindMs;
+  }
+
+  /** How long searches take at most, mostly, from their creation until they are done; undefined before the first. */
+  get searchMs(): number | undefined {
+    return this.#searchMs;
+  }
+
+  /** A search is over, or was given up. */
+  searched(progress: JobProgress): void {
+    this.#smallestLimit = smallestLimitAfter(progress, this.#smallestLimit);
+  }
+
+  /** A search was seen to be done so long after its creation, by its `looks`th status. */
+  took(searchMs: number, looks: number): void {
+    const isAsExpected = this.#searchMs !== undefined && looks <= 1;
+    this.#searchMs = isAsExpected ? soonerPart * (this.#searchMs ?? searchMs) : searchMs;
+  }
+
+  /** As far as the service's clock may turn out to be behind without that being news; `Date` has whole seconds. */
+  get foreseenBehindMs(): number {
+    return this.#isDateKnown ? this.#clockBehindMs + dateRoundingMs : 0;
+  }
+
+  /** `dateMs` is what the service's clock said, in whole seconds, when ours said `nowMs`. */
+  showedDate(dateMs: number, nowMs: number): void {
+    this.#isDateKnown = true;
+    this.#clockBehindMs = Math.max(0, nowMs - dateMs);
+  }
+}
+
+/**
+ * The traits of each service that was spoken to, by its id. What it shows by message time says nothing of searches by receipt time:
+ * ends that are taken for inclusive and are not would lose rows (E10).
+ */
+export class TraitsOfServices {
+  readonly #byService = new Map<string, ServiceTraits>();
+
+  of(serviceId: string, byReceiptTime: boolean): ServiceTraits {
+    const key = `${serviceId} ${byReceiptTime ? 'receipt' : 'message'}`;
+    const known = this.#byService.get(key);
+    if (known) return known;
+    const traits = new ServiceTraits();
+    this.#byService.set(key, traits);
+    return traits;
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * What stands at the destination of one export, as far as this process knows: plan, records, manifest. Reads all of it when asked, and
+ * writes the manifest; whoever searches writes records, and tells of them here.
+ *
+ * Invariant: what is known here stands there. The reverse need not hold, since others write there, too (E3).
+ */
+import { createHash } from 'node:crypto';
+import { crossing } from '../base/boundary.ts';
+import { type CommitRecord, readRecords, recordKey } from '../destination/commit-record.ts';
+import type { Coverage } from '../destination/coverage.ts';
+import type { Destination } from '../destination/destination.ts';
+import {
+  encodeManifest,
+  type Manifest,
+  manifestOf,
+  readManifest,
+  removeStrays,
+  writeManifest,
+} from '../destination/manifest.ts';
+import { type ExportPlan, readPlan } from '../destination/plan-object.ts';
+import { damaged } from '../destination/stored-json.ts';
+import type { ExportTask } from './export-task.ts';
+import type { StandingManifest } from './work-view.ts';
+
+/** Enough for a quota or a disk to say that it is full, mostly. */
+const probeBytes = 256 * 1_024;
+
+export class StandingExport {
+  readonly destination: Destination;
+  readonly #task: ExportTask;
+  readonly #records = new Map<string, CommitRecord>();
+  #plan: ExportPlan | undefined;
+  #manifest: StandingManifest | undefined;
+
+  constructor(destination: Destination, task: ExportTask) {
+    this.destination = destination;
+    this.#task = task;
+  }
+
+  /** Undefined while there is none. */
+  get plan(): ExportPlan | undefined {
+    return this.#plan;
+  }
+
+  /** Undefined while there is none. */
+  get manifest(): StandingManifest | undefined {
+    return this.#manifest;
+  }
+
+  /** In no order. */
+  get records(): readonly CommitRecord[] {
+    return [...this.#records.values()];
+  }
+
+  /** The address of the export's folder. */
+  get location(): string {
+    return `${this.destination.url}/${this.#task.layout.folder}`;
+  }
+
+  /** Reads everything, after what uploads left that were broken off is gone (E15). */
+  async load(): Promise<void> {
+    const { layout } = this.#task;
+    await this.destination.abortLeftovers(layout.folder, 'ofTheDead');
+    const manifest = await readManifest(this.destination, layout);
+    if (manifest) return this.#complete(manifest, { intervals: manifest.intervals, rest: [], strays: [] });
+    const plan = await readPlan(this.destination, layout);
+    if (!plan) return;
+    this.adopt(plan);
+    await this.readRecords();
+  }
+
+  /** A plan that stands there, which has to be of the export's range. */
+  adopt(plan: ExportPlan): void {
+    const { layout, identity } = this.#task;
+    const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
+    const wanted = rangeText(identity.fromMs, identity.toMs);
+    if (covered !== wanted) throw damaged(layout.plan, `it covers ${covered}, and the export ${wanted}`);
+    this.#plan = plan;
+  }
+
+  /** What was known before and stands there no longer is forgotten; `isDoubted`: what is known is read again, too. */
+  async readRecords(isDoubted = false): Promise<void> {
+    const before = this.records;
+    const found = await readRecords(this.destination, this.#task.layout, isDoubted ? [] : before);
+    for (const record of before) this.#records.delete(recordKey(record));
+    for (const record of found) this.keep(record);
+  }
+
+  /** A record that stands there. */
+  keep(record: CommitRecord): void {
+    this.#records.set(recordKey(record), record);
+  }
+
+  /** Whether files can be written there, found out by one that is taken away again. Rejects with what is in the way. */
+  async probe(token: string): Promise<void> {
+    const name = this.#task.layout.within(`data/probe-${token}`);
+    const upload = await this.destination.open(name);
+    try {
+      await upload.write(Buffer.alloc(probeBytes));
+      await upload.finish();
+    } catch (error) {
+      await upload.abort().catch(() => {});
+      throw error;
+    }
+    await this.destination.remove(name);
+  }
+
+  /** Writes the manifest of what is covered as a whole, and removes what it does not name. */
+  async finish(coverage: Coverage): Promise<void> {
+    const { layout, identity } = this.#task;
+    const manifest = manifestOf(identity, coverage);
+    await crossing('export.manifest', () => writeManifest(this.destination, layout, manifest));
+    await this.#complete(manifest, coverage);
+  }
+
+  /** Also where the manifest stood there already: whoever wrote it may not have come to tidy up. */
+  async #complete(manifest: Manifest, coverage: Coverage): Promise<void> {
+    const { layout, fingerprint } = this.#task;
+    if (manifest.fingerprint !== fingerprint) {
+      throw damaged(layout.manifest, `it is of another export, ${manifest.fingerprint}`);
+    }
+    await removeStrays(this.destination, layout, coverage);
+    const sha256 = createHash('sha256').update(encodeManifest(manifest)).digest('hex');
+    this.#manifest = { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };
+  }
+}
+
+function rangeText(fromMs: number | undefined, toMs: number | undefined): string {
+  return `${fromMs} to ${toMs}`;
+}

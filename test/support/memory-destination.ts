@@ -1,0 +1,171 @@
+/**
+ * A destination in memory: what the others promise, and nothing else. Any call can be made to go wrong, before or after it took effect;
+ * several destinations may stand on one store, as processes do that share a bucket, and one may die.
+ */
+import type { Destination, FileUpload, LeftoverChoice, ListedObject } from '../../src/destination/destination.ts';
+import { type DestinationFailure, destinationError } from '../../src/destination/destination-error.ts';
+import { folderSegments, nameSegments } from '../../src/destination/object-name.ts';
+
+export type DestinationCall =
+  | 'read'
+  | 'create'
+  | 'open'
+  | 'write'
+  | 'finish'
+  | 'abort'
+  | 'stream'
+  | 'list'
+  | 'remove'
+  | 'abortLeftovers';
+
+/** What happens to one call. */
+export interface DestinationFault {
+  /** Waited for before anything else. */
+  readonly until?: Promise<unknown>;
+  /** What it fails with; none where it is only late. Of a create, `exists` is an answer that was lost to an earlier try of the same. */
+  readonly failure?: DestinationFailure | 'exists';
+  /** Whether it takes effect all the same. */
+  readonly hasEffect?: boolean;
+}
+
+interface Upload {
+  readonly name: string;
+  readonly owner: MemoryDestination;
+  readonly chunks: Uint8Array[];
+}
+
+/** What destinations share. */
+export class MemoryStore {
+  readonly objects = new Map<string, Uint8Array>();
+  /** Those that neither finished nor were aborted. */
+  readonly uploads = new Set<Upload>();
+}
+
+export class MemoryDestination implements Destination {
+  readonly url = 'memory://test';
+  readonly store: MemoryStore;
+  /** Asked at each call; `name` is the object's or the folder's. */
+  strike: (call: DestinationCall, name: string) => DestinationFault | undefined = () => undefined;
+  #isDead = false;
+
+  constructor(store = new MemoryStore()) {
+    this.store = store;
+  }
+
+  get objects(): Map<string, Uint8Array> {
+    return this.store.objects;
+  }
+
+  /** As when its process is killed: whatever it has begun stays as it is, and no call of it takes effect any more, or ends. */
+  die(): void {
+    this.#isDead = true;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  read(name: string): Promise<Uint8Array | undefined> {
+    return this.#call('read', name, () => {
+      const content = this.objects.get(nameSegments(name).join('/'));
+      return content && Uint8Array.from(content);
+    });
+  }
+
+  create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
+    return this.#call<'created' | 'exists'>(
+      'create',
+      name,
+      () => {
+        nameSegments(name);
+        if (this.objects.has(name)) return 'exists';
+        this.objects.set(name, Uint8Array.from(content));
+        return 'created';
+      },
+      () => 'exists',
+    );
+  }
+
+  open(name: string): Promise<FileUpload> {
+    return this.#call('open', name, () => {
+      nameSegments(name);
+      const upload: Upload = { name, owner: this, chunks: [] };
+      this.store.uploads.add(upload);
+      return this.#handleOf(upload);
+    });
+  }
+
+  async *stream(name: string): AsyncIterable<Uint8Array> {
+    const content = await this.#call('stream', name, () => this.objects.get(nameSegments(name).join('/')));
+    if (!content) throw destinationError('absent', `there is no ${name}`);
+    for (let start = 0; start < content.length; start += 7) yield content.subarray(start, start + 7);
+  }
+
+  async *list(folder: string): AsyncIterable<ListedObject> {
+    const prefix = prefixOf(folder);
+    const found = await this.#call('list', folder, () => [...this.objects]);
+    for (const [name, content] of found) if (name.startsWith(prefix)) yield { name, bytes: content.length };
+  }
+
+  remove(name: string): Promise<void> {
+    return this.#call('remove', name, () => void this.objects.delete(name));
+  }
+
+  abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number> {
+    return this.#call('abortLeftovers', folder, () => {
+      const prefix = prefixOf(folder);
+      let aborted = 0;
+      for (const upload of this.store.uploads) {
+        const isLeft = choice === 'all' || upload.owner.isDead;
+        if (isLeft && upload.name.startsWith(prefix) && this.store.uploads.delete(upload)) aborted++;
+      }
+      return aborted;
+    });
+  }
+
+  async close(): Promise<void> {}
+
+  #handleOf(upload: Upload): FileUpload {
+    const { uploads } = this.store;
+    const { name } = upload;
+    const check = () => {
+      if (!uploads.has(upload)) throw destinationError('lost', `the upload of ${name} is gone`);
+    };
+    return {
+      write: (chunk) =>
+        this.#call('write', name, () => {
+          check();
+          upload.chunks.push(Uint8Array.from(chunk));
+        }),
+      finish: () =>
+        this.#call('finish', name, () => {
+          check();
+          uploads.delete(upload);
+          this.objects.set(name, Buffer.concat(upload.chunks));
+        }),
+      // After a `finish` of which nobody knows whether it took effect, too.
+      abort: () =>
+        this.#call('abort', name, () => {
+          uploads.delete(upload);
+          this.objects.delete(name);
+        }),
+    };
+  }
+
+  /** `lost`: what the call resolves to where its fault says `exists`. */
+  async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
+    const fault = this.strike(call, name);
+    await fault?.until;
+    if (this.#isDead) return new Promise<never>(() => {});
+    if (!fault?.failure) return effect();
+    if (fault.hasEffect) effect();
+    if (fault.failure !== 'exists') throw destinationError(fault.failure, `${call} of ${name}, as the test wants it`);
+    return (lost ?? effect)();
+  }
+}
+
+function prefixOf(folder: string): string {
+  return folderSegments(folder)
+    .map((segment) => `${segment}/`)
+    .join('');
+}

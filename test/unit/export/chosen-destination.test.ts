@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import { SecretText } from '../../../src/base/secret-text.ts';
+import { DestinationChoice } from '../../../src/export/chosen-destination.ts';
+import { noPlaces } from '../../../src/export/export-settings.ts';
+import type { SecretReader } from '../../../src/host/host.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { exportOf } from './sample-view.ts';
+
+type Members = Readonly<Record<string, string>>;
+
+class ChoiceWorld {
+  readonly clock = new VirtualClock();
+  members: Members | undefined = { accessKeyId: 'id\n', secretAccessKey: ' key ' };
+  reads: string[] = [];
+  standsIn = false;
+  readonly #ambient: boolean;
+
+  constructor(ambient = false) {
+    this.#ambient = ambient;
+  }
+
+  choice = () => {
+    const secrets: SecretReader = {
+      get: async ({ namespace, name }) => {
+        this.reads.push(`${namespace}/${name}`);
+        const { members } = this;
+        return members && new Map(Object.entries(members).map(([key, text]) => [key, new SecretText(text)]));
+      },
+      takesVariables: () => this.standsIn,
+    };
+    const places = {
+      ...noPlaces,
+      volumes: new Map([['exports', '/mnt/exports']]),
+      allowAmbientCredentials: this.#ambient,
+    };
+    return new DestinationChoice({ secrets, places, clock: this.clock, secretMaxAgeMs: 60_000 });
+  };
+}
+
+const s3 = { bucket: 'log-exports', forcePathStyle: false, insecure: false };
+const store = (more: object = { credentialsSecretRef: { name: 'store' } }) =>
+  exportOf({ destination: { s3: { ...s3, ...more } } });
+
+describe('a volume', () => {
+  test.each([
+    [undefined, 'logging'],
+    ['audit/2026', 'logging/audit/2026'],
+    ['audit/', 'logging/audit'],
+  ])('with the path %s is below the folder of the namespace (E1)', async (path, root) => {
+    const volume = { name: 'exports', ...(path === undefined ? {} : { path }) };
+    const { settings } = await new ChoiceWorld().choice().current(exportOf({ destination: { volume } }));
+    expect(settings).toEqual({ kind: 'volume', directory: '/mnt/exports', root });
+  });
+
+  test('that leads upwards is refused', async () => {
+    const resource = exportOf({ destination: { volume: { name: 'exports', path: '../other' } } });
+    await expect(new ChoiceWorld().choice().current(resource)).rejects.toMatchObject({ code: 'destination.name' });
+  });
+
+  test('that nobody gave is a matter for a person', async () => {
+    const resource = exportOf({ destination: { volume: { name: 'other' } } });
+    await expect(new ChoiceWorld().choice().current(resource)).rejects.toMatchObject({
+      reason: 'VolumeNotFound',
+      handling: { kind: 'stall' },
+    });
+  });
+});
+
+describe('a store', () => {
+  test('is reached with the Secret of the namespace, and everything that the spec says', async () => {
+    const world = new ChoiceWorld();
+    const more = {
+      ...{
+        prefix: 'audit',
+        region: 'eu-central-1',
+        endpoint: 'https://store.example.com',
+        storageClass: 'STANDARD_IA',
+      },
+      ...{ credentialsSecretRef: { name: 'store' }, serverSideEncryption: { type: 'AES256' } },
+    };
+    const { settings } = await world.choice().current(store(more));
+    const { credentialsSecretRef: _, prefix: __, ...same } = more;
+    expect(settings).toEqual({
+      kind: 's3',
+      settings: {
+        ...{ ...s3, ...same, root: 'audit/logging' },
+        credentials: { accessKeyId: 'id', secretAccessKey: new SecretText('key') },
+      },
+    });
+    expect(world.reads).toEqual(['logging/store']);
+  });
+
+  test.each<[string, Members | undefined, string]>([
+    ['is not there', undefined, 'SecretNotFound'],
+    ['lacks a key', { accessKeyId: 'id' }, 'SecretIncomplete'],
+    ['has an empty key', { accessKeyId: ' ', secretAccessKey: 'key' }, 'SecretIncomplete'],
+  ])('whose Secret %s is a matter for a person', async (_, members, reason) => {
+    const world = new ChoiceWorld();
+    world.members = members;
+    await expect(world.choice().current(store())).rejects.toMatchObject({ reason, handling: { kind: 'stall' } });
+  });
+
+  test('takes no credentials of the service for its own', async () => {
+    const world = new ChoiceWorld();
+    world.standsIn = true;
+    await expect(world.choice().current(store())).rejects.toMatchObject({ reason: 'SecretNotFound' });
+    expect(world.reads).toEqual([]);
+  });
+
+  test('without a Secret is refused, unless the operator lends its own credentials', async () => {
+    await expect(new ChoiceWorld().choice().current(store({}))).rejects.toMatchObject({
+      reason: 'AmbientCredentialsNotAllowed',
+    });
+    const { settings } = await new ChoiceWorld(true).choice().current(store({}));
+    expect(settings).toMatchObject({ settings: { credentials: 'ambient' } });
+  });
+
+  test('is another one with other credentials, once these are read again', async () => {
+    const world = new ChoiceWorld();
+    const choice = world.choice();
+    const { fingerprint } = await choice.current(store());
+    world.members = { accessKeyId: 'id', secretAccessKey: 'other', sessionToken: 'token' };
+    await world.clock.advance(59_000);
+    expect((await choice.current(store())).fingerprint).toBe(fingerprint);
+    await world.clock.advance(1_000);
+    expect((await choice.current(store())).fingerprint).not.toBe(fingerprint);
+    expect(world.reads).toHaveLength(2);
+    choice.forget();
+    await choice.current(store());
+    expect(world.reads).toHaveLength(3);
+  });
+
+  test('is the same one where its Secret says the same', async () => {
+    const world = new ChoiceWorld();
+    const choice = world.choice();
+    const before = await choice.current(store());
+    choice.forget();
+    expect((await choice.current(store())).fingerprint).toBe(before.fingerprint);
+    expect(before.fingerprint).not.toContain('key');
+  });
+});

@@ -1,0 +1,140 @@
+/** A millisecond with more rows than a search returns (E4), divided by the last digits of their ids. */
+import { describe, expect, test } from 'vitest';
+import { SearchJobs } from '../../../src/service/search-jobs.ts';
+import type { FaultScenario, Scenario } from '../../../src/simulator/scenario.ts';
+import type { Message } from '../simulator/search/row-data.ts';
+import { hour, SearchWorld, type SearchWorldOptions } from './search-world.ts';
+
+const denseMs = hour.fromMs + 1_000;
+const count = 300;
+/** Ids end in each hundred three times; some are negative, as real ones are (10.3). */
+const crowd: readonly Message[] = Array.from({ length: count }, (_, index) => ({
+  at: denseMs,
+  raw: `message ${index}`,
+  fields: { _messageid: `${index % 2 === 0 ? '-' : ''}91723${String(index).padStart(3, '0')}` },
+}));
+
+function worldOf(messageLimit: number, faults: Record<string, FaultScenario> = {}, more: SearchWorldOptions = {}) {
+  const scenario: Scenario = { search: { duration: '1s', messageLimit }, faults };
+  return new SearchWorld({ scenario, messages: crowd, ...more });
+}
+
+const millisecond = { fromMs: denseMs, toMs: denseMs + 1 };
+
+describe('a dense millisecond', () => {
+  test.each([
+    [100, 10],
+    [31, 10],
+    [30, 110],
+    [5, 110],
+  ])('is committed whole at a limit of %d, by %d searches more', async (messageLimit, searches) => {
+    const world = worldOf(messageLimit);
+    const record = await world.committed(millisecond);
+    expect(record).toMatchObject({
+      ...millisecond,
+      received: count,
+      written: count,
+      outside: 0,
+      duplicates: 0,
+      left: 0,
+    });
+    expect(record.count).toEqual({ rows: count, source: 'Aggregate' });
+    expect(record.incomplete).toBeUndefined();
+    expect(await world.complaints(record)).toEqual([]);
+    expect(world.countOf('createJob')).toBe(2 + searches);
+    expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
+  });
+
+  test('at the end of an interval is committed by itself', async () => {
+    const before = { at: denseMs - 500, raw: 'before', fields: { _messageid: '1' } };
+    const world = worldOf(100, {}, { messages: [...crowd, before] });
+    const record = await world.committed({ fromMs: hour.fromMs, toMs: denseMs + 1 });
+    expect(record).toMatchObject({ ...millisecond, written: count });
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('of receipt is committed as well', async () => {
+    const messages = crowd.map((message, index) => ({ ...message, at: denseMs - index, received: denseMs }));
+    const world = worldOf(100, {}, { messages, request: { byReceiptTime: true } });
+    const record = await world.committed(millisecond);
+    expect(record).toMatchObject({ written: count, count: { rows: count, source: 'Aggregate' } });
+    expect(new Set(world.rows(record).map(({ _messageid }) => _messageid)).size).toBe(count);
+    expect(await world.leftovers(record.files.map(({ name }) => name))).toEqual([]);
+  });
+
+  test('is committed with rows once that the service has twice, and counts so (E9)', async () => {
+    const world = worldOf(100, {}, { messages: [...crowd, ...crowd.slice(0, 7)] });
+    const record = await world.committed(millisecond);
+    expect(record).toMatchObject({ received: count + 7, written: count, duplicates: 7, count: { rows: count + 7 } });
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('that is too dense for the last two digits is reported, and nothing of it committed', async () => {
+    const world = worldOf(3);
+    expect(await world.search(millisecond)).toMatchObject({ kind: 'incomplete', reason: 'MillisecondTooDense' });
+    expect(await world.leftovers()).toEqual([]);
+    expect(world.simulated.counters().jobsActive).toBe(0);
+  });
+
+  test('that is kept has what one search returned, flagged', async () => {
+    const world = worldOf(3);
+    world.policy = 'Keep';
+    const record = await world.committed(millisecond);
+    expect(record).toMatchObject({ written: 3, incomplete: { reason: 'MillisecondTooDense' } });
+    expect(await world.leftovers(record.files.map(({ name }) => name))).toEqual([]);
+  });
+
+  test.each([
+    [
+      'refuses the operator',
+      (query: string) => query.replace('matches', 'resembles'),
+      'does not search by the last digits',
+    ],
+    ['means something else by it', (query: string) => query.replace('"*7"', '"*77"'), 'found 273'],
+  ])('of a service that %s is reported', async (_how, meaning, message) => {
+    const world = worldOf(100);
+    const { client, budget, clock } = world.simulated;
+    world.jobs = new SearchJobs({
+      service: { createJob: (order, options) => client.createJob({ ...order, query: meaning(order.query) }, options) },
+      permits: budget.jobs,
+      clock,
+    });
+    const outcome = await world.search(millisecond);
+    expect(outcome).toMatchObject({ kind: 'incomplete', reason: 'MillisecondTooDense' });
+    expect(outcome).toMatchObject({ message: expect.stringContaining(message) as string });
+    expect(await world.leftovers()).toEqual([]);
+  });
+
+  test('is searched again where one of its searches brings errors (E5)', async () => {
+    const queries = ['*4"'];
+    const error = { kind: 'pendingError', message: 'a shard is away', queries } as const;
+    const broken = worldOf(100, { error });
+    expect(await broken.search(millisecond)).toMatchObject({ kind: 'again', isFailure: true });
+    expect(await broken.leftovers()).toEqual([]);
+  });
+
+  test.each([
+    ['brings errors', { kind: 'pendingError', message: 'a shard is away', operations: ['getJob'] }],
+    ['is lost', { kind: 'cancelJob', operations: ['getJob'] }],
+    ['cannot be created', { kind: 'status', status: 503, operations: ['createJob'] }],
+  ] as const)('is committed although one of its searches %s, which is made again', async (_how, fault) => {
+    const once = { ...fault, operations: [...fault.operations], queries: ['*4"'], nth: [1] };
+    const world = worldOf(100, { once });
+    const record = await world.committed(millisecond);
+    // What may have come of a creation that failed is counted until it must have died.
+    await world.clock.advance(30_000);
+    expect(await world.complaints(record)).toEqual([]);
+    expect(world.countOf('createJob')).toBe(13);
+  });
+
+  test('leaves nothing behind when it is stopped', async () => {
+    const world = worldOf(100);
+    const search = world.begin(millisecond);
+    world.clock.after(20_000, () => search.stop('ShutDown'));
+    expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'ShutDown' });
+    expect(world.countOf('createJob')).toBeGreaterThan(3);
+    expect(world.countOf('createJob')).toBeLessThan(12);
+    expect(await world.leftovers()).toEqual([]);
+    expect(world.simulated.counters().jobsActive).toBe(0);
+  });
+});

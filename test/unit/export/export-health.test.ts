@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest';
+import { type Handling, LogfleetError } from '../../../src/base/errors.ts';
+import { type ExportHealthInput, exportHealth } from '../../../src/export/export-health.ts';
+import { limitsOf } from '../../../src/export/export-spec.ts';
+import { exportOf, intervalOf, manifestOf, viewOf } from './sample-view.ts';
+
+function error(kind: Handling['kind'], message = 'The store does not answer.'): LogfleetError {
+  const handling = kind === 'retryAfter' ? { kind, delayMs: 1_000 } : ({ kind } as Handling);
+  return new LogfleetError({ code: 'test.error', reason: 'Trouble', message, handling });
+}
+
+function input(more: Partial<ExportHealthInput> = {}): ExportHealthInput {
+  const limits = limitsOf(exportOf({ limits: { maxMessages: 5_000 } }), 0, false);
+  return { pausedBy: undefined, problem: undefined, view: viewOf(), limits, ...more };
+}
+
+/** Ready, its reason, and which other conditions there are. */
+type Expected = readonly [ready: string, reason: string, others: string];
+
+const order = { segment: 0, fromMs: 0, toMs: 100 };
+const unproven = {
+  order,
+  reason: 'CountDiffers',
+  message: '3 rows were counted, and 2 were found',
+  figures: undefined,
+} as const;
+const people = {
+  kind: 'people',
+  holds: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }],
+  isRest: true,
+} as const;
+const flagged = intervalOf(0, 100, 5, { incomplete: { reason: 'CountDiffers' } });
+
+describe('the verdict', () => {
+  test.each<[string, ExportHealthInput, Expected]>([
+    ['at work', input(), ['False', 'Exporting', 'Reconciling']],
+    [
+      'complete',
+      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(5, []) }) }),
+      ['True', 'Exported', 'Complete'],
+    ],
+    [
+      'complete although something is flagged',
+      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(5, [flagged]) }) }),
+      ['True', 'ExportedIncomplete', 'Complete'],
+    ],
+    [
+      'complete whatever pauses it',
+      input({ pausedBy: 'spec.paused', view: viewOf({ manifest: manifestOf(5, []) }) }),
+      ['True', 'Exported', 'Complete'],
+    ],
+    ['paused', input({ pausedBy: 'spec.paused' }), ['Unknown', 'Paused', '']],
+    ['paused before anything else is known', input({ pausedBy: 'x', view: undefined }), ['Unknown', 'Paused', '']],
+    [
+      'not paused where the manifest alone is missing',
+      input({ pausedBy: 'spec.paused', view: viewOf({ stage: 'finishing' }) }),
+      ['False', 'Exporting', 'Reconciling'],
+    ],
+    [
+      'past its deadline, also while paused',
+      input({ pausedBy: 'spec.paused', view: viewOf({ waitsFor: { kind: 'deadline' } }) }),
+      ['False', 'DeadlineExceeded', 'Stalled Failed'],
+    ],
+    ['a problem of its Secret', input({ problem: error('stall') }), ['False', 'Trouble', 'Stalled']],
+    ['a problem that passes', input({ problem: error('backoff') }), ['False', 'Trouble', 'Reconciling']],
+    [
+      'a refusal, while it is tried again',
+      input({ view: viewOf({ lastError: error('stall'), searches: 1 }) }),
+      ['False', 'Trouble', 'Stalled'],
+    ],
+    [
+      'a failure that may pass',
+      input({ view: viewOf({ lastError: error('backoff') }) }),
+      ['False', 'Exporting', 'Reconciling'],
+    ],
+    [
+      'failures that last',
+      input({ view: viewOf({ lastError: error('backoff'), isTroubleLasting: true, searches: 1 }) }),
+      ['False', 'Trouble', 'Reconciling'],
+    ],
+    ['no room', input({ view: viewOf({ lastError: error('wait') }) }), ['False', 'Trouble', 'Reconciling']],
+    [
+      'disorder at the destination',
+      input({ view: viewOf({ waitsFor: { kind: 'disorder', strays: [intervalOf(0, 50, 1)] } }) }),
+      ['False', 'DestinationDamaged', 'Stalled'],
+    ],
+    [
+      'as many messages as may be',
+      input({ view: viewOf({ waitsFor: { kind: 'maxMessages' } }) }),
+      ['False', 'MaxMessagesReached', 'Stalled Failed'],
+    ],
+    [
+      'as many messages as may be, with searches that are read to the end',
+      input({ view: viewOf({ waitsFor: { kind: 'maxMessages' }, searches: 2 }) }),
+      ['False', 'Exporting', 'Reconciling'],
+    ],
+    [
+      'as much scanned as may be',
+      input({ view: viewOf({ waitsFor: { kind: 'maxBytesScanned' } }) }),
+      ['False', 'MaxBytesScannedReached', 'Stalled Failed'],
+    ],
+    [
+      'an interval that cannot be proven, with all others done',
+      input({ view: viewOf({ waitsFor: people, unproven: [unproven] }) }),
+      ['False', 'IntervalIncomplete', 'Stalled Failed'],
+    ],
+    [
+      'an interval that cannot be proven, while others are to settle',
+      input({ view: viewOf({ waitsFor: { ...people, isRest: false }, unproven: [unproven] }) }),
+      ['False', 'IntervalIncomplete', 'Stalled'],
+    ],
+    [
+      'an interval that cannot be proven, while others go on',
+      input({ view: viewOf({ unproven: [unproven], searches: 2 }) }),
+      ['False', 'Exporting', 'Reconciling'],
+    ],
+    ['nothing known yet', input({ view: undefined }), ['False', 'Progressing', 'Reconciling']],
+    [
+      'reading',
+      input({ view: viewOf({ stage: 'loading', progress: undefined }) }),
+      ['False', 'Progressing', 'Reconciling'],
+    ],
+    [
+      'planning',
+      input({ view: viewOf({ stage: 'planning', progress: undefined }) }),
+      ['False', 'Exporting', 'Reconciling'],
+    ],
+    [
+      'too new, also before a plan',
+      input({ view: viewOf({ stage: 'planning', waitsFor: { kind: 'settling', untilMs: 0 } }) }),
+      ['False', 'WaitingToSettle', 'Reconciling'],
+    ],
+  ])('%s', (_, given, expected) => {
+    const health = exportHealth(given);
+    const others = {
+      Reconciling: health.reconciling,
+      Stalled: health.stalled,
+      Complete: health.isComplete,
+      Failed: health.isFailed,
+    };
+    const present = Object.entries(others).flatMap(([type, on]) => (on ? [type] : []));
+    expect([health.ready, health.reason, present.join(' ')]).toEqual(expected);
+  });
+});
+
+describe('the message', () => {
+  test.each<[ExportHealthInput, string]>([
+    [input(), '42% of the range is done, 1.2M rows are written.'],
+    [input({ view: viewOf({ searches: 4 }) }), '42% of the range is done, 1.2M rows are written; 4 searches run.'],
+    [
+      input({ view: viewOf({ waitsFor: { kind: 'trouble' }, trouble: { error: error('backoff'), untilMs: 5 } }) }),
+      '42% of the range is done, 1.2M rows are written; it is tried again soon after: The store does not answer.',
+    ],
+    [
+      input({
+        view: viewOf({ waitsFor: { kind: 'retry', holds: [{ ...order, untilMs: 7, message: 'A count differs.' }] } }),
+      }),
+      '42% of the range is done, 1.2M rows are written; it is tried again soon after: A count differs.',
+    ],
+    [
+      input({ view: viewOf({ waitsFor: { kind: 'maxMessages' }, searches: 1 }) }),
+      '42% of the range is done, 1.2M rows are written; 1 search runs; nothing more begins, since spec.limits.maxMessages is reached.',
+    ],
+    [
+      input({ pausedBy: 'spec.paused', view: viewOf({ searches: 1 }) }),
+      'Paused by spec.paused: nothing new is searched. 1 search that began before will be read to the end.',
+    ],
+    [
+      input({ view: viewOf({ waitsFor: { kind: 'maxMessages' } }) }),
+      'spec.limits.maxMessages, 5k, is reached: nothing more is searched. What is done stays: 1.2M rows are written. Raise it to go on.',
+    ],
+    [
+      input({
+        view: viewOf({ waitsFor: people, unproven: [unproven, { ...unproven, order: { ...order, toMs: 50 } }] }),
+      }),
+      'Not all rows can be proven: 3 rows were counted, and 2 were found; and 1 more interval, which status.incomplete names. Set spec.incompletePolicy to Keep to keep what was found, flagged, or have it searched anew with the annotation logfleet.dev/requestedAt.',
+    ],
+    [
+      input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'PendingErrors' }] }) }),
+      'Not all rows can be proven: 3 rows were counted, and 2 were found. Mend the query in another SearchExport, or have it searched anew with the annotation logfleet.dev/requestedAt.',
+    ],
+    [
+      input({ view: viewOf({ unproven: [unproven], searches: 2 }) }),
+      '42% of the range is done, 1.2M rows are written; 2 searches run; 1 interval could not be proven.',
+    ],
+    [
+      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, []) }) }),
+      '1 row is in 3 files, and the manifest proves that these are all.',
+    ],
+    [
+      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1_500, [flagged]) }) }),
+      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete, which status.incomplete names.',
+    ],
+    [
+      input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 } }) }),
+      'What is left is newer than now minus spec.settleDelay: the next of it is searched at 1970-01-01T00:00:00.000Z.',
+    ],
+  ])('case %# says it in a sentence', (given, expected) => {
+    expect(exportHealth(given).message).toBe(expected);
+  });
+});

@@ -1,0 +1,351 @@
+/** How an export begins, on the simulated service and in virtual time: what its plan is, what it costs, and what is handed over. */
+import { describe, expect, test } from 'vitest';
+import { silentLogger } from '../../../src/base/log.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { readPlan, segmentsOf, settlePlan } from '../../../src/destination/plan-object.ts';
+import { Writer } from '../../../src/destination/writer.ts';
+import { type PlannedExport, type PlanningView, planExport } from '../../../src/export/export-planning.ts';
+import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/export-task.ts';
+import { ServiceTraits } from '../../../src/export/service-traits.ts';
+import { SearchJobs } from '../../../src/service/search-jobs.ts';
+import type { SearchService } from '../../../src/service/search-service.ts';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { MemoryDestination } from '../../support/memory-destination.ts';
+import { SimulatedWorld } from '../service/simulated-world.ts';
+import { RowData } from '../simulator/search/row-data.ts';
+
+const hourMs = 3_600_000;
+const settleDelayMs = 180_000;
+const settledAgoMs = 10 * 60_000;
+const output: ExportRequest['output'] = {
+  format: 'NDJSON',
+  compression: 'None',
+  fields: [],
+  maxPartBytes: 1e9,
+  csv: { formulaGuard: true },
+};
+
+/** Message times before the end of the range of an hour, which is settled. */
+type Times = readonly number[];
+
+const evenly = (count: number): Times => Array.from({ length: count }, (_, index) => (index + 0.5) * (hourMs / count));
+
+class PlanningWorld {
+  readonly simulated: SimulatedWorld;
+  readonly destination = new MemoryDestination();
+  readonly traits = new ServiceTraits();
+  readonly views: PlanningView[] = [];
+  readonly stop = new AbortController();
+  /** What its answers say of its clock. */
+  serviceBehindMs = 0;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly atMs: readonly number[];
+  readonly task: ExportTask;
+
+  constructor(times: Times, scenario: Scenario = {}, request: Partial<ExportRequest> = {}, endsAgoMs = settledAgoMs) {
+    let atMs: readonly number[] = [];
+    this.simulated = new SimulatedWorld({ ...scenario }, 20, (startMs) => {
+      atMs = times.map((agoMs) => Math.ceil(startMs - endsAgoMs - 1 - agoMs));
+      return new RowData(atMs.map((at) => ({ at, raw: 'message' })));
+    });
+    this.atMs = atMs;
+    this.toMs = this.simulated.model.startMs - endsAgoMs;
+    this.fromMs = this.toMs - hourMs;
+    const timeRange = { from: String(this.fromMs), to: String(this.toMs) };
+    const plain = {
+      name: 'audit',
+      query: '*',
+      byReceiptTime: false,
+      autoParsingMode: 'Manual',
+      results: 'Messages',
+    } as const;
+    this.task = exportTask({ ...plain, timeRange, output, ...request }, 'service.test') as ExportTask;
+  }
+
+  begin(): Promise<PlannedExport> {
+    const { simulated, destination, traits, task, views } = this;
+    const { client, clock, budget } = simulated;
+    const service: SearchService = {
+      createJob: async (...call) => {
+        const answer = await client.createJob(...call);
+        return { ...answer, dateMs: clock.now() - this.serviceBehindMs };
+      },
+    };
+    const tools = {
+      ...{ destination, traits, task, clock, log: silentLogger },
+      jobs: new SearchJobs({ service, permits: budget.jobs, clock }),
+      writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
+      describedFields: [],
+      incompletePolicy: () => 'Fail' as const,
+      settleDelayMs: () => 0,
+    };
+    return planExport(tools, { settleDelayMs, signal: this.stop.signal, onNews: (view) => views.push(view) });
+  }
+
+  plan(): Promise<PlannedExport> {
+    return this.simulated.run(this.begin());
+  }
+
+  /** When the last search was made, on the wall clock. */
+  createdAtMs(): number {
+    const { at } = this.simulated.requests('createJob').at(-1) as { readonly at: number };
+    return at;
+  }
+
+  /** Rows of each segment, in order of time. */
+  rowsOf({ plan }: PlannedExport): number[] {
+    return segmentsOf(plan).map(({ fromMs, toMs }) => this.atMs.filter((at) => at >= fromMs && at < toMs).length);
+  }
+
+  requests(): readonly string[] {
+    return this.simulated.journal.map(({ operation }) => operation ?? 'other');
+  }
+}
+
+const limitOf = (messageLimit: number): Scenario => ({ search: { duration: '1s', messageLimit } });
+
+describe('a range that one search returns', () => {
+  test('is one segment, and costs no request more', async () => {
+    const world = new PlanningWorld(evenly(200), limitOf(250));
+    const { plan, first, scannedBytes } = await world.plan();
+    expect(plan).toEqual({ boundariesMs: [world.fromMs, world.toMs] });
+    expect(first?.order).toEqual({ segment: 0, fromMs: world.fromMs, toMs: world.toMs });
+    expect(first?.opened).toMatchObject({ fromMs: world.fromMs, countedRows: undefined });
+    expect(first?.opened.job.progress).toMatchObject({ state: 'doneGatheringResults', messageCount: 200 });
+    expect(world.requests()).toEqual(['createJob', 'getJob']);
+    expect(scannedBytes).toBe(0);
+    expect(await readPlan(world.destination, world.task.layout)).toEqual(plan);
+  });
+
+  test('is one segment, too, when it has no rows', async () => {
+    const world = new PlanningWorld([], limitOf(250));
+    expect(world.rowsOf(await world.plan())).toEqual([0]);
+  });
+});
+
+describe('a range that the message limit cuts', () => {
+  test.each(['forcePaused', 'doneWithWarning'] as const)(
+    'is counted by slices, and cut into searches just below the limit (%s)',
+    async (atMessageLimit) => {
+      const world = new PlanningWorld(evenly(1_000), { search: { duration: '1s', messageLimit: 100, atMessageLimit } });
+      const planned = await world.plan();
+      const rows = world.rowsOf(planned);
+      expect(rows).toEqual([10, ...Array(10).fill(99)]);
+      expect(planned.first?.order).toEqual({
+        segment: 10,
+        fromMs: planned.plan.boundariesMs[10],
+        toMs: world.toMs,
+      });
+      expect(planned.first?.opened.countedRows).toBe(99);
+      expect(world.requests()).toEqual(['createJob', 'getJob', 'createJob', 'getJob', 'listRecords', 'deleteJob']);
+      expect(world.simulated.counters().jobsActive).toBe(1);
+      expect(planned.scannedBytes).toBeGreaterThan(0);
+    },
+  );
+
+  test('is cut as finely as rows lie, where most of them are in a few slices', async () => {
+    // In the slice of half a second that ends the range.
+    const crowded = Array.from({ length: 900 }, (_, index) => index / 2);
+    const world = new PlanningWorld([...crowded, ...evenly(300)], limitOf(100));
+    const rows = world.rowsOf(await world.plan());
+    expect(rows.reduce((sum, count) => sum + count, 0)).toBe(1_200);
+    expect(rows.every((count) => count < 100)).toBe(true);
+    expect(rows.length).toBeLessThanOrEqual(15);
+    expect(world.requests().filter((operation) => operation === 'createJob')).toHaveLength(3);
+  });
+
+  test('leaves a millisecond beyond the limit to the search that meets it', async () => {
+    const world = new PlanningWorld([...Array<number>(300).fill(hourMs / 2), ...evenly(500)], limitOf(100));
+    const rows = world.rowsOf(await world.plan());
+    expect(rows.filter((count) => count >= 100)).toEqual([300]);
+  });
+
+  test('is not counted where little is left: the segment goes on behind the cut', async () => {
+    const world = new PlanningWorld(evenly(1_000), limitOf(600));
+    const planned = await world.plan();
+    expect(world.rowsOf(planned)).toEqual([1_000]);
+    expect(world.requests()).toEqual(['createJob', 'getJob']);
+    expect(planned.first?.order).toMatchObject({ segment: 0, fromMs: world.fromMs });
+  });
+
+  test.each([
+    ['is refused', { kind: 'status', status: 400, code: 'parse.error', operations: ['createJob'] }],
+    ['brings errors', { kind: 'pendingError', message: 'no such operator', operations: ['getJob'] }],
+  ] as const)('is cut evenly where the count %s', async (_how, fault) => {
+    const world = new PlanningWorld(evenly(1_000), {
+      ...limitOf(100),
+      faults: { count: { ...fault, operations: [...fault.operations], queries: ['*timeslice*'] } },
+    });
+    const planned = await world.plan();
+    const rows = world.rowsOf(planned);
+    expect(rows.length).toBeGreaterThan(8);
+    expect(rows.every((count) => count < 120)).toBe(true);
+    expect(planned.first?.opened.countedRows).toBeUndefined();
+    expect(planned.first?.order.fromMs).toBe(planned.plan.boundariesMs.at(-2));
+    // What is handed over has all of its segment.
+    expect(rows.at(-1)).toBeLessThan(100);
+    expect(world.simulated.counters().jobsActive).toBe(1);
+  });
+
+  test('is counted again where a status of the count is lost (E5)', async () => {
+    const world = new PlanningWorld(evenly(1_000), {
+      ...limitOf(100),
+      faults: { lost: { kind: 'reset', effect: true, operations: ['getJob'], queries: ['*timeslice*'], nth: [1] } },
+    });
+    expect(world.rowsOf(await world.plan())).toEqual([10, ...Array(10).fill(99)]);
+    expect(world.requests().filter((operation) => operation === 'createJob')).toHaveLength(3);
+  });
+
+  test('by receipt time is cut by what is counted at message times, with some room', async () => {
+    const world = new PlanningWorld(evenly(1_000), limitOf(100), { byReceiptTime: true });
+    const planned = await world.plan();
+    expect(world.rowsOf(planned)).toEqual([21, ...Array(11).fill(89)]);
+    // What was cut shows nothing of it, and what was counted is of another time.
+    expect(planned.first?.opened.countedRows).toBeUndefined();
+  });
+
+  test('is cut evenly where no second job gets its turn, so that the first goes on', async () => {
+    const world = new PlanningWorld(evenly(1_000), { ...limitOf(100), limits: { activeJobs: 1 } });
+    const planned = await world.plan();
+    expect(world.rowsOf(planned).length).toBeGreaterThan(8);
+    expect(world.simulated.clock.monotonic()).toBeLessThan(5 * 60_000);
+    expect(world.simulated.counters()).toMatchObject({ jobsActive: 1, jobsLostToSilence: 0 });
+  });
+
+  test.each([
+    ['by a query that cannot be split (E8)', { query: '* | limit 800' }],
+    ['for records', { query: '* | count by _messageid', results: 'Records' }],
+  ] satisfies [string, Partial<ExportRequest>][])('is one segment %s', async (_what, request) => {
+    const world = new PlanningWorld(evenly(1_000), limitOf(100), request);
+    expect(world.rowsOf(await world.plan())).toEqual([1_000]);
+    expect(world.requests()).toEqual(['createJob', 'getJob']);
+  });
+});
+
+describe('what is not settled yet (E11)', () => {
+  test('is waited for where it is little', async () => {
+    const world = new PlanningWorld(evenly(100), limitOf(250), {}, settleDelayMs - 8_000);
+    const planned = world.begin();
+    await world.simulated.clock.advance(5_000);
+    expect(world.requests()).toEqual([]);
+    expect(world.views.at(-1)?.settlesAtMs).toBeGreaterThanOrEqual(world.toMs + settleDelayMs);
+    expect(world.rowsOf(await world.simulated.run(planned))).toEqual([100]);
+    expect(world.createdAtMs()).toBeGreaterThanOrEqual(world.toMs + settleDelayMs);
+    expect(world.views.at(-1)?.settlesAtMs).toBeUndefined();
+  });
+
+  test('is waited for until half of the range is settled, and that is said', async () => {
+    const world = new PlanningWorld(evenly(60), limitOf(250), {}, -45 * 60_000);
+    const planned = world.begin();
+    await world.simulated.clock.advance(1_000);
+    expect(world.requests()).toEqual([]);
+    const saidMs = world.views.at(-1)?.settlesAtMs ?? 0;
+    const { first } = await world.simulated.run(planned);
+    expect(world.createdAtMs()).toBeGreaterThanOrEqual(saidMs);
+    expect(world.createdAtMs()).toBeLessThan(saidMs + 5_000);
+    expect(first?.order.toMs).toBeLessThan(world.toMs - 20 * 60_000);
+  });
+
+  test('is a segment of its own where the other part is no less', async () => {
+    const world = new PlanningWorld(evenly(60), limitOf(250), {}, -60_000);
+    const { plan, first } = await world.plan();
+    const settledMs = world.createdAtMs() - settleDelayMs;
+    expect(plan.boundariesMs).toHaveLength(3);
+    expect(first?.order.toMs).toBe(plan.boundariesMs[1]);
+    expect(first?.order.toMs).toBeLessThanOrEqual(settledMs);
+    expect(first?.order.toMs).toBeGreaterThan(settledMs - 5_000);
+  });
+
+  test('is waited for until the other part is no less, or all of it where the query cannot be split (E8)', async () => {
+    const world = new PlanningWorld([], limitOf(250), {}, -hourMs);
+    const { plan } = await world.plan();
+    const [fromMs = 0, settledMs = 0, toMs = 0] = plan.boundariesMs;
+    expect(settledMs - fromMs).toBeGreaterThanOrEqual(toMs - settledMs);
+    expect(settledMs - fromMs).toBeLessThan(toMs - settledMs + 5 * 60_000);
+    const whole = new PlanningWorld([], limitOf(250), { query: '* | limit 800' }, -hourMs);
+    expect((await whole.plan()).plan.boundariesMs).toEqual([whole.fromMs, whole.toMs]);
+    expect(whole.createdAtMs()).toBeGreaterThanOrEqual(whole.toMs + settleDelayMs);
+  });
+
+  test('goes by the clock of the service where that is behind, as its first answer shows', async () => {
+    const world = new PlanningWorld(evenly(60), limitOf(250));
+    world.serviceBehindMs = 20 * 60_000;
+    const { plan } = await world.plan();
+    const [, settledMs = 0] = plan.boundariesMs;
+    expect(plan.boundariesMs).toHaveLength(3);
+    expect(settledMs).toBeLessThanOrEqual(world.createdAtMs() - world.serviceBehindMs - settleDelayMs);
+    expect(world.requests()).toEqual(['createJob', 'deleteJob', 'createJob', 'getJob']);
+    expect(world.traits.clockBehindMs).toBeGreaterThanOrEqual(world.serviceBehindMs);
+  });
+});
+
+describe('fields of messages are described in the plan, for files with columns', () => {
+  const query = '* | parse regex "(?<word>\\w+)"';
+  const csv: Partial<ExportRequest> = { query, output: { ...output, format: 'CSV' } };
+
+  test('by a page with a single row', async () => {
+    const world = new PlanningWorld(evenly(1_000), limitOf(100), csv);
+    const { plan } = await world.plan();
+    expect(plan.describedFields).toContainEqual({ name: 'word', fieldType: 'string' });
+    expect(plan.describedFields).toContainEqual({ name: '_messagetime', fieldType: 'long' });
+    expect(world.requests().filter((operation) => operation === 'listMessages')).toHaveLength(1);
+  });
+
+  test('without a request where there is no row', async () => {
+    const world = new PlanningWorld([], limitOf(100), csv);
+    expect((await world.plan()).plan.describedFields).toEqual([]);
+    expect(world.requests()).toEqual(['createJob', 'getJob']);
+  });
+});
+
+describe('jobs that were opened', () => {
+  test('are closed where another plan stands (E2)', async () => {
+    const world = new PlanningWorld(evenly(1_000), limitOf(100));
+    const standing = { boundariesMs: [world.fromMs, world.toMs - 1_000, world.toMs] };
+    await settlePlan(world.destination, world.task.layout, standing);
+    const planned = await world.plan();
+    expect(planned).toMatchObject({ plan: standing, first: undefined });
+    expect(planned.scannedBytes).toBeGreaterThan(0);
+    expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
+  });
+
+  test('go on where the plan that stands is cut likewise, as after an answer that was lost', async () => {
+    const world = new PlanningWorld(evenly(10), limitOf(100));
+    world.destination.strike = (call) => (call === 'create' ? { failure: 'exists', hasEffect: true } : undefined);
+    const planned = await world.plan();
+    expect(planned.first?.order).toMatchObject({ fromMs: world.fromMs, toMs: world.toMs });
+    expect(world.simulated.counters().jobsActive).toBe(1);
+  });
+
+  test('are closed where the plan cannot be written', async () => {
+    const world = new PlanningWorld(evenly(10), limitOf(100));
+    world.destination.strike = (call) => (call === 'create' ? { failure: 'denied' } : undefined);
+    expect(await world.simulated.failure(world.begin())).toMatchObject({ code: 'destination.denied' });
+    expect(world.simulated.counters().jobsActive).toBe(0);
+  });
+
+  test.each([500, 2_030, 3_500])('are closed when it is given up after %d ms', async (afterMs) => {
+    const world = new PlanningWorld(evenly(1_000), limitOf(100));
+    const failure = world.simulated.failure(world.begin());
+    world.simulated.clock.after(afterMs, () => world.stop.abort(new Error('given up')));
+    expect(await failure).toMatchObject({ message: 'given up' });
+    expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
+    expect(world.views.at(-1)?.jobs).toEqual([]);
+  });
+
+  test('are shown while they are alive', async () => {
+    const world = new PlanningWorld(evenly(1_000), limitOf(100));
+    await world.plan();
+    const purposes = world.views.map(({ jobs }) => jobs.map(({ purpose }) => purpose).join(' and '));
+    expect([...new Set(purposes)]).toEqual(['', 'Rows', 'Rows and Count']);
+  });
+
+  test('go on as the one search of the range where that takes very long', async () => {
+    const world = new PlanningWorld(evenly(100), { search: { duration: '5h', messageLimit: 80 } });
+    const planned = await world.plan();
+    expect(world.rowsOf(planned)).toEqual([100]);
+    expect(planned.first?.opened.job.progress.state).toBe('gatheringResults');
+    expect(world.simulated.clock.monotonic()).toBeLessThan(hourMs);
+  });
+});

@@ -1,0 +1,490 @@
+/** Exports by the whole operator in virtual time: what becomes of the resource, and of its files. */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { busiest, exportsPath, secretsPath } from '../../support/world.ts';
+import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
+
+const texts = (count: number) =>
+  evenly(count)
+    .map(({ raw }) => raw)
+    .sort();
+
+/** Searches take half a minute, and find at most so many. */
+const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
+
+describe('an export', () => {
+  test('is complete once every row is in files and the manifest stands', async () => {
+    const world = new ExportWorld();
+    world.add();
+    world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toEqual(texts(600));
+    expect(world.condition('Complete')).toMatchObject({ status: 'True', reason: 'Exported' });
+    expect(['Reconciling', 'Stalled', 'Failed'].map((type) => world.condition(type as 'Failed'))).toEqual(
+      Array(3).fill(undefined),
+    );
+    expect(world.status).toMatchObject({
+      observedGeneration: 1,
+      summary: { state: 'Exported', progress: '100%', rows: '600' },
+      progress: { coveredPercent: 100, rowsWritten: 600 },
+      manifest: { rows: 600, complete: true, url: `${world.status?.location}/manifest.json` },
+      jobs: [],
+    });
+    expect(world.jobsActive()).toBe(0);
+  });
+
+  test('far above what one search returns has every row once', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add();
+    world.start();
+    expect(await world.untilReason('Exporting')).toBe(true);
+    expect(await world.world.until(() => (world.status?.jobs?.length ?? 0) > 1, 5 * minuteMs)).toBe(true);
+    expect(world.condition('Reconciling')).toMatchObject({ status: 'True', reason: 'Exporting' });
+    const message = () => world.condition('Ready')?.message ?? '';
+    expect(message()).toBe('Finding out where to cut the range: 2 search jobs at work.');
+    expect(await world.world.until(() => /^\d+% of the range is done, /.test(message()), 10 * minuteMs)).toBe(true);
+    expect(message()).toMatch(/; 4 searches run\.$/);
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toEqual(texts(3_000));
+    expect(world.status?.histogram?.reduce((sum, { count }) => sum + count, 0)).toBe(3_000);
+    expect(world.jobsActive()).toBe(0);
+  });
+
+  test('figures are written at most every ten seconds', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add();
+    world.start();
+    await world.untilReason('Exported');
+    const writes = world.world.api.requests.filter(({ method, path }) => method === 'PUT' && path.endsWith('/status'));
+    const tookMs = Date.parse(world.status?.completionTime ?? '') - startMs;
+    expect(tookMs).toBeGreaterThan(minuteMs);
+    expect(writes.length).toBeLessThan(tookMs / 10_000 + 8);
+  });
+
+  test('E3: that lost its status, or was made again, finds its manifest and is complete without a search', async () => {
+    const world = new ExportWorld();
+    world.add();
+    world.start();
+    await world.untilReason('Exported');
+    const { jobsCreated } = world;
+    world.world.api.remove(`${exportsPath}/audit`);
+    await world.world.clock.advance(minuteMs);
+    world.add();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.jobsCreated).toBe(jobsCreated);
+  });
+
+  test('that is complete is not looked at again by the next process, until a person asks', async () => {
+    const world = new ExportWorld();
+    world.add();
+    const first = world.start();
+    await world.untilReason('Exported');
+    first.kill();
+    world.start();
+    await world.world.clock.advance(5 * minuteMs);
+    expect(world.opened).toBe(1);
+    world.annotate(annotations.requestedAt, 'again');
+    await world.world.until(() => world.status?.lastHandledReconcileAt === 'again', minuteMs);
+    await world.world.clock.advance(minuteMs);
+    expect(world.opened).toBe(2);
+    expect(world.reason).toBe('Exported');
+  });
+
+  test('whose files are gone is exported anew when a person asks', async () => {
+    const world = new ExportWorld();
+    world.add();
+    world.start();
+    await world.untilReason('Exported');
+    world.store.objects.clear();
+    world.annotate(annotations.requestedAt, 'again');
+    expect(await world.untilReason('Exporting', 5 * minuteMs)).toBe(true);
+    expect(world.condition('Complete')).toBeUndefined();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toEqual(texts(600));
+  });
+
+  test('E14: goes on from what is committed when another process takes over', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add();
+    const first = world.start();
+    await world.world.until(() => (world.status?.progress?.intervalsDone ?? 0) > 3, 30 * minuteMs);
+    const { jobsCreated } = world;
+    first.kill();
+    world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toEqual(texts(3_000));
+    expect(world.jobsCreated - jobsCreated).toBeLessThan(20);
+  });
+
+  test('is ended when its resource is deleted, and its jobs with it', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add();
+    world.start();
+    expect(await world.world.until(() => world.status?.jobs?.length === 4, 10 * minuteMs)).toBe(true);
+    world.world.api.remove(`${exportsPath}/audit`);
+    await world.world.clock.advance(10_000);
+    expect(world.jobsActive()).toBe(0);
+    expect([...world.store.uploads]).toEqual([]);
+  });
+});
+
+describe('a pause', () => {
+  test.each<[string, (world: ExportWorld, isPaused: boolean) => void, string]>([
+    ['by the spec', (world, paused) => world.patch({ spec: { paused } }), 'spec.paused'],
+    [
+      'by the annotation',
+      (world, paused) => world.annotate(annotations.paused, paused ? 'true' : null),
+      'the annotation logfleet.dev/paused',
+    ],
+  ])('%s lets what runs end, begins nothing, and goes on', async (_, pause, by) => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add();
+    world.start();
+    await world.world.until(() => (world.status?.jobs?.length ?? 0) > 1, 10 * minuteMs);
+    pause(world, true);
+    expect(await world.untilReason('Paused', 5_000)).toBe(true);
+    const { jobsCreated } = world;
+    expect(world.condition('Ready')?.message).toContain(`Paused by ${by}: nothing new is searched.`);
+    await world.world.clock.advance(5 * minuteMs);
+    expect(world.jobsActive()).toBe(0);
+    expect(world.jobsCreated - jobsCreated).toBeLessThan(5);
+    const done = world.status?.progress?.intervalsDone;
+    await world.world.clock.advance(5 * minuteMs);
+    expect(world.status?.progress?.intervalsDone).toBe(done);
+    pause(world, false);
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toEqual(texts(3_000));
+  });
+
+  test('of everything holds exports, too', async () => {
+    const world = new ExportWorld();
+    const settings = '/api/v1/namespaces/logfleet-system/configmaps';
+    world.world.api.create(settings, {
+      ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { paused: 'true' } },
+      metadata: { name: 'logfleet-settings', namespace: 'logfleet-system' },
+    });
+    world.add();
+    world.start();
+    expect(await world.untilReason('Paused')).toBe(true);
+    await world.world.clock.advance(5 * minuteMs);
+    expect(world.jobsCreated).toBe(0);
+    world.world.api.patch(`${settings}/logfleet-settings`, { data: { paused: 'false' } });
+    expect(await world.untilReason('Exported')).toBe(true);
+  });
+});
+
+describe('limits', () => {
+  test('a deadline that is over fails the export, which goes on once it is raised', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add({ activeDeadlineSeconds: 120 });
+    world.start();
+    expect(await world.untilReason('DeadlineExceeded')).toBe(true);
+    expect(world.condition('Failed')?.status).toBe('True');
+    expect(world.condition('Stalled')?.status).toBe('True');
+    expect(world.status?.completionTime).toBeDefined();
+    await world.world.clock.advance(minuteMs);
+    expect(world.jobsActive()).toBe(0);
+    world.patch({ spec: { activeDeadlineSeconds: 86_400 } });
+    expect(await world.untilReason('Exporting')).toBe(true);
+    expect(world.condition('Failed')).toBeUndefined();
+    expect(world.status?.completionTime).toBeUndefined();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toEqual(texts(3_000));
+  });
+
+  test('a deadline fails an export that cannot read what stands at its destination, until it can', async () => {
+    const world = new ExportWorld();
+    let isAway = true;
+    world.onOpen = (destination) => {
+      destination.strike = () => (isAway ? { failure: 'away' } : undefined);
+    };
+    world.add({ activeDeadlineSeconds: 300 });
+    world.start();
+    expect(await world.untilReason('DestinationUnavailable')).toBe(true);
+    expect(world.condition('Ready')?.message).toMatch(/It is tried again\.$/);
+    expect(await world.untilReason('DeadlineExceeded', 10 * minuteMs)).toBe(true);
+    expect(world.condition('Failed')?.status).toBe('True');
+    isAway = false;
+    world.patch({ spec: { activeDeadlineSeconds: 86_400 } });
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.condition('Failed')).toBeUndefined();
+  });
+
+  test('as many messages as may be fail the export, with all kept that was found', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add({ limits: { maxMessages: 1_000 } });
+    world.start();
+    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    expect(world.condition('Failed')?.status).toBe('True');
+    expect(world.status?.progress?.rowsWritten).toBeGreaterThanOrEqual(1_000);
+    world.patch({ spec: { limits: { maxMessages: 1_000_000 } } });
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toEqual(texts(3_000));
+  });
+
+  test('E11: what is too new is waited for', async () => {
+    const world = new ExportWorld();
+    world.add({ timeRange: { from: String(startMs + hourMs), to: String(startMs + 2 * hourMs) } });
+    world.start();
+    expect(await world.untilReason('WaitingToSettle')).toBe(true);
+    expect(world.jobsCreated).toBe(0);
+    expect(await world.untilReason('Exported', 3 * hourMs)).toBe(true);
+    const atMs = Date.parse(world.status?.completionTime ?? '');
+    expect(atMs).toBeGreaterThanOrEqual(startMs + 2 * hourMs + 3 * minuteMs);
+  });
+});
+
+describe('what cannot be proven', () => {
+  test('E8: fails the export, until incomplete intervals are kept', async () => {
+    const world = new ExportWorld({ messages: evenly(600), scenario: slow });
+    world.add({ query: '* | limit 500' });
+    world.start();
+    expect(await world.untilReason('IntervalIncomplete')).toBe(true);
+    expect(world.condition('Failed')?.status).toBe('True');
+    expect(world.condition('Ready')?.message).toContain('the query cannot be split into intervals');
+    expect(world.status?.incomplete).toMatchObject([
+      { reason: expect.stringContaining('the search stopped at 200 rows') },
+    ]);
+    expect(world.status?.manifest).toBeUndefined();
+    world.patch({ spec: { incompletePolicy: 'Keep' } });
+    expect(await world.untilReason('ExportedIncomplete')).toBe(true);
+    expect(world.condition('Failed')).toBeUndefined();
+    expect(world.condition('Complete')?.status).toBe('True');
+    expect(world.status).toMatchObject({
+      manifest: { complete: false, rows: 200 },
+      incomplete: [{ reason: 'LimitReached' }],
+    });
+  });
+
+  test('E5: a search that brings errors proves nothing, and its errors are told', async () => {
+    const world = new ExportWorld({ scenario: { search: { brokenQuery: 'pendingError' } } });
+    world.add({ query: '* | where (' });
+    world.start();
+    expect(await world.untilReason('IntervalIncomplete')).toBe(true);
+    expect(world.condition('Ready')?.message).toMatch(
+      /the search brought errors: .*Mend the query in another SearchExport/,
+    );
+    expect(world.status?.pendingErrors).not.toEqual([]);
+    const { jobsCreated } = world;
+    await world.world.clock.advance(hourMs);
+    expect(world.jobsCreated).toBe(jobsCreated);
+  });
+
+  test('a query that the service refuses waits for a person without hammering', async () => {
+    const world = new ExportWorld();
+    world.add({ query: '* | where (' });
+    world.start();
+    expect(await world.untilReason('QueryRefused')).toBe(true);
+    expect(world.condition('Stalled')?.status).toBe('True');
+    const before = world.world.journal.length;
+    await world.world.clock.advance(10 * minuteMs);
+    expect(world.reason).toBe('QueryRefused');
+    expect(world.world.journal.length - before).toBeLessThanOrEqual(20);
+  });
+});
+
+test('B1: exports and a rollout of one user share one budget', async () => {
+  const world = new ExportWorld({
+    messages: evenly(3_000),
+    scenario: {
+      ...slow,
+      builds: ['19.100-1', '19.150-1', '19.200-1'],
+      groups: { web: { count: 200, version: '19.100-1', upgrade: { duration: '30s' } } },
+    },
+  });
+  world.add();
+  world.world.addSecret('other', { user: 'simulator' });
+  const timeRange = { from: String(startMs - 2 * hourMs), to: String(startMs - hourMs) };
+  world.world.addExport('second', { timeRange, credentialsSecretRef: { name: 'other' } });
+  world.world.addPolicy('production', { target: { version: '19.200-1' } });
+  world.start();
+  expect(await world.untilReason('Exported', 2 * hourMs)).toBe(true);
+  const isDone = () => world.world.ready('production')?.status === 'True';
+  expect(await world.world.until(isDone, 2 * hourMs)).toBe(true);
+  const { perSecond, atOnce } = busiest(world.world.journal);
+  expect(perSecond).toBeLessThanOrEqual(4);
+  expect(atOnce).toBeLessThanOrEqual(10);
+  const jobsEndedBy = world.world.journal.filter(({ status }) => status === 429);
+  expect(jobsEndedBy).toEqual([]);
+});
+
+describe('the Secret', () => {
+  test('that is missing stalls the export, until it is there', async () => {
+    const world = new ExportWorld();
+    world.add({ credentialsSecretRef: { name: 'other' } });
+    world.start();
+    expect(await world.untilReason('SecretNotFound')).toBe(true);
+    expect(world.condition('Stalled')?.status).toBe('True');
+    world.world.addSecret('other');
+    expect(await world.untilReason('Exported', 2 * minuteMs)).toBe(true);
+  });
+
+  test('whose key is refused stalls the export without hammering, and is read again', async () => {
+    const world = new ExportWorld();
+    world.add({ credentialsSecretRef: { name: 'other' } });
+    world.world.addSecret('other', { accessKey: 'wrong' });
+    world.start();
+    expect(await world.untilReason('Unauthorized')).toBe(true);
+    const before = world.world.journal.length;
+    await world.world.clock.advance(10 * minuteMs);
+    expect(world.reason).toBe('Unauthorized');
+    expect(world.world.journal.length - before).toBeLessThan(50);
+    const accessKey = Buffer.from('simulator-key').toString('base64');
+    world.world.api.patch(`${secretsPath}/other`, { data: { accessKey } });
+    expect(await world.untilReason('Exported', 2 * minuteMs)).toBe(true);
+  });
+
+  test('that changes lets what runs end, and the rest goes on with it', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add();
+    world.start();
+    await world.world.until(() => (world.status?.jobs?.length ?? 0) > 1, 10 * minuteMs);
+    const allowedHosts = Buffer.from('elsewhere.example.com').toString('base64');
+    world.world.api.patch(`${secretsPath}/log-service`, { data: { allowedHosts } });
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.opened).toBe(2);
+    expect(world.rows()).toEqual(texts(3_000));
+  });
+});
+
+describe('the destination', () => {
+  test.each<['full' | 'away' | 'denied', string, boolean]>([
+    ['full', 'DestinationFull', false],
+    ['away', 'DestinationUnavailable', false],
+    ['denied', 'DestinationAccessDenied', true],
+  ])('that is %s is told by a condition, and tried again', async (failure, reason, isStalled) => {
+    const world = new ExportWorld();
+    let isBroken = true;
+    world.onOpen = (destination) => {
+      destination.strike = (call) => (isBroken && call !== 'read' && call !== 'list' ? { failure } : undefined);
+    };
+    world.add();
+    world.start();
+    expect(await world.untilReason(reason)).toBe(true);
+    expect(world.condition(isStalled ? 'Stalled' : 'Reconciling')?.status).toBe('True');
+    await world.world.clock.advance(10 * minuteMs);
+    expect(world.reason).toBe(reason);
+    isBroken = false;
+    expect(await world.untilReason('Exported', 10 * minuteMs)).toBe(true);
+    expect(world.rows()).toEqual(texts(600));
+  });
+
+  test('a volume that nobody gave stalls the export', async () => {
+    const world = new ExportWorld();
+    world.add({ destination: { volume: { name: 'other' } } });
+    world.start();
+    expect(await world.untilReason('VolumeNotFound')).toBe(true);
+    expect(world.condition('Ready')?.message).toBe(
+      'The operator has no volume other, it was given exports: start it with --volume other=DIR, or name another.',
+    );
+  });
+
+  test('a store without credentials is refused, since they would be those of the operator', async () => {
+    const world = new ExportWorld();
+    world.add({ destination: { s3: { bucket: 'log-exports', forcePathStyle: false, insecure: false } } });
+    world.start();
+    expect(await world.untilReason('AmbientCredentialsNotAllowed')).toBe(true);
+    expect(world.opened).toBe(0);
+  });
+});
+
+describe('leadership', () => {
+  test('E14: who leads no longer ends its searches at once, and who leads now goes on', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add();
+    const first = world.start({ leaderElection: true });
+    expect(await world.world.until(() => world.status?.jobs?.length === 4, 10 * minuteMs)).toBe(true);
+    const own = world.status?.jobs?.map(({ id }) => id) ?? [];
+    const { api } = world.world;
+    api.onRequest = ({ client }) => (client === first.name ? { kind: 'stall', when: 'before' } : undefined);
+    expect(await world.world.until(() => !first.host.leadership.isLeader(), minuteMs)).toBe(true);
+    await world.world.clock.advance(5_000);
+    const deleted = world.world.journal.filter(({ operation }) => operation === 'deleteJob').map(({ path }) => path);
+    for (const id of own) expect(deleted.some((path) => path.endsWith(`/${id}`))).toBe(true);
+    world.start({ leaderElection: true });
+    expect(await world.untilReason('Exported', hourMs)).toBe(true);
+    expect(world.rows()).toEqual(texts(3_000));
+  });
+
+  test('a process that ends closes its jobs before it goes', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add();
+    const replica = world.start();
+    expect(await world.world.until(() => world.status?.jobs?.length === 4, 10 * minuteMs)).toBe(true);
+    let isOver = false;
+    void replica.stop().then(() => {
+      isOver = true;
+    });
+    expect(await world.world.until(() => isOver, 10_000)).toBe(true);
+    expect(world.jobsActive()).toBe(0);
+    expect([...world.store.uploads]).toEqual([]);
+    expect(world.status).toMatchObject({ jobs: [], summary: { state: 'Exporting' } });
+  });
+});
+
+describe('metrics', () => {
+  test('tell how far an export is and how it stands, and nothing of one that is gone', async () => {
+    const metrics = new PrometheusMetrics();
+    const world = new ExportWorld();
+    world.add();
+    world.start({ metrics });
+    await world.untilReason('Exported');
+    await world.world.clock.advance(1_000);
+    const lines = async () =>
+      (await metrics.render()).split('\n').filter((line) => line.startsWith('logfleet_export_'));
+    const labels = 'namespace="logging",export="audit"';
+    expect(await lines()).toEqual([
+      `logfleet_export_covered_ratio{${labels}} 1`,
+      `logfleet_export_written_rows{${labels}} 600`,
+      expect.stringMatching(/^logfleet_export_written_bytes\{.*\} \d+$/),
+      `logfleet_export_jobs{${labels}} 0`,
+      `logfleet_export_state{${labels},state="Ready",reason="Exported"} 1`,
+    ]);
+    world.world.api.remove(`${exportsPath}/audit`);
+    await world.world.clock.advance(1_000);
+    expect(await lines()).toEqual([]);
+  });
+});
+
+describe('the end', () => {
+  test('a resource is removed when it has been over for long enough, and its files stay', async () => {
+    const world = new ExportWorld();
+    world.add({ ttlSecondsAfterFinished: 600 });
+    world.start();
+    await world.untilReason('Exported');
+    await world.world.clock.advance(9 * minuteMs);
+    expect(world.status).toBeDefined();
+    await world.world.clock.advance(2 * minuteMs);
+    expect(world.world.export('audit')).toBeUndefined();
+    expect(world.rows()).toEqual(texts(600));
+  });
+
+  test('a resource stays that somebody gave more time meanwhile', async () => {
+    const world = new ExportWorld();
+    world.add({ ttlSecondsAfterFinished: 600 });
+    world.start();
+    await world.untilReason('Exported');
+    let deletions = 0;
+    world.world.api.onRequest = ({ method, name }) => {
+      if (method === 'DELETE' && name === 'audit' && ++deletions === 1) {
+        world.patch({ spec: { ttlSecondsAfterFinished: 3_600 } });
+      }
+      return undefined;
+    };
+    await world.world.clock.advance(30 * minuteMs);
+    expect(deletions).toBe(1);
+    expect(world.reason).toBe('Exported');
+    await world.world.clock.advance(31 * minuteMs);
+    expect(world.world.export('audit')).toBeUndefined();
+  });
+
+  test('a resource without such a time stays', async () => {
+    const world = new ExportWorld();
+    world.add();
+    world.start();
+    await world.untilReason('Exported');
+    await world.world.clock.advance(4 * hourMs);
+    expect(world.reason).toBe('Exported');
+  });
+});

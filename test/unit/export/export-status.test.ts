@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
+import { exportHealth } from '../../../src/export/export-health.ts';
+import type { Pace } from '../../../src/export/export-pace.ts';
+import { requestOf } from '../../../src/export/export-spec.ts';
+import { describeEssentials, describeFigures, verdictsOf } from '../../../src/export/export-status.ts';
+import { type ExportTask, exportTask } from '../../../src/export/export-task.ts';
+import type { WorkView } from '../../../src/export/work-view.ts';
+import { exportOf, intervalOf, manifestOf, viewOf } from './sample-view.ts';
+
+const wallMs = Date.UTC(2026, 10, 3);
+const task = exportTask(requestOf(exportOf()), 'service.example.com') as ExportTask;
+const noPace: Pace = { rowsPerSecond: 0, bytesPerSecond: 0, leftMs: undefined };
+
+function described(view: WorkView | undefined, before?: SearchExportStatus, pace = noPace) {
+  const resource = exportOf({}, before ? { status: before } : {});
+  const health = exportHealth({ pausedBy: undefined, problem: undefined, view, limits: undefined });
+  const input = { resource, before, health, startedAtMs: wallMs - 60_000, task, view, wallMs };
+  const essentials = describeEssentials(input);
+  return { essentials, status: { ...essentials, ...describeFigures(input, pace) } };
+}
+
+describe('what is written at once', () => {
+  test('is what the export is, and how it stands', () => {
+    expect(described(viewOf()).essentials).toEqual({
+      observedGeneration: 3,
+      startTime: '2026-11-02T23:59:00Z',
+      timeRange: { startTime: '2026-10-01T00:00:00.000Z', endTime: '2026-10-02T00:00:00.000Z' },
+      fingerprint: task.fingerprint,
+      location: 'file:///exports/logging/audit/abc',
+      conditions: [
+        expect.objectContaining({ type: 'Ready', status: 'False', reason: 'Exporting', observedGeneration: 3 }),
+        expect.objectContaining({ type: 'Reconciling', status: 'True', reason: 'Exporting' }),
+      ],
+    });
+  });
+
+  test('is not that figures have moved, in words or in numbers', () => {
+    const [before, after] = [viewOf(), viewOf({ searches: 3, progress: undefined })].map(
+      (view) => described(view).status,
+    );
+    expect(verdictsOf(after as SearchExportStatus)).toEqual(verdictsOf(before as SearchExportStatus));
+  });
+
+  test('is when it was complete, and with which manifest', () => {
+    const view = viewOf({ stage: 'complete', manifest: manifestOf(5, [intervalOf(0, 10, 5)]) });
+    const { essentials } = described(view);
+    expect(essentials.completionTime).toBe('2026-11-03T00:00:00Z');
+    expect(essentials.manifest).toEqual({
+      ...{ url: 'file:///exports/logging/audit/abc/manifest.json', sha256: 'b'.repeat(64) },
+      ...{ rows: 5, files: 3, bytes: 77, complete: true },
+    });
+    const later = described(view, { ...essentials, completionTime: '2026-11-02T00:00:00Z' });
+    expect(later.essentials.completionTime).toBe('2026-11-02T00:00:00Z');
+  });
+
+  test('is when it failed, until it goes on', () => {
+    const failed = described(viewOf({ waitsFor: { kind: 'deadline' } })).essentials;
+    expect(failed.completionTime).toBe('2026-11-03T00:00:00Z');
+    expect(failed.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Stalled', 'Failed']);
+    const goesOn = described(viewOf(), failed).essentials;
+    expect(goesOn.completionTime).toBeUndefined();
+    expect(goesOn.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Reconciling']);
+  });
+
+  test('has a manifest as long as none is known to be missing', () => {
+    const complete = described(viewOf({ stage: 'complete', manifest: manifestOf(5, []) })).essentials;
+    expect(described(undefined, complete).essentials.manifest).toEqual(complete.manifest);
+    expect(described(viewOf({ stage: 'loading' }), complete).essentials.manifest).toEqual(complete.manifest);
+    expect(described(viewOf({ stage: 'planning' }), complete).essentials).not.toHaveProperty('manifest');
+  });
+
+  test('is another end where it failed before it was complete', () => {
+    const failed = described(viewOf({ waitsFor: { kind: 'deadline' } })).essentials;
+    const view = viewOf({ stage: 'complete', manifest: manifestOf(5, []) });
+    const before = { ...failed, completionTime: '2026-11-01T00:00:00Z' };
+    expect(described(view, before).essentials.completionTime).toBe('2026-11-03T00:00:00Z');
+  });
+});
+
+describe('figures', () => {
+  test('are how far it is', () => {
+    const { status } = described(viewOf(), undefined, { rowsPerSecond: 10, bytesPerSecond: 90, leftMs: 120_000 });
+    expect(status.summary).toEqual({ state: 'Exporting', progress: '42%', rows: '1.2M' });
+    expect(status.progress).toEqual({
+      ...{ coveredPercent: 42, intervalsPlanned: 8, intervalsDone: 3, rowsWritten: 1_234_567, bytesWritten: 98_765 },
+      ...{ bytesScanned: 5_000_000, duplicatesDropped: 2, rowsPerSecond: 10, bytesPerSecond: 90 },
+    });
+    expect(status.estimatedCompletionTime).toBe('2026-11-03T00:02:00Z');
+  });
+
+  test('stay as they were while it is not worked on, but for its jobs', () => {
+    const before = described(viewOf({ jobs: [jobOf(1)] })).status;
+    const { status } = described(undefined, before);
+    expect(status).toMatchObject({
+      progress: before.progress,
+      summary: { state: 'Progressing', rows: '1.2M' },
+      jobs: [],
+    });
+  });
+
+  test('of what was scanned never fall, since a process that began anew knows less', () => {
+    const before = described(viewOf()).status;
+    const progress = { ...viewOf().progress, scannedBytes: 7 } as NonNullable<WorkView['progress']>;
+    expect(described(viewOf({ progress }), before).status.progress?.bytesScanned).toBe(5_000_000);
+  });
+
+  test('say no rate and no end when it is complete', () => {
+    const view = viewOf({ stage: 'complete', manifest: manifestOf(5, []) });
+    const { status } = described(view, undefined, { rowsPerSecond: 10, bytesPerSecond: 90, leftMs: 120_000 });
+    expect(status.estimatedCompletionTime).toBeUndefined();
+    expect(status.progress).not.toHaveProperty('rowsPerSecond');
+  });
+
+  test('name the jobs as the service does, and not too many', () => {
+    const jobs = Array.from({ length: 60 }, (_, index) => jobOf(index));
+    const { status } = described(viewOf({ jobs }));
+    expect(status.jobs).toHaveLength(50);
+    expect(status.jobs?.[0]).toEqual({
+      ...{ id: 'job-0', from: '1970-01-01T00:00:00.000Z', to: '1970-01-01T00:00:00.100Z' },
+      ...{ state: 'GATHERING RESULTS', messageCount: 7 },
+    });
+    const odd = { ...jobOf(1), state: { unknown: 'x'.repeat(100) }, recordCount: 3 };
+    expect(described(viewOf({ jobs: [odd] })).status.jobs?.[0]).toMatchObject({
+      state: 'x'.repeat(64),
+      recordCount: 3,
+    });
+  });
+
+  test('name what is incomplete, the newest first, and not too many', () => {
+    const kept = Array.from({ length: 30 }, (_, index) =>
+      intervalOf(index, index + 1, 4, {
+        incomplete: { reason: 'CountDiffers' },
+        count: { rows: 6, source: 'Aggregate' },
+      }),
+    );
+    const order = { segment: 0, fromMs: 50, toMs: 60 };
+    const unproven = [
+      { order, reason: 'CountDiffers' as const, message: 'differs', figures: { received: 2, expected: 3 } },
+    ];
+    const { status } = described(viewOf({ intervals: kept, unproven }));
+    expect(status.incomplete).toHaveLength(20);
+    expect(status.incomplete?.slice(0, 2)).toEqual([
+      { from: '1970-01-01T00:00:00.050Z', to: '1970-01-01T00:00:00.060Z', reason: 'differs', received: 2, expected: 3 },
+      {
+        ...{ from: '1970-01-01T00:00:00.029Z', to: '1970-01-01T00:00:00.030Z', reason: 'CountDiffers' },
+        ...{ received: 4, expected: 6 },
+      },
+    ]);
+    expect(status.progress?.intervalsIncomplete).toBe(30);
+  });
+
+  test('tell what searches said, each text in bounds', () => {
+    const { status } = described(viewOf({ messages: ['x'.repeat(600)], warnings: ['slow'] }));
+    expect(status.pendingErrors).toEqual(['x'.repeat(512)]);
+    expect(status.pendingWarnings).toEqual(['slow']);
+  });
+});
+
+test('the histogram has its pieces with milliseconds, which intervals are cut at', () => {
+  const { status } = described(viewOf({ histogram: () => [{ fromMs: 0, toMs: 105, rows: 5 }] }));
+  expect(status.histogram).toEqual([
+    { startTime: '1970-01-01T00:00:00.000Z', endTime: '1970-01-01T00:00:00.105Z', count: 5 },
+  ]);
+});
+
+function jobOf(index: number): WorkView['jobs'][number] {
+  return {
+    ...{ id: `job-${index}`, fromMs: 0, toMs: 100, state: 'gatheringResults', messageCount: 7, recordCount: undefined },
+    ...{ warnings: [], purpose: 'Rows' },
+  };
+}

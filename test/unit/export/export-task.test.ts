@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { exportTask, withOperators } from '../../../src/export/export-task.ts';
+import { ServiceTraits, TraitsOfServices } from '../../../src/export/service-traits.ts';
+import type { JobProgress } from '../../../src/service/job-gathering.ts';
+import { hour, requestOf, taskOf } from './search-world.ts';
+
+describe('a task', () => {
+  test('sends what the manifest says, and its time zone, with each job (E12)', () => {
+    const timeRange = { from: '2026-10-25T02:30:00', to: '2026-10-26T00:00:00', timeZone: 'Europe/Berlin' };
+    const task = taskOf({ timeRange, autoParsingMode: 'AutoParse', byReceiptTime: true });
+    expect(task.order({ fromMs: 5, toMs: 10 }, false)).toEqual({
+      ...{ query: '*', fromMs: 5, toMs: 10, timeZone: 'Europe/Berlin' },
+      ...{ byReceiptTime: true, autoParsingMode: 'AutoParse', requiresRawMessages: true },
+    });
+    // What happens twice is meant the first time.
+    expect(new Date(task.identity.fromMs).toISOString()).toBe('2026-10-25T00:30:00.000Z');
+    expect(taskOf().order(hour, false).timeZone).toBe('UTC');
+  });
+
+  test('sends an earlier end to a service that takes ends for a part of ranges (E10)', () => {
+    expect(taskOf().order({ fromMs: 5, toMs: 6 }, true)).toMatchObject({ fromMs: 5, toMs: 5 });
+  });
+
+  test('wants raw messages where messages are wanted, unless it says otherwise', () => {
+    expect(taskOf().identity.requiresRawMessages).toBe(true);
+    expect(taskOf({ results: 'Records' }).identity.requiresRawMessages).toBe(false);
+    expect(taskOf({ requiresRawMessages: false }).identity.requiresRawMessages).toBe(false);
+  });
+
+  test('lies in a folder of its own for each service and each range (E1)', () => {
+    const folders = [
+      taskOf(),
+      taskOf({ name: 'other' }),
+      taskOf({ timeRange: { from: `${hour.fromMs}`, to: `${hour.toMs}`, timeZone: 'Europe/Berlin' } }),
+    ].map(({ layout }) => layout.folder);
+    const elsewhere = exportTask(requestOf(), 'other.test');
+    if ('problem' in elsewhere) throw new Error(elsewhere.problem);
+    expect(new Set([...folders, elsewhere.layout.folder]).size).toBe(4);
+    expect(folders[0]).toMatch(/^audit\/[0-9a-f]{64}$/);
+  });
+
+  test('is split where the query is known to be made of rows, and never for records (E8)', () => {
+    expect(taskOf({ query: 'error | where status > 499' }).isSplittable).toBe(true);
+    expect(taskOf({ query: 'error | limit 10' })).toMatchObject({ isSplittable: false });
+    expect(taskOf({ query: 'error | limit 10' }).unsplittableReason).toContain('limit');
+    expect(taskOf({ results: 'Records' }).isSplittable).toBe(false);
+  });
+
+  test('is none without a range', () => {
+    const timeRange = { from: '2026-10-25T02:30:00', to: '2026-10-26T00:00:00' };
+    expect(exportTask(requestOf({ timeRange }), 'service.test')).toMatchObject({ member: 'timeZone' });
+  });
+
+  test.each([
+    ['NDJSON', 'None', '.ndjson'],
+    ['NDJSON', 'Gzip', '.ndjson.gz'],
+    ['CSV', 'Zstd', '.csv.zst'],
+    ['Parquet', 'Zstd', '.parquet'],
+  ] as const)('of %s and %s makes files %s', (format, compression, suffix) => {
+    const output = { ...requestOf().output, format, compression };
+    expect(taskOf({ output }).form([]).suffix).toBe(suffix);
+  });
+
+  test('puts operators behind a comment that would swallow them', () => {
+    const order = taskOf({ query: 'error // all of them' }).order(hour, false);
+    expect(withOperators(order, 'count').query).toBe('error // all of them\n| count');
+  });
+});
+
+describe('what a service has shown', () => {
+  const progress = (messageCount: number, isLimitReached: boolean) =>
+    ({ state: 'doneGatheringResults', messageCount, isLimitReached }) as JobProgress;
+
+  test('is its smallest limit (E4)', () => {
+    const traits = new ServiceTraits();
+    traits.searched(progress(90, false));
+    expect(traits.smallestLimit).toBeUndefined();
+    for (const count of [200, 100, 300]) traits.searched(progress(count, true));
+    expect(traits.smallestLimit).toBe(100);
+  });
+
+  test('is how long its searches take: a look that came too early shows it, others only that it is less', () => {
+    const traits = new ServiceTraits();
+    expect(traits.searchMs).toBeUndefined();
+    traits.took(10_000, 2);
+    expect(traits.searchMs).toBe(10_000);
+    traits.took(2_000, 1);
+    expect(traits.searchMs).toBe(9_700);
+    for (let time = 0; time < 30; time++) traits.took(5_000, 1);
+    expect(traits.searchMs).toBeLessThan(5_000);
+    traits.took(6_000, 3);
+    expect(traits.searchMs).toBe(6_000);
+  });
+
+  test('is how far its clock is behind ours, and not how far before (E11)', () => {
+    const traits = new ServiceTraits();
+    traits.showedDate(90_000, 100_000);
+    expect(traits.clockBehindMs).toBe(10_000);
+    traits.showedDate(110_000, 100_000);
+    expect(traits.clockBehindMs).toBe(0);
+  });
+
+  test('is shared by all who search it by the same time (E10)', () => {
+    const services = new TraitsOfServices();
+    expect(services.of('a', false)).toBe(services.of('a', false));
+    expect(services.of('a', false)).not.toBe(services.of('b', false));
+    // Ends may be inclusive by one time and not by the other.
+    expect(services.of('a', true)).not.toBe(services.of('a', false));
+  });
+});

@@ -1,0 +1,471 @@
+import { describe, expect, test } from 'vitest';
+import { LogfleetError } from '../../../src/base/errors.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { commit, decodeRecord } from '../../../src/destination/commit-record.ts';
+import type { Destination } from '../../../src/destination/destination.ts';
+import { destinationError } from '../../../src/destination/destination-error.ts';
+import { decodeManifest } from '../../../src/destination/manifest.ts';
+import { settlePlan } from '../../../src/destination/plan-object.ts';
+import { Writer } from '../../../src/destination/writer.ts';
+import type { PlannedExport, PlanningOptions } from '../../../src/export/export-planning.ts';
+import { type ExportTask, exportTask } from '../../../src/export/export-task.ts';
+import { ExportWork } from '../../../src/export/export-work.ts';
+import type { SearchTools } from '../../../src/export/search-tools.ts';
+import { ServiceTraits } from '../../../src/export/service-traits.ts';
+import type { WorkLimits, WorkView } from '../../../src/export/work-view.ts';
+import type { SearchJobs } from '../../../src/service/search-jobs.ts';
+import { MemoryDestination } from '../../support/memory-destination.ts';
+import { settle, VirtualClock } from '../../support/virtual-clock.ts';
+import { emptyRecord, ScriptedSearch } from './scripted-search.ts';
+
+const hourMs = 3_600_000;
+const fromMs = Date.UTC(2026, 9, 1);
+
+const task = exportTask(
+  {
+    name: 'audit',
+    query: '*',
+    timeRange: { from: String(fromMs), to: String(fromMs + 3 * hourMs) },
+    byReceiptTime: false,
+    autoParsingMode: 'Manual',
+    results: 'Messages',
+    output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 1e9, csv: { formulaGuard: true } },
+  },
+  'service.example.com',
+) as ExportTask;
+
+const plan = { boundariesMs: [0, 1, 2, 3].map((hours) => fromMs + hours * hourMs) };
+const order = (segment: number) => ({
+  segment,
+  fromMs: fromMs + segment * hourMs,
+  toMs: fromMs + (segment + 1) * hourMs,
+});
+
+const limits: WorkLimits = {
+  isPaused: false,
+  parallelism: 2,
+  settleDelayMs: 180_000,
+  maxMessages: undefined,
+  maxBytesScanned: undefined,
+  deadlineMs: undefined,
+  incompletePolicy: 'Fail',
+};
+
+function failure(kind: 'backoff' | 'stall' = 'backoff'): LogfleetError {
+  return new LogfleetError({ code: 'test.failed', message: 'It failed.', handling: { kind }, reason: 'Failed' });
+}
+
+/** An export whose searches end as the test says. */
+class WorkWorld {
+  readonly clock = new VirtualClock();
+  readonly destination = new MemoryDestination();
+  readonly traits = new ServiceTraits();
+  readonly searches: ScriptedSearch[] = [];
+  readonly work: ExportWork;
+  limits = limits;
+  changes = 0;
+  /** Of the next time. */
+  openFails: LogfleetError | undefined;
+  planning: (tools: SearchTools, options: PlanningOptions) => Promise<PlannedExport> = async ({ destination }) => ({
+    plan: await settlePlan(destination, task.layout, plan),
+    first: undefined,
+    scannedBytes: 0,
+  });
+
+  constructor(more: { readonly scannedBytes?: number } = {}) {
+    const { clock, traits } = this;
+    this.work = new ExportWork({
+      ...{ task, traits, clock, log: silentLogger, jobs: {} as SearchJobs, scannedBytes: 0, ...more },
+      writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
+      openDestination: async () => this.#open(),
+      plan: (tools, options) => this.planning(tools, options),
+      search: (searched, _, start) => {
+        const search = new ScriptedSearch(searched, start);
+        this.searches.push(search);
+        return search;
+      },
+      onChange: () => {
+        this.changes++;
+      },
+      onProgress: () => {},
+    });
+  }
+
+  /** As who wants it done: advances until nothing more comes of it. */
+  async advance(more: Partial<WorkLimits> = {}): Promise<WorkView> {
+    this.limits = { ...this.limits, ...more };
+    for (;;) {
+      this.changes = 0;
+      const view = this.work.advance(this.limits);
+      await settle();
+      if (this.changes === 0) return view;
+    }
+  }
+
+  /** Of the one that began last of a segment. */
+  search(segment: number): ScriptedSearch {
+    const search = this.searches.findLast((each) => each.segment === segment);
+    if (!search) throw new Error(`segment ${segment} was not searched`);
+    return search;
+  }
+
+  async commit(segment: number): Promise<WorkView> {
+    const search = this.search(segment);
+    const record = emptyRecord(search.order);
+    await commit(this.destination, task.layout, record);
+    search.end({ kind: 'committed', record });
+    return this.advance();
+  }
+
+  #open(): Destination {
+    const error = this.openFails;
+    this.openFails = undefined;
+    if (error) throw error;
+    return this.destination;
+  }
+}
+
+const manifestName = task.layout.manifest;
+
+describe('an export', () => {
+  test('is planned, searched side by side and ended by its manifest', async () => {
+    const world = new WorkWorld();
+    expect(world.work.advance(limits)).toMatchObject({ stage: 'loading', progress: undefined });
+    expect(await world.advance()).toMatchObject({ stage: 'exporting', searches: 2, waitsFor: undefined });
+    expect(world.searches.map((search) => search.order)).toEqual([order(0), order(1)]);
+    expect(await world.commit(1)).toMatchObject({ searches: 2, progress: { intervalsDone: 1, intervalsPlanned: 3 } });
+    await world.commit(2);
+    const view = await world.commit(0);
+    expect(view).toMatchObject({ stage: 'complete', searches: 0, progress: { coveredPart: 1 } });
+    const content = world.destination.objects.get(manifestName);
+    expect(content && decodeManifest(manifestName, content)).toEqual(view.manifest?.manifest);
+    expect(view.manifest?.url).toBe(`memory://test/${manifestName}`);
+  });
+
+  test('E3: goes on from what stands at the destination, and that alone', async () => {
+    const before = new WorkWorld();
+    await before.advance();
+    await before.commit(1);
+    const world = new WorkWorld();
+    for (const [name, content] of before.destination.objects) world.destination.objects.set(name, content);
+    expect(await world.advance()).toMatchObject({ stage: 'exporting', progress: { intervalsDone: 1 } });
+    expect(world.searches.map(({ segment }) => segment)).toEqual([0, 2]);
+  });
+
+  test('E3: searches nothing before it knows all that stands there', async () => {
+    const before = new WorkWorld();
+    await before.advance();
+    await before.commit(1);
+    const world = new WorkWorld();
+    for (const [name, content] of before.destination.objects) world.destination.objects.set(name, content);
+    const listed = Promise.withResolvers<void>();
+    world.destination.strike = (call) => (call === 'list' ? { until: listed.promise } : undefined);
+    expect(await world.advance()).toMatchObject({ stage: 'loading' });
+    expect(await world.advance()).toMatchObject({ stage: 'loading', progress: undefined, searches: 0 });
+    listed.resolve();
+    await settle();
+    await world.advance();
+    expect(world.searches.map(({ segment }) => segment)).toEqual([0, 2]);
+  });
+
+  test('whose manifest stands there is complete at once, and what nobody counts is gone', async () => {
+    const before = new WorkWorld();
+    await before.advance();
+    for (const segment of [0, 1, 2]) await before.commit(segment);
+    const world = new WorkWorld();
+    for (const [name, content] of before.destination.objects) world.destination.objects.set(name, content);
+    const stray = `${task.layout.data}/stray`;
+    world.destination.objects.set(stray, Buffer.from('row'));
+    expect(await world.advance({ isPaused: true })).toMatchObject({ stage: 'complete' });
+    expect(world.searches).toEqual([]);
+    expect(world.destination.objects.has(stray)).toBe(false);
+  });
+
+  test('E3: takes over what somebody else has committed, and reads what else they have', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    const standing = emptyRecord(order(0));
+    for (const record of [standing, emptyRecord(order(1))]) await commit(world.destination, task.layout, record);
+    world.search(0).end({ kind: 'taken', standing });
+    expect(await world.advance()).toMatchObject({ progress: { intervalsDone: 2 } });
+    await world.commit(2);
+    expect(world.work.advance(limits).stage).toBe('complete');
+  });
+
+  test('E3: does not go on saying of what somebody else has committed that it cannot be proven', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    world
+      .search(0)
+      .end({ kind: 'incomplete', reason: 'PendingErrors', message: 'it brought errors', figures: undefined });
+    expect(await world.advance()).toMatchObject({ unproven: [{ order: order(0) }] });
+    const standing = emptyRecord(order(1));
+    for (const record of [emptyRecord(order(0)), standing]) await commit(world.destination, task.layout, record);
+    world.search(1).end({ kind: 'taken', standing });
+    expect(await world.advance()).toMatchObject({ progress: { intervalsDone: 2 }, unproven: [] });
+  });
+
+  test('E15: whose upload somebody has tidied away looks at what stands there before it searches again', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    for (const segment of [0, 1, 2]) await commit(world.destination, task.layout, emptyRecord(order(segment)));
+    world.search(0).end({ kind: 'failed', error: destinationError('lost', 'the upload is gone') });
+    await world.advance();
+    await world.clock.advance(1_000);
+    expect(await world.advance()).toMatchObject({ stage: 'complete' });
+    expect(world.searches).toHaveLength(1);
+  });
+
+  test('E2: reads what stands there before it works by a plan that somebody else wrote', async () => {
+    const world = new WorkWorld();
+    const { planning } = world;
+    world.planning = async (tools, options) => {
+      const planned = await planning(tools, options);
+      for (const segment of [0, 1]) await commit(world.destination, task.layout, emptyRecord(order(segment)));
+      return planned;
+    };
+    expect(await world.advance()).toMatchObject({ stage: 'exporting', progress: { intervalsDone: 2 } });
+    expect(world.searches.map(({ segment }) => segment)).toEqual([2]);
+  });
+
+  test('goes on with the job by which it was planned', async () => {
+    const world = new WorkWorld();
+    const opened = { job: { close: async () => {} } as never, fromMs, countedRows: undefined };
+    const planned = world.planning;
+    world.planning = async (tools, options) => ({
+      ...(await planned(tools, options)),
+      first: { order: order(2), opened },
+      scannedBytes: 7,
+    });
+    await world.advance();
+    expect(world.searches[0]?.order).toEqual(order(2));
+    expect(world.searches[0]?.start.opened).toBe(opened);
+    expect(world.work.advance(limits).progress?.scannedBytes).toBe(7);
+  });
+});
+
+describe('a search', () => {
+  test('that was narrowed is followed by the narrower one (E4)', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    const narrower = { ...order(0), fromMs: fromMs + 100 };
+    world.search(0).end({ kind: 'narrowed', order: narrower });
+    await world.advance();
+    expect(world.search(0).order).toEqual(narrower);
+    await world.commit(0);
+    expect(world.search(0).order).toEqual({ ...order(0), toMs: fromMs + 100 });
+  });
+
+  test('that proved nothing is followed by one that knows, until something is committed', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    world.search(0).end({ kind: 'again', isFailure: false, message: 'a status was lost' });
+    await world.advance();
+    expect(world.search(0).start.failedBefore).toBe(0);
+    world.search(0).end({ kind: 'again', isFailure: true, message: '3 rows were counted, and 2 were found' });
+    expect(await world.advance()).toMatchObject({
+      messages: ['3 rows were counted, and 2 were found', 'a status was lost'],
+    });
+    expect(world.search(0).start.failedBefore).toBe(1);
+  });
+
+  test('that cannot be proven waits for a person, who may have it tried anew', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    const message = '3 rows were counted, and 2 were found';
+    world.search(0).end({ kind: 'incomplete', reason: 'CountDiffers', message, figures: undefined });
+    await world.advance();
+    await world.commit(1);
+    const view = await world.commit(2);
+    expect(view).toMatchObject({ searches: 0, waitsFor: { kind: 'people' }, unproven: [{ reason: 'CountDiffers' }] });
+    world.work.tryAgain();
+    await world.advance();
+    expect(await world.commit(0)).toMatchObject({ stage: 'complete', unproven: [] });
+  });
+
+  test('that cannot be proven is made again where incomplete ones are kept from now on', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    world.search(0).end({ kind: 'incomplete', reason: 'CountDiffers', message: 'differs', figures: undefined });
+    await world.advance();
+    expect(world.search(1).segment).toBe(1);
+    await world.advance({ parallelism: 2, incompletePolicy: 'Keep' });
+    expect(world.searches.map(({ segment }) => segment)).toEqual([0, 1, 0]);
+  });
+
+  test('that fails keeps others from beginning for a while', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    world.search(0).end({ kind: 'failed', error: failure() });
+    const view = await world.advance();
+    expect(view).toMatchObject({ searches: 0, waitsFor: { kind: 'trouble' }, lastError: { code: 'test.failed' } });
+    expect(view.requeueAfterMs).toBe(1_000);
+    await world.clock.advance(1_000);
+    expect(await world.advance()).toMatchObject({ searches: 1, lastError: { code: 'test.failed' } });
+  });
+
+  test('that fails is followed by a single one, until something succeeds', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 3 });
+    for (const { segment } of [...world.searches])
+      world.search(segment).end({ kind: 'failed', error: failure('stall') });
+    await world.advance();
+    await world.clock.advance(30_000);
+    expect(await world.advance()).toMatchObject({ searches: 1, lastError: { code: 'test.failed' } });
+    expect(await world.commit(0)).toMatchObject({ searches: 2, lastError: undefined });
+  });
+
+  test('is made only of what can be written, where the destination failed', async () => {
+    const world = new WorkWorld();
+    await world.advance();
+    const { destination } = world;
+    destination.strike = (call) => (call === 'finish' ? { failure: 'denied' } : undefined);
+    world.search(0).end({ kind: 'failed', error: destinationError('denied', 'It is denied.') });
+    world.search(1).end({ kind: 'failed', error: destinationError('denied', 'It is denied.') });
+    for (let times = 0; times < 20; times++) {
+      await world.clock.advance(30_000);
+      expect(await world.advance()).toMatchObject({ searches: 0, lastError: { code: 'destination.denied' } });
+    }
+    expect(world.searches).toHaveLength(2);
+    destination.strike = () => undefined;
+    await world.clock.advance(30_000);
+    expect(await world.advance()).toMatchObject({ searches: 1, lastError: { code: 'destination.denied' } });
+    expect([...destination.objects.keys()].filter((name) => name.includes('/data/'))).toEqual([]);
+    expect(await world.commit(0)).toMatchObject({ searches: 2, lastError: undefined });
+  });
+
+  test('E13: is ended as cut near its eight hours', async () => {
+    const world = new WorkWorld();
+    await world.advance();
+    await world.clock.advance(7.7 * hourMs);
+    await world.advance();
+    expect(world.searches.map(({ isEndedAsCut }) => isEndedAsCut)).toEqual([true, true]);
+  });
+});
+
+describe('limits', () => {
+  test('nothing is planned while paused, and what was being planned is given up', async () => {
+    const world = new WorkWorld();
+    expect(await world.advance({ isPaused: true })).toMatchObject({ stage: 'planning', waitsFor: { kind: 'paused' } });
+    expect([...world.destination.objects.keys()]).toEqual([]);
+    let given: AbortSignal | undefined;
+    world.planning = (_, { signal }) => {
+      given = signal;
+      return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    await world.advance({ isPaused: false });
+    expect(given?.aborted).toBe(false);
+    expect(await world.advance({ isPaused: true })).toMatchObject({ waitsFor: { kind: 'paused' }, trouble: undefined });
+    expect(given?.aborted).toBe(true);
+  });
+
+  test('those that have a job are read to their end while paused, and no other is begun', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 2 });
+    world.search(1).createdAtMs = undefined;
+    expect(await world.advance({ isPaused: true })).toMatchObject({ searches: 1, waitsFor: { kind: 'paused' } });
+    expect(await world.commit(0)).toMatchObject({ searches: 0, progress: { intervalsDone: 1 } });
+    expect(await world.advance({ isPaused: false })).toMatchObject({ searches: 2 });
+  });
+
+  test('E11: nothing is planned before the first of it has settled', async () => {
+    const world = new WorkWorld();
+    world.clock.skewMs = fromMs - world.clock.now();
+    const untilMs = fromMs + limits.settleDelayMs;
+    expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'settling', untilMs }, requeueAfterMs: 180_000 });
+    await world.clock.advance(180_000);
+    expect(await world.advance()).toMatchObject({ stage: 'exporting', waitsFor: { kind: 'settling' } });
+  });
+
+  test('E11: a planning that waits for its range to settle begins anew where the delay is another', async () => {
+    const world = new WorkWorld();
+    const delaysMs: number[] = [];
+    world.planning = (_, { signal, settleDelayMs }) => {
+      delaysMs.push(settleDelayMs);
+      return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    await world.advance();
+    expect(await world.advance({ settleDelayMs: 240_000 })).toMatchObject({ stage: 'planning', trouble: undefined });
+    expect(delaysMs).toEqual([180_000, 240_000]);
+  });
+
+  test('planning ends, too, once as much is scanned as may be, and what it scanned counts', async () => {
+    const world = new WorkWorld();
+    const { planning } = world;
+    let tell: (scannedBytes: number) => void = () => {};
+    world.planning = (_, { signal, onNews }) => {
+      tell = (scannedBytes) => onNews?.({ jobs: [], scannedBytes, settlesAtMs: undefined });
+      return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    expect(await world.advance({ maxBytesScanned: 100 })).toMatchObject({ stage: 'planning', waitsFor: undefined });
+    tell(99);
+    expect(await world.advance()).toMatchObject({ waitsFor: undefined, progress: { rows: 0, scannedBytes: 99 } });
+    tell(101);
+    expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'maxBytesScanned' } });
+    expect(await world.advance()).toMatchObject({ progress: { scannedBytes: 101 }, trouble: undefined });
+    world.planning = planning;
+    const view = await world.advance({ maxBytesScanned: 200 });
+    expect(view).toMatchObject({ stage: 'exporting', progress: { scannedBytes: 101 } });
+  });
+
+  test('what processes before have scanned counts, too', async () => {
+    const world = new WorkWorld({ scannedBytes: 100 });
+    expect(await world.advance({ maxBytesScanned: 100 })).toMatchObject({
+      searches: 0,
+      waitsFor: { kind: 'maxBytesScanned' },
+    });
+    await world.advance({ maxBytesScanned: 101, parallelism: 1 });
+    world.search(0).scannedBytes = 5;
+    world.search(0).end({ kind: 'again', isFailure: false, message: 'again' });
+    expect(await world.advance()).toMatchObject({
+      waitsFor: { kind: 'maxBytesScanned' },
+      progress: { scannedBytes: 105 },
+    });
+  });
+});
+
+describe('what goes wrong', () => {
+  test('with the destination is tried again, later each time', async () => {
+    const world = new WorkWorld();
+    world.openFails = failure();
+    expect(await world.advance()).toMatchObject({ stage: 'loading', lastError: { code: 'test.failed' } });
+    await world.clock.advance(1_000);
+    world.openFails = failure();
+    expect((await world.advance()).requeueAfterMs).toBe(2_000);
+    await world.clock.advance(2_000);
+    expect(await world.advance()).toMatchObject({ stage: 'exporting', lastError: undefined });
+  });
+
+  test('a plan of another range is not taken for ours', async () => {
+    const world = new WorkWorld();
+    await settlePlan(world.destination, task.layout, { boundariesMs: [fromMs, fromMs + hourMs] });
+    expect(await world.advance()).toMatchObject({ stage: 'loading', lastError: { reason: 'DestinationDamaged' } });
+  });
+
+  test('records that do not fit together stop everything, and are read anew now and then', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    const stray = emptyRecord({ ...order(2), toMs: order(2).toMs - 5 });
+    await commit(world.destination, task.layout, stray);
+    world.work.tryAgain();
+    expect(await world.advance()).toMatchObject({ searches: 1, waitsFor: { kind: 'disorder' } });
+    const name = task.layout.commit(stray.segment, stray.toMs);
+    expect(decodeRecord(name, world.destination.objects.get(name) as Uint8Array)).toEqual(stray);
+    world.destination.objects.delete(name);
+    await world.clock.advance(30_000);
+    expect(await world.advance({ parallelism: 2 })).toMatchObject({ searches: 2, waitsFor: undefined });
+  });
+
+  test('what is closed leaves nothing under way and begins nothing', async () => {
+    const world = new WorkWorld();
+    await world.advance();
+    await world.work.close();
+    expect(await Promise.all(world.searches.map(({ done }) => done))).toEqual([
+      { kind: 'stopped', reason: 'ShutDown' },
+      { kind: 'stopped', reason: 'ShutDown' },
+    ]);
+    expect(await world.advance()).toMatchObject({ searches: 0 });
+    expect(world.searches).toHaveLength(2);
+  });
+});

@@ -1,0 +1,132 @@
+/** The whole operator in virtual time, with one export into a destination in memory. */
+import { gunzipSync } from 'node:zlib';
+import { type ConditionType, findCondition } from '../../../src/api/conditions.ts';
+import type { Metrics } from '../../../src/base/metrics.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { Writer } from '../../../src/destination/writer.ts';
+import type { ExportSettings } from '../../../src/export/export-settings.ts';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
+import { exportsPath, type Replica, World } from '../../support/world.ts';
+import { type Message, RowData } from '../simulator/search/row-data.ts';
+
+export const hourMs = 3_600_000;
+export const minuteMs = 60_000;
+/** Where the clocks of these worlds begin. */
+export const startMs = Date.UTC(2026, 10, 1);
+
+/** So many messages, evenly over the hour that ended an hour before the start. */
+export function evenly(count: number): readonly Message[] {
+  return Array.from({ length: count }, (_, index) => ({
+    at: startMs - 2 * hourMs + Math.floor((index * hourMs) / count),
+    raw: `message ${index}`,
+    fields: { _messageid: String(index) },
+  }));
+}
+
+export interface ExportWorldOptions {
+  readonly messages?: readonly Message[];
+  readonly scenario?: Scenario;
+  readonly settings?: Partial<ExportSettings>;
+}
+
+export class ExportWorld {
+  readonly world: World;
+  readonly store = new MemoryStore();
+  /** The newest one opened. */
+  destination: MemoryDestination | undefined;
+  /** Asked at each opening. */
+  onOpen: (destination: MemoryDestination) => void = () => {};
+  opened = 0;
+  #processes = 0;
+
+  constructor({ messages = evenly(600), scenario = {}, settings = {} }: ExportWorldOptions = {}) {
+    this.world = new World({
+      scenario: { builds: ['19.100-1'], ...scenario },
+      logData: () => new RowData(messages),
+      exports: {
+        settings,
+        places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
+        // To look at the machine's processes takes time that no clock here counts.
+        writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
+        openDestination: async () => {
+          this.opened++;
+          this.destination = new MemoryDestination(this.store);
+          this.onOpen(this.destination);
+          return this.destination;
+        },
+      },
+    });
+    this.world.addSecret();
+  }
+
+  /** Of the hour that has messages, unless told otherwise. */
+  add(spec: object = {}, metadata: object = {}): void {
+    const timeRange = { from: String(startMs - 2 * hourMs), to: String(startMs - hourMs) };
+    this.world.addExport('audit', { timeRange, ...spec }, metadata);
+  }
+
+  start(options?: { readonly leaderElection?: boolean; readonly metrics?: Metrics }): Replica {
+    return this.world.start(options);
+  }
+
+  get status() {
+    return this.world.export('audit')?.status;
+  }
+
+  condition(type: ConditionType) {
+    return findCondition(this.status?.conditions, type);
+  }
+
+  get reason(): string | undefined {
+    return this.condition('Ready')?.reason;
+  }
+
+  untilReason(reason: string, atMostMs = 30 * minuteMs): Promise<boolean> {
+    return this.world.until(() => this.reason === reason, atMostMs);
+  }
+
+  /** As a person or another controller: a merge patch. */
+  patch(change: object): void {
+    this.world.api.patch(`${exportsPath}/audit`, change);
+  }
+
+  annotate(name: string, value: string | null): void {
+    this.patch({ metadata: { annotations: { [name]: value } } });
+  }
+
+  /** The texts of all rows in the files that count, sorted. */
+  rows(): readonly string[] {
+    const manifest = [...this.store.objects].find(([name]) => name.endsWith('/manifest.json'));
+    if (!manifest) return [];
+    const folder = manifest[0].slice(0, -'manifest.json'.length);
+    const { intervals } = JSON.parse(Buffer.from(manifest[1]).toString()) as {
+      readonly intervals: readonly { readonly files: readonly { readonly name: string }[] }[];
+    };
+    const lines = intervals
+      .flatMap(({ files }) => files)
+      .flatMap(({ name }) =>
+        textOf(name, this.store.objects.get(`${folder}${name}`))
+          .split('\n')
+          .slice(0, -1),
+      );
+    return lines.map((line) => (JSON.parse(line) as { readonly _raw: string })._raw).sort();
+  }
+
+  /** Search jobs that the service was asked for. */
+  get jobsCreated(): number {
+    return this.world.journal.filter(({ operation }) => operation === 'createJob').length;
+  }
+
+  /** Those that it has now. */
+  jobsActive(): number {
+    const { model, service } = this.world;
+    model.advance(service.nowMs());
+    return model.counters().jobsActive;
+  }
+}
+
+function textOf(name: string, content: Uint8Array | undefined): string {
+  if (!content) throw new Error(`${name} is missing`);
+  return Buffer.from(name.endsWith('.gz') ? gunzipSync(content) : content).toString();
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { ExportPace } from '../../../src/export/export-pace.ts';
+import { amountText, countText, percentText } from '../../../src/export/figure-text.ts';
+
+test.each([
+  [0, '0'],
+  [999, '999'],
+  [1_000, '1k'],
+  [1_999, '1.9k'],
+  [12_999, '12k'],
+  [999_999, '999k'],
+  [1_234_567, '1.2M'],
+  [5e15, '5P'],
+  [5e18, '5000P'],
+])('%d in a table is %s', (amount, expected) => {
+  expect(amountText(amount)).toBe(expected);
+});
+
+test.each([
+  [0, '0'],
+  [999, '999'],
+  [1_000, '1,000'],
+  [1_234_567, '1,234,567'],
+])('%d in full is %s', (count, expected) => {
+  expect(countText(count)).toBe(expected);
+});
+
+test.each([
+  [0, '0%'],
+  [0.999_999, '99%'],
+  [1, '100%'],
+  [0.29, '29%'],
+])('%d of a whole is %s', (part, expected) => {
+  expect(percentText(part)).toBe(expected);
+});
+
+describe('the pace', () => {
+  function paceOf(samples: readonly (readonly [seconds: number, coveredPart: number, rows: number])[]) {
+    const pace = new ExportPace();
+    for (const [seconds, coveredPart, rows] of samples) {
+      pace.add({ atMs: seconds * 1_000, coveredPart, rows, bytes: 100 * rows });
+    }
+    return pace.read();
+  }
+
+  test('says nothing of a moment', () => {
+    expect(paceOf([[0, 0, 0]])).toEqual({ rowsPerSecond: 0, bytesPerSecond: 0, leftMs: undefined });
+    expect(
+      paceOf([
+        [0, 0, 0],
+        [1, 0.5, 100],
+      ]),
+    ).toMatchObject({ rowsPerSecond: 0, leftMs: undefined });
+  });
+
+  test('is that of the last minute, and what is left is by the last ten', () => {
+    const samples = Array.from({ length: 13 }, (_, index) => [index * 10, index / 100, index * 1_000] as const);
+    expect(paceOf(samples)).toEqual({ rowsPerSecond: 100, bytesPerSecond: 10_000, leftMs: 880_000 });
+    const [faster, seconds] = [[...samples, [130, 0.13, 24_000]] as const, 130];
+    expect(paceOf(faster).rowsPerSecond).toBe(Math.round((24_000 - 7_000) / 60));
+    expect(paceOf(faster).leftMs).toBeCloseTo((0.87 * seconds * 1_000) / 0.13);
+  });
+
+  test('begins anew where less stands there than before', () => {
+    expect(
+      paceOf([
+        [0, 0, 5_000],
+        [10, 0.5, 10_000],
+        [20, 0, 0],
+        [30, 0.1, 1_000],
+      ]).rowsPerSecond,
+    ).toBe(100);
+  });
+
+  test('keeps few samples however often it is told', () => {
+    const samples = Array.from({ length: 20_001 }, (_, index) => [index / 100, index / 40_000, index] as const);
+    expect(paceOf(samples)).toMatchObject({ rowsPerSecond: 100, leftMs: expect.closeTo(200_000, -4) });
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { InOrder } from '../../../src/export/duplicates.ts';
+import type { IntervalFiles } from '../../../src/export/interval-files.ts';
+import { IntervalRows } from '../../../src/export/interval-rows.ts';
+import { RunTally, type RunTallyOptions } from '../../../src/export/run-tally.ts';
+
+/** Files that keep what they get; rows are gone after the call. */
+function collect() {
+  const written: string[] = [];
+  const row = ({ bytes }: { readonly bytes: Uint8Array }) => void written.push(Buffer.from(bytes).toString());
+  return { written, files: { row, room: () => undefined } as unknown as IntervalFiles };
+}
+
+function rowsOf(left: RunTallyOptions['left'], maxHeldBytes?: number) {
+  const { written, files } = collect();
+  const interval = { fromMs: 0, toMs: 100 };
+  const tally = new RunTally({ interval, byReceiptTime: false, duplicates: new InOrder(), left });
+  const rows = new IntervalRows(tally, files, maxHeldBytes);
+  const memory = Buffer.alloc(64);
+  let number = 0;
+  /** One row at each of these times; all use the same memory. */
+  const take = (...timesMs: readonly number[]) => {
+    for (const messageTimeMs of timesMs) {
+      const text = `${messageTimeMs}#${number}`;
+      memory.write(text);
+      const bytes = memory.subarray(0, text.length);
+      rows.row({ bytes, messageTimeMs, messageId: `${number++}`, receiptTimeMs: undefined });
+    }
+  };
+  return { rows, written, take };
+}
+
+describe('rows of the oldest millisecond (E4)', () => {
+  test('are held back until an older one comes, and written in their order', () => {
+    const { rows, written, take } = rowsOf('oldest');
+    take(90, 80, 80);
+    expect(written).toEqual(['90#0']);
+    take(70);
+    expect(written).toEqual(['90#0', '80#1', '80#2']);
+    expect(rows.figures(false)).toMatchObject({ received: 4, written: 3, left: 1 });
+    expect([rows.isSpilled, rows.oldestMs]).toEqual([false, 70]);
+  });
+
+  test('are written in the end where nothing is left', () => {
+    const { rows, written, take } = rowsOf('oldest');
+    take(80, 80);
+    rows.writeHeld();
+    expect(written).toEqual(['80#0', '80#1']);
+    expect(rows.figures(true)).toMatchObject({ written: 2, left: 0 });
+  });
+
+  test('are written where they are more than is kept, which shows as long as they are the oldest', () => {
+    const { rows, written, take } = rowsOf('oldest', 10);
+    take(80, 80);
+    expect([written, rows.isSpilled]).toEqual([[], false]);
+    take(80, 80);
+    expect([written, rows.isSpilled]).toEqual([['80#0', '80#1', '80#2', '80#3'], true]);
+    take(70);
+    expect([written.length, rows.isSpilled]).toEqual([4, false]);
+    take(60);
+    expect(written.at(-1)).toBe('70#4');
+    expect(rows.figures(false)).toMatchObject({ received: 6, written: 5, left: 1 });
+  });
+
+  test('are kept by the hundred', () => {
+    const { rows, written, take } = rowsOf('oldest');
+    const times = Array.from({ length: 5_000 }, () => 50);
+    take(...times, 49);
+    expect(written).toEqual(times.map((timeMs, index) => `${timeMs}#${index}`));
+    expect(rows.isSpilled).toBe(false);
+  });
+});
+
+describe('a begin of what counts that shows on the way (E6)', () => {
+  test('has what was held back written, and leaves what is older', () => {
+    const { rows, written, take } = rowsOf('oldest');
+    take(90, 80, 80);
+    rows.leaveBefore(80);
+    expect(written).toEqual(['90#0', '80#1', '80#2']);
+    take(80, 70);
+    expect(written).toHaveLength(4);
+    expect(rows.figures(false)).toMatchObject({ received: 5, written: 4, left: 1, oldestMs: 70 });
+  });
+
+  test('comes too late for what is older', () => {
+    const { rows, take } = rowsOf('oldest');
+    take(90, 80);
+    expect(() => rows.leaveBefore(81)).toThrow(expect.objectContaining({ code: 'bug.assertion' }));
+  });
+
+  test('that is known before holds nothing back', () => {
+    const { written, take, rows } = rowsOf({ beforeMs: 80 });
+    take(90, 80, 79, 79);
+    expect(written).toEqual(['90#0', '80#1']);
+    expect(rows.figures(false)).toMatchObject({ written: 2, left: 2 });
+  });
+});

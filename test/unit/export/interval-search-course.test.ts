@@ -1,0 +1,263 @@
+/** Searches of intervals on their way: pages that are read early, ends of ranges, and what stops or overtakes a search. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, expect, test } from 'vitest';
+import type { BoundaryMessage } from '../../../src/base/boundary.ts';
+import type { LogData, Search } from '../../../src/simulator/log-data/log-data.ts';
+import { messageFields } from '../../../src/simulator/query/message-fields.ts';
+import { MemoryDestination } from '../../support/memory-destination.ts';
+import { type Message, RowData } from '../simulator/search/row-data.ts';
+import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
+
+/** Late ones are found with the last of all, and then stand where they belong. */
+function foundLate(messages: readonly Message[], isLate: (message: Message) => boolean): LogData {
+  const all = new RowData(messages);
+  const prompt = new RowData(messages.filter((message) => !isLate(message)));
+  return {
+    fields: messageFields,
+    search(range, filter) {
+      const [first, last] = [prompt.search(range, filter), all.search(range, filter)];
+      const now = () => (last.reachedMs <= range.fromMs ? last : first);
+      const search: Search = {
+        isGivenUp: false,
+        get found() {
+          return now().found;
+        },
+        get reachedMs() {
+          return last.reachedMs;
+        },
+        get scannedBytes() {
+          return last.scannedBytes;
+        },
+        advance(downToMs, most, telling) {
+          first.advance(downToMs, most);
+          last.advance(downToMs, most, telling);
+        },
+        page: (...query) => now().page(...query),
+      };
+      return search;
+    },
+  };
+}
+
+describe('pages of a search that runs (E7)', () => {
+  const messages = evenly(25_500);
+  const slow = { search: { duration: '40s' } } as const;
+
+  test('are read as soon as they are whole, and cost no request', async () => {
+    const world = new SearchWorld({ scenario: slow, messages });
+    const record = await world.committed();
+    expect(record).toMatchObject({ written: 25_500, count: { rows: 25_500, source: 'Job' } });
+    expect(await world.complaints(record)).toEqual([]);
+    expect(world.countOf('listMessages')).toBe(3);
+    const firstPage = world.requests.indexOf('listMessages');
+    expect(world.requests.lastIndexOf('getJob')).toBeGreaterThan(firstPage);
+    expect(world.traits.readsEarly).toBe(true);
+  });
+
+  test('are read again when the job is done and has others, and never early again', async () => {
+    const isLate = ({ raw }: Message) => raw === 'message 5';
+    const world = new SearchWorld({ scenario: slow, messages, logData: foundLate(messages, isLate) });
+    const record = await world.committed();
+    expect(record).toMatchObject({ received: 25_500, written: 25_500, duplicates: 0 });
+    expect(await world.complaints(record)).toEqual([]);
+    expect(world.countOf('listMessages')).toBe(6);
+    expect(world.traits.readsEarly).toBe(false);
+    const before = world.requests.length;
+    await world.committed({ segment: 1 });
+    const requests = world.requests.slice(before);
+    expect(requests.indexOf('listMessages')).toBeGreaterThan(requests.lastIndexOf('getJob'));
+  });
+
+  test('are not read by receipt time, of a query that cannot be split, or after an error', async () => {
+    const error = { kind: 'pendingError', message: 'a shard is away', nth: [1] } as const;
+    for (const options of [
+      { request: { byReceiptTime: true } },
+      { request: { query: '* | limit 100000' } },
+      { scenario: { ...slow, faults: { error } } },
+    ]) {
+      const world = new SearchWorld({ scenario: slow, messages, ...options });
+      await world.search();
+      const pages = world.requests.indexOf('listMessages');
+      if (pages >= 0) expect(pages).toBeGreaterThan(world.requests.lastIndexOf('getJob'));
+    }
+  });
+
+  test('are none yet of a service that gives them when it is done', async () => {
+    const faults = { none: { kind: 'shortPage', rows: 0, until: '60s' } } as const;
+    const world = new SearchWorld({ scenario: { search: { duration: '90s' }, faults }, messages });
+    const record = await world.committed();
+    expect(record).toMatchObject({ written: 25_500, count: { source: 'Job' } });
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test.each(['whole buckets', 'a count'])('of a search that is cut then are proven by %s (E6)', async (proof) => {
+    const bucketLength = proof === 'a count' ? '2h' : '1m';
+    const search = { duration: '40s', messageLimit: 24_600, status: { bucketLength } } as const;
+    const world = new SearchWorld({ scenario: { search }, messages });
+    const record = await world.committed();
+    expect(record.count.source).toBe(proof === 'a count' ? 'Aggregate' : 'Histogram');
+    expect(record.written).toBeGreaterThan(24_000);
+    expect(await world.complaints(record)).toEqual([]);
+    expect(world.requests.indexOf('listMessages')).toBeLessThan(world.requests.lastIndexOf('getJob'));
+    expect(world.countOf('listMessages')).toBe(3);
+  });
+});
+
+describe('an inclusive end (E10)', () => {
+  const atEnd = { at: startMs, raw: 'at the end' };
+  const scenario = { search: { toInclusive: true } } as const;
+
+  test('shows by a row there, which is left out, and is sent as an earlier one from then on', async () => {
+    const world = new SearchWorld({ scenario, messages: [...evenly(600), atEnd] });
+    const record = await world.committed();
+    expect(record).toMatchObject({ received: 601, written: 600, outside: 1, count: { rows: 601, source: 'Job' } });
+    expect(world.traits.isEndInclusive).toBe(true);
+    expect(await world.complaints(record)).toEqual([]);
+    const next = await world.committed({ segment: 1 });
+    expect(next).toMatchObject({ received: 600, outside: 0 });
+  });
+
+  test('is heeded by the count of what was cut', async () => {
+    const search = { toInclusive: true, messageLimit: 250, status: { bucketLength: '2h' } } as const;
+    const world = new SearchWorld({ scenario: { search }, messages: [...evenly(600), atEnd] });
+    const record = await world.committed();
+    expect(record).toMatchObject({ outside: 1, written: 248, count: { rows: 248, source: 'Aggregate' } });
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('has the interval searched anew where its rows took the room of all others', async () => {
+    const many = Array.from({ length: 300 }, (_, index) => ({ at: startMs, raw: `${index} at the end` }));
+    const search = { toInclusive: true, messageLimit: 250 } as const;
+    const world = new SearchWorld({ scenario: { search }, messages: [...evenly(200), ...many] });
+    expect(await world.search()).toMatchObject({ kind: 'again', isFailure: false });
+    const record = await world.committed();
+    expect(record).toMatchObject({ ...hour, written: 200 });
+  });
+});
+
+describe('a search that is ended from outside', () => {
+  const slow = { search: { duration: '60s' } } as const;
+
+  test('leaves nothing behind, wherever it is', async () => {
+    const whole = new SearchWorld({ scenario: slow });
+    await whole.committed();
+    const spanMs = whole.clock.monotonic();
+    for (let part = 0; part < 20; part++) {
+      const world = new SearchWorld({ scenario: slow });
+      const search = world.begin();
+      world.clock.after((part * spanMs) / 20, () => search.stop('DeadlineExceeded'));
+      expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'DeadlineExceeded' });
+      // A job whose creation was given up cannot be found, and dies of silence.
+      await world.clock.advance(60_000);
+      expect(await world.leftovers()).toEqual([]);
+      expect(await world.records()).toEqual([]);
+    }
+  });
+
+  test.each(['open', 'write', 'finish'] as const)('leaves nothing behind during the %s of a part', async (call) => {
+    const world = new SearchWorld();
+    const search = world.begin();
+    world.destination.strike = (each) => {
+      if (each !== call) return undefined;
+      search.stop('Overtaken');
+      return { until: new Promise((resolve) => void world.clock.after(1_000, () => resolve(undefined))) };
+    };
+    expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'Overtaken' });
+    expect(await world.leftovers()).toEqual([]);
+  });
+
+  test('commits a record that is being written', async () => {
+    const world = new SearchWorld();
+    const search = world.begin();
+    world.destination.strike = (call) => {
+      if (call === 'create') search.stop('ShutDown');
+      return undefined;
+    };
+    const outcome = await world.simulated.run(search.done);
+    expect(outcome).toMatchObject({ kind: 'committed' });
+    expect(await world.records()).toHaveLength(1);
+  });
+
+  test('near the end of its eight hours commits what it has as of a cut one (E13)', async () => {
+    const world = new SearchWorld({ scenario: { search: { duration: '5m' } } });
+    const search = world.begin();
+    world.clock.after(150_000, () => search.endAsCut());
+    const outcome = await world.simulated.run(search.done);
+    expect(outcome).toMatchObject({ kind: 'committed', record: { toMs: startMs, count: { source: 'Aggregate' } } });
+    const [record] = await world.records();
+    if (!record) throw new Error('there is no record');
+    expect(record.fromMs).toBeGreaterThan(hour.fromMs + hourMs / 4);
+    expect(record.written).toBeGreaterThan(100);
+    expect(await world.complaints(record)).toEqual([]);
+  });
+});
+
+test('somebody else who was first is taken over, and our own files go (E3)', async () => {
+  const theirs = new SearchWorld();
+  const standing = await theirs.committed({ fromMs: startMs - hourMs / 2 });
+  const ours = new SearchWorld({ destination: theirs.destination, token: 2 });
+  expect(await ours.search()).toEqual({ kind: 'taken', standing });
+  expect(await ours.complaints(standing)).toEqual([]);
+  expect(await ours.records()).toEqual([standing]);
+});
+
+test('what is shown of it follows its jobs', async () => {
+  const lost = { kind: 'stall', effect: true, operations: ['getJob'], nth: [1] } as const;
+  const world = new SearchWorld({ scenario: { search: { duration: '30s' }, faults: { lost } } });
+  const seen = new Set<string>();
+  const search = world.begin(
+    {},
+    {
+      onNews: () => {
+        for (const { purpose, state } of search?.jobs ?? []) seen.add(`${purpose} ${String(state)}`);
+      },
+    },
+  );
+  expect([search.createdAtMs, search.isSearching, search.jobs]).toEqual([undefined, true, []]);
+  await world.simulated.run(search.done);
+  expect(seen).toContain('Rows gatheringResults');
+  expect(seen).toContain('Count doneGatheringResults');
+  expect([search.isSearching, search.jobs, search.messageCount]).toEqual([false, [], 600]);
+  // What counting has scanned counts, too.
+  expect(search.scannedBytes).toBeGreaterThan(600 * 2 * 'message'.length);
+});
+
+describe('a process that dies at a boundary (E3, E15)', () => {
+  const cases = ['export.createJob', 'export.readPage', 'export.stagePart', 'export.commit'].flatMap((boundary) =>
+    (['before', 'after'] as const).map((phase) => [boundary, phase] as const),
+  );
+
+  test.each(cases)(
+    '%s, %s, costs its interval at most, and leaves only what the next one removes',
+    async (name, phase) => {
+      const output = { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 20_000 } as const;
+      const request = { output: { ...output, csv: { formulaGuard: true } } };
+      const dying = new SearchWorld({ request });
+      let crossings = 0;
+      const onMessage = (message: unknown) => {
+        const crossed = message as BoundaryMessage;
+        if (crossed.name !== name || crossed.phase !== phase) return;
+        crossings++;
+        if (crossings === (name === 'export.stagePart' ? 2 : 1)) dying.destination.die();
+      };
+      subscribe('logfleet:boundary', onMessage);
+      void dying.begin();
+      const isDead = () => dying.destination.isDead;
+      await dying.clock.run(isDead, 600_000);
+      await dying.clock.advance(30_000);
+      unsubscribe('logfleet:boundary', onMessage);
+      expect(isDead()).toBe(true);
+      const heir = new SearchWorld({ request, token: 2, destination: new MemoryDestination(dying.destination.store) });
+      await heir.destination.abortLeftovers('', 'ofTheDead');
+      expect(heir.destination.store.uploads.size).toBe(0);
+      const outcome = await heir.search();
+      const stands = name === 'export.commit' && phase === 'after';
+      expect(outcome.kind).toBe(stands ? 'taken' : 'committed');
+      const [record, ...others] = await heir.records();
+      if (!record) throw new Error('no record stands');
+      expect(others).toEqual([]);
+      const complaints = await heir.complaints(record);
+      expect(complaints.filter((each) => !each.endsWith('is left'))).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,229 @@
+/** Searches of intervals whose destination fails, in each of its calls, before or after they took effect; and what formats make of rows. */
+import { describe, expect, test } from 'vitest';
+import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
+import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
+import type { DestinationCall } from '../../support/memory-destination.ts';
+import { evenly, hour, SearchWorld, startMs } from './search-world.ts';
+
+const smallParts: ExportOutput = {
+  ...{ format: 'NDJSON', compression: 'None', fields: [], csv: { formulaGuard: true } },
+  maxPartBytes: 20_000,
+};
+
+/** Fails the `nth` call of a kind, or all from then on. */
+function failing(
+  world: SearchWorld,
+  call: DestinationCall,
+  options: { nth?: number; times?: number; failure?: DestinationFailure; hasEffect?: boolean } = {},
+): void {
+  const { nth = 1, times = 1, failure = 'away', hasEffect = false } = options;
+  let calls = 0;
+  world.destination.strike = (each) => {
+    if (each !== call || ++calls < nth || calls >= nth + times) return undefined;
+    return { failure, hasEffect };
+  };
+}
+
+describe('a destination that fails', () => {
+  const calls: readonly [DestinationCall, number, boolean][] = (['open', 'write', 'finish'] as const).flatMap((call) =>
+    [1, 2].flatMap((nth) =>
+      [false, true].map((hasEffect) => [call, nth, hasEffect] as [DestinationCall, number, boolean]),
+    ),
+  );
+
+  test.each(calls)(
+    'in the %s number %d (with effect: %s) fails the search, which leaves nothing',
+    async (call, nth, hasEffect) => {
+      for (const [failure, handling] of [
+        ['full', 'wait'],
+        ['away', 'backoff'],
+        ['denied', 'stall'],
+      ] as const) {
+        const world = new SearchWorld({ request: { output: smallParts } });
+        failing(world, call, { nth, failure, hasEffect });
+        const outcome = await world.search();
+        expect(outcome).toMatchObject({
+          kind: 'failed',
+          error: { code: `destination.${failure}`, handling: { kind: handling } },
+        });
+        expect(await world.records()).toEqual([]);
+        // Nobody can take back an upload that nobody knows of.
+        const leftovers = await world.leftovers();
+        expect(call === 'open' && hasEffect ? leftovers.slice(1) : leftovers).toEqual([]);
+        world.destination.strike = () => undefined;
+        await world.destination.abortLeftovers('', 'all');
+        expect(await world.complaints(await world.committed())).toEqual([]);
+      }
+    },
+  );
+
+  test('in removing what is not wanted is not what the search fails with', async () => {
+    const world = new SearchWorld({ request: { output: smallParts } });
+    world.destination.strike = (call, name) => {
+      if (call === 'remove') return { failure: 'denied' };
+      return call === 'finish' && name.includes('-003-') ? { failure: 'full' } : undefined;
+    };
+    expect(await world.search()).toMatchObject({ kind: 'failed', error: { code: 'destination.full' } });
+    expect(await world.leftovers()).not.toEqual([]);
+  });
+});
+
+test('a destination that is slow holds up the pages, which are gone on with where they were', async () => {
+  const messages = evenly(300).map((message) => ({ ...message, raw: `${message.raw} ${'x'.repeat(10_000)}` }));
+  const world = new SearchWorld({ messages });
+  const chunks: number[] = [];
+  world.destination.strike = (call) => {
+    if (call !== 'write') return undefined;
+    chunks.push(world.countOf('listMessages'));
+    return { until: new Promise((resolve) => void world.clock.after(7_000, () => resolve(undefined))) };
+  };
+  const record = await world.committed();
+  expect(await world.complaints(record)).toEqual([]);
+  expect(record).toMatchObject({ received: 300, duplicates: 0 });
+  // Rows of one page do not come before those of the one before are written.
+  expect(world.countOf('listMessages')).toBeGreaterThan(2);
+  expect(chunks[0]).toBe(1);
+  expect(chunks.at(-1)).toBeGreaterThan(2);
+});
+
+describe('a record that cannot be written (E3)', () => {
+  test.each([false, true])('for a while is written once that has passed (with effect: %s)', async (hasEffect) => {
+    const world = new SearchWorld();
+    failing(world, 'create', { times: 3, hasEffect });
+    const record = await world.committed();
+    expect(await world.complaints(record)).toEqual([]);
+    expect(await world.records()).toEqual([record]);
+    expect(world.countOf('createJob')).toBe(1);
+  });
+
+  test('for its answer was lost stands, and its files with it', async () => {
+    const world = new SearchWorld();
+    world.destination.strike = (call) => (call === 'create' ? { failure: 'exists', hasEffect: true } : undefined);
+    expect(await world.complaints(await world.committed())).toEqual([]);
+  });
+
+  test('keeps its files as long as nobody knows whether it stands, and the next search takes it over', async () => {
+    const world = new SearchWorld();
+    failing(world, 'create', { times: 100, hasEffect: true });
+    expect(await world.search()).toMatchObject({ kind: 'failed', error: { code: 'destination.away' } });
+    world.destination.strike = () => undefined;
+    const [standing] = await world.records();
+    if (!standing) throw new Error('no record stands');
+    expect(await world.complaints(standing)).toEqual([]);
+    expect(await world.search()).toEqual({ kind: 'taken', standing });
+    expect(await world.complaints(standing)).toEqual([]);
+  });
+
+  test.each(['full', 'denied'] as const)('since the destination is %s takes its files along', async (failure) => {
+    const world = new SearchWorld();
+    failing(world, 'create', { failure });
+    expect(await world.search()).toMatchObject({ kind: 'failed', error: { code: `destination.${failure}` } });
+    expect(await world.leftovers()).toEqual([]);
+  });
+
+  test.each(['full', 'denied'] as const)(
+    'as if the destination were %s, and stands all the same, keeps its files',
+    async (failure) => {
+      const world = new SearchWorld();
+      failing(world, 'create', { failure, hasEffect: true });
+      expect(await world.search()).toMatchObject({ kind: 'failed', error: { code: `destination.${failure}` } });
+      const [standing] = await world.records();
+      if (!standing) throw new Error('no record stands');
+      expect(await world.complaints(standing)).toEqual([]);
+    },
+  );
+
+  test('when it is given up stays open, and so do its files', async () => {
+    const world = new SearchWorld();
+    failing(world, 'create', { times: 100 });
+    const search = world.begin();
+    world.clock.after(12_000, () => search.stop('ShutDown'));
+    expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'ShutDown' });
+    expect(await world.leftovers()).toHaveLength(1);
+  });
+});
+
+describe('the forms of files', () => {
+  test.each<[string, Partial<ExportOutput>, string, RegExp]>([
+    ['chosen fields', { fields: ['_raw', '_messageid'] }, '.ndjson', /^\{"_raw":"message \d+","_messageid":"\d+"\}$/],
+    ['CSV', { format: 'CSV', fields: ['_messageid', '_raw'] }, '.csv', /^(?:\d+,message \d+|_messageid,_raw)$/],
+  ])('are kept to: %s', async (_name, output, suffix, line) => {
+    const world = new SearchWorld({ request: { output: { ...smallParts, maxPartBytes: 10 ** 9, ...output } } });
+    const record = await world.committed();
+    expect(record.files[0]?.name.endsWith(suffix)).toBe(true);
+    const [content = new Uint8Array()] = record.files.map(({ name }) =>
+      world.destination.objects.get(world.task.layout.within(name)),
+    );
+    const lines = Buffer.from(content).toString().trim().split(/\r?\n/);
+    expect(lines.filter((each) => !line.test(each))).toEqual([]);
+    expect(lines.length).toBe(output.format === 'CSV' ? 601 : 600);
+  });
+});
+
+describe('records (4.4)', () => {
+  const query = '* | timeslice 2m | count by _timeslice';
+
+  test('are written as rows, once the search is done', async () => {
+    const world = new SearchWorld({
+      scenario: { search: { pages: { maxRecords: 7 } } },
+      request: { query, results: 'Records' },
+    });
+    const record = await world.committed();
+    expect(record).toMatchObject({ ...hour, received: 30, written: 30, count: { rows: 30, source: 'Job' } });
+    const rows = world.rows(record);
+    expect(new Set(rows.map((row) => row['_timeslice'])).size).toBe(30);
+    expect(rows.reduce((sum, row) => sum + Number(row['_count']), 0)).toBe(600);
+    expect(world.countOf('listRecords')).toBe(5);
+    expect(await world.leftovers(record.files.map(({ name }) => name))).toEqual([]);
+  });
+
+  test('are as many as their messages are round, and whole all the same', async () => {
+    const world = new SearchWorld({ request: { query: '* | count', results: 'Records' } });
+    world.traits.searched({ ...(await sample()), isLimitReached: true, messageCount: 600 });
+    expect(await world.committed()).toMatchObject({ written: 1, count: { rows: 1, source: 'Job' } });
+  });
+
+  test('of a query that has none are refused for a person to mend', async () => {
+    const world = new SearchWorld({ request: { results: 'Records' } });
+    expect(await world.search()).toMatchObject({
+      kind: 'failed',
+      error: { handling: { kind: 'stall' }, reason: 'NotAnAggregation' },
+    });
+    expect(await world.leftovers()).toEqual([]);
+  });
+
+  test('that do not come are searched again, and then incomplete', async () => {
+    const scenario = { faults: { none: { kind: 'shortPage', rows: 0, operations: ['listRecords'] } } } as const;
+    const world = new SearchWorld({ scenario, request: { query, results: 'Records' } });
+    expect(await world.search()).toMatchObject({ kind: 'again', isFailure: true });
+    expect(await world.search({}, { failedBefore: 1 })).toMatchObject({ kind: 'incomplete', reason: 'CountDiffers' });
+  });
+
+  test('of a search that was given up are incomplete, and kept, flagged, where that is wanted', async () => {
+    const world = new SearchWorld({
+      scenario: { search: { duration: '5m' } },
+      request: { query, results: 'Records' },
+    });
+    for (const policy of ['Fail', 'Keep'] as const) {
+      world.policy = policy;
+      const search = world.begin();
+      world.clock.after(150_000, () => search.endAsCut());
+      const outcome = await world.simulated.run(search.done);
+      expect(outcome).toMatchObject(
+        policy === 'Fail'
+          ? { kind: 'incomplete', reason: 'LimitReached' }
+          : { kind: 'committed', record: { incomplete: { reason: 'LimitReached' } } },
+      );
+    }
+  });
+});
+
+async function sample() {
+  const world = new SearchWorld();
+  const job = await world.simulated.run(
+    world.simulated.jobs.open({ query: '*', fromMs: startMs - 1_000, toMs: startMs }),
+  );
+  const progress = await world.simulated.run(job.whenFinished());
+  await world.simulated.run(job.close());
+  return progress;
+}

@@ -1,0 +1,83 @@
+/** Searches that take over a job which was opened for more than their interval, as planning does. */
+import { describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { evenly, hour, hourMs, SearchWorld, type SearchWorldOptions, startMs } from './search-world.ts';
+
+const limited = (more: Scenario['search'] = {}): Scenario => ({
+  search: { messageLimit: 250, pages: { maxMessages: 50 }, status: { bucketLength: '10m' }, ...more },
+});
+
+/** A job over the whole hour, waited for where `isDone`, and a search of what is newer than `fromMs` that takes it over. */
+async function takenOver(
+  options: SearchWorldOptions,
+  { fromMs, countedRows, isDone = true }: { fromMs: number; countedRows?: number; isDone?: boolean },
+) {
+  const world = new SearchWorld(options);
+  const job = await world.simulated.run(world.jobs.open(world.task.order(hour, world.traits.isEndInclusive)));
+  if (isDone) await world.simulated.run(job.whenFinished());
+  const opened = { job, fromMs: hour.fromMs, countedRows };
+  const outcome = await world.search({ fromMs }, { opened });
+  return { world, outcome };
+}
+
+/** 200 of 600 messages are newer, and 4 pages. */
+const fromMs = startMs - hourMs / 3;
+
+describe('a job that was opened for more', () => {
+  test.each<[string, Scenario, number | undefined, string, number]>([
+    ['whole buckets', limited(), undefined, 'Histogram', 4],
+    ['what an aggregation has counted', limited(), 200, 'Aggregate', 4],
+    ['a count of its own', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],
+  ])('commits the interval by %s', async (_name, scenario, countedRows, source, pages) => {
+    const { world, outcome } = await takenOver({ scenario }, { fromMs, ...(countedRows && { countedRows }) });
+    expect(outcome).toMatchObject({
+      kind: 'committed',
+      record: { fromMs, toMs: startMs, written: 200, count: { rows: 200, source } },
+    });
+    const [record] = await world.records();
+    expect(record && (await world.complaints(record))).toEqual([]);
+    expect(world.countOf('listMessages')).toBe(pages);
+    expect(world.countOf('createJob')).toBe(pages === 4 ? 1 : 2);
+  });
+
+  test('is whole, and of more than the interval', async () => {
+    const { world, outcome } = await takenOver({}, { fromMs });
+    expect(outcome).toMatchObject({ kind: 'committed', record: { fromMs, written: 200 } });
+    const [record] = await world.records();
+    expect(record && (await world.complaints(record))).toEqual([]);
+  });
+
+  test('is waited for where it still searches', async () => {
+    const { world, outcome } = await takenOver({ scenario: limited({ duration: '60s' }) }, { fromMs, isDone: false });
+    expect(outcome).toMatchObject({ kind: 'committed', record: { fromMs, written: 200 } });
+    expect(await world.leftovers((await world.records())[0]?.files.map(({ name }) => name))).toEqual([]);
+  });
+
+  test('does not reach back to the begin of the interval: then what it has is committed, and the rest searched again', async () => {
+    const far = { fromMs: startMs - hourMs / 2 };
+    const { world, outcome } = await takenOver({ scenario: limited({ status: { bucketLength: '2h' } }) }, far);
+    expect(outcome).toMatchObject({ kind: 'committed', record: { written: 249, count: { source: 'Aggregate' } } });
+    const [record] = await world.records();
+    expect(record?.fromMs).toBeGreaterThan(far.fromMs);
+    expect(record && (await world.complaints(record))).toEqual([]);
+  });
+
+  test('has more, or less, than was counted: it is read whole, and never committed on a count that differs (E6)', async () => {
+    for (const countedRows of [190, 210]) {
+      const { world, outcome } = await takenOver({ scenario: limited() }, { fromMs, countedRows });
+      expect(outcome).toMatchObject({ kind: 'again', isFailure: true });
+      expect(await world.records()).toEqual([]);
+      expect(await world.leftovers()).toEqual([]);
+    }
+  });
+
+  test('is of no more use for an interval of which it lacks the newest, when rows came at its very end (E10)', async () => {
+    const atEnd = Array.from({ length: 20 }, (_, index) => ({ at: startMs, raw: `${index} at the end` }));
+    const messages = [...evenly(600), ...atEnd];
+    const { world, outcome } = await takenOver({ scenario: limited({ toInclusive: true }), messages }, { fromMs });
+    expect(world.traits.isEndInclusive).toBe(true);
+    expect(outcome).toMatchObject({ kind: 'committed', record: { fromMs, written: 200, outside: 20 } });
+    const [record] = await world.records();
+    expect(record && (await world.complaints(record))).toEqual([]);
+  });
+});

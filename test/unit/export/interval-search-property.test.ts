@@ -1,0 +1,179 @@
+/** Searches of what is left of an interval, one after the other, over random messages, services and faults: every row is there once. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Random, seededRandom } from '../../../src/base/random.ts';
+import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
+import { nextAim } from '../../../src/export/next-aim.ts';
+import type { FaultScenario, Scenario } from '../../../src/simulator/scenario.ts';
+import type { DestinationCall } from '../../support/memory-destination.ts';
+import type { Message } from '../simulator/search/row-data.ts';
+import { hour, SearchWorld, startMs } from './search-world.ts';
+
+interface Plan {
+  readonly seed: number;
+  readonly count: number;
+  /** Of the range that has messages, ms. */
+  readonly spanMs: number;
+  readonly limit: number;
+  readonly atMessageLimit: 'forcePaused' | 'done' | 'doneWithWarning';
+  readonly toInclusive: boolean;
+  readonly byReceiptTime: boolean;
+  readonly bucketLength: string | undefined;
+  readonly durationS: number;
+  readonly histogramFirst: boolean;
+  readonly maxMessages: number;
+  readonly maxPartBytes: number;
+  /** How likely a request or a call of the destination goes wrong, 0 to 1. */
+  readonly trouble: number;
+}
+
+function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
+  return Array.from({ length: count }, (_, index) => {
+    // Some milliseconds have many, some messages lie at the range's end or behind it, and some are late.
+    const at = startMs + 2 - Math.floor(random.next() ** 2 * (spanMs + 2));
+    const received = at + Math.floor(random.next() * 3);
+    return { at, received, raw: `message ${index}`, fields: { _messageid: `${index * 7919 - 1_000}` } };
+  });
+}
+
+/** Trouble passes. */
+const troubleS = 600;
+
+function scenarioOf(plan: Plan): Scenario {
+  const probability = plan.trouble;
+  const until = `${troubleS}s`;
+  const faults: Record<string, FaultScenario> = {
+    error: { kind: 'pendingError', message: 'a shard is away', probability: probability / 4, until },
+    lost: { kind: 'stall', effect: true, operations: ['getJob'], probability: probability / 4, until },
+    cancelled: { kind: 'cancelJob', operations: ['getJob', 'listMessages'], probability: probability / 8, until },
+    reset: { kind: 'reset', probability: probability / 4, until },
+    broken: { kind: 'truncate', operations: ['listMessages', 'listRecords'], probability, until },
+    short: { kind: 'shortPage', rows: 2, probability, until },
+    busy: { kind: 'status', status: 503, probability: probability / 2, until },
+  };
+  const { limit: messageLimit, atMessageLimit, toInclusive, bucketLength, maxMessages, histogramFirst } = plan;
+  const status = bucketLength === undefined ? {} : { bucketLength };
+  return {
+    seed: plan.seed,
+    search: {
+      ...{ messageLimit, atMessageLimit, toInclusive, histogramFirst, pages: { maxMessages }, status },
+      duration: `${plan.durationS}s`,
+    },
+    ...(plan.trouble > 0 ? { faults } : {}),
+  };
+}
+
+function worldOf(plan: Plan): SearchWorld {
+  const random = seededRandom(plan.seed);
+  const csv = { formulaGuard: true };
+  const world = new SearchWorld({
+    scenario: scenarioOf(plan),
+    messages: makeMessages(plan, random),
+    request: {
+      byReceiptTime: plan.byReceiptTime,
+      output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes, csv },
+    },
+  });
+  // A limit that shows by nothing else was met before.
+  const isLimitReached = true;
+  const texts = { texts: [], isCut: false };
+  const shown = { recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, isTainted: false };
+  world.traits.searched({
+    ...shown,
+    state: 'forcePaused',
+    messageCount: plan.limit,
+    isLimitReached,
+    statuses: 1,
+    dateMs: 0,
+  });
+  const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
+  const calls: ReadonlySet<DestinationCall> = new Set(['open', 'write', 'finish', 'create', 'read']);
+  world.destination.strike = (call) => {
+    if (world.clock.monotonic() > troubleS * 1_000 || !calls.has(call)) return undefined;
+    if (random.next() >= plan.trouble / 8) return undefined;
+    const failure = failures[Math.floor(random.next() * failures.length)] as DestinationFailure;
+    return { failure, hasEffect: call !== 'open' && random.next() < 0.5 };
+  };
+  return world;
+}
+
+const mostSearches = 500;
+
+/** Searches until all is covered. */
+async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRecord[]> {
+  const records: CommitRecord[] = [];
+  let [fromMs, toMs, failedBefore] = [hour.fromMs, hour.toMs, 0];
+  for (let searches = 0; toMs > hour.fromMs; searches++) {
+    if (searches === mostSearches) throw new Error(`it does not come to an end: ${fromMs} to ${toMs}`);
+    const outcome = await world.search({ fromMs, toMs }, { failedBefore });
+    switch (outcome.kind) {
+      case 'committed':
+      case 'taken': {
+        const record = outcome.kind === 'committed' ? outcome.record : outcome.standing;
+        records.push(record);
+        [toMs, failedBefore] = [record.fromMs, 0];
+        const rest = { index: 0, fromMs: hour.fromMs, toMs };
+        fromMs = plan.byReceiptTime && toMs > hour.fromMs ? nextAim(rest, record, plan.limit) : hour.fromMs;
+        break;
+      }
+      case 'narrowed':
+        fromMs = outcome.order.fromMs;
+        break;
+      case 'again':
+        if (outcome.isFailure) failedBefore++;
+        break;
+      case 'incomplete':
+        // Rightly so where it can be no other way; whatever else stood in the way passes.
+        if (plan.trouble === 0) throw new Error(outcome.message);
+        failedBefore = 0;
+        break;
+      case 'failed':
+        if (plan.trouble === 0) throw outcome.error;
+        if (outcome.error.handling.kind === 'bug') throw outcome.error;
+        break;
+      case 'stopped':
+        throw new Error('nobody has stopped it');
+    }
+  }
+  return records;
+}
+
+const plans: fc.Arbitrary<Plan> = fc.record({
+  seed: fc.nat(),
+  count: fc.integer({ min: 0, max: 150 }),
+  spanMs: fc.constantFrom(5, 300, 60_000, 3_600_000),
+  limit: fc.integer({ min: 3, max: 60 }),
+  atMessageLimit: fc.constantFrom('forcePaused', 'done', 'doneWithWarning'),
+  toInclusive: fc.boolean(),
+  byReceiptTime: fc.boolean(),
+  bucketLength: fc.constantFrom(undefined, '1ms', '1s', '10m', '2h'),
+  durationS: fc.integer({ min: 0, max: 40 }),
+  histogramFirst: fc.boolean(),
+  maxMessages: fc.integer({ min: 1, max: 30 }),
+  maxPartBytes: fc.constantFrom(300, 2_000, 10 ** 9),
+  trouble: fc.constantFrom(0, 0.05, 0.2),
+});
+
+test('every row is there once, whatever the service does and the destination (E3 to E10)', async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const world = worldOf(plan);
+      const records = await cover(world, plan);
+      world.destination.strike = () => undefined;
+      const found: string[] = [];
+      for (const record of records) {
+        const missing = (await world.complaints(record)).filter((complaint) => complaint.includes('wanted'));
+        found.push(...missing.map((complaint) => `${JSON.stringify(record)}: ${complaint}`));
+      }
+      expect(found).toEqual([]);
+      // What was given up and could not be removed is all that may be left over.
+      await world.clock.advance(60_000);
+      await world.destination.abortLeftovers('', 'all');
+      const files = records.flatMap((record) => record.files.map(({ name }) => name));
+      const left = await world.leftovers(files);
+      expect(plan.trouble > 0 ? left.filter((each) => !each.startsWith('audit/')) : left).toEqual([]);
+    }),
+    { numRuns: 100 },
+  );
+});

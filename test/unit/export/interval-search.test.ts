@@ -1,0 +1,268 @@
+/** The search of one interval on the simulated service: every verdict by the way that leads to it, and what stands there afterwards. */
+import { describe, expect, test } from 'vitest';
+import type { PageRow } from '../../../src/service/page-row.ts';
+import type { SearchJobs } from '../../../src/service/search-jobs.ts';
+import type { RowReceiver } from '../../../src/service/search-service.ts';
+import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
+
+describe('a whole interval', () => {
+  test('is committed with all its rows, for a creation, a status, a page and a deletion (E3, E6)', async () => {
+    const world = new SearchWorld();
+    const record = await world.committed();
+    expect(record).toMatchObject({
+      ...{ segment: 0, ...hour, received: 600, written: 600, outside: 0, duplicates: 0, left: 0 },
+      count: { rows: 600, source: 'Job' },
+    });
+    expect(await world.complaints(record)).toEqual([]);
+    expect(await world.records()).toEqual([record]);
+    expect(world.requests).toEqual(['createJob', 'getJob', 'getJob', 'listMessages', 'deleteJob']);
+    // The second one knows how long searches take.
+    await world.committed({ toMs: hour.fromMs + hourMs / 2 });
+    expect(world.requests.slice(5)).toEqual(['createJob', 'getJob', 'listMessages', 'deleteJob']);
+  });
+
+  test('of nothing is committed without a file', async () => {
+    const world = new SearchWorld({ messages: [] });
+    const record = await world.committed();
+    expect(record).toMatchObject({ received: 0, written: 0, files: [], count: { rows: 0, source: 'Job' } });
+    expect(world.countOf('listMessages')).toBe(0);
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('goes into as many parts as it takes', async () => {
+    const output = { format: 'NDJSON', compression: 'None', fields: [], csv: { formulaGuard: true } } as const;
+    const world = new SearchWorld({ request: { output: { ...output, maxPartBytes: 10_000 } } });
+    const record = await world.committed();
+    expect(record.files.length).toBeGreaterThan(5);
+    expect(record.files.map(({ name }) => name)).toEqual(record.files.map(({ name }) => name).toSorted());
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('has rows once that come twice (E9)', async () => {
+    const twins = [100, 100, 200, 200, 200].map((at) => ({
+      at: hour.fromMs + at,
+      raw: 'the same',
+      fields: { _messageid: '7' },
+    }));
+    const world = new SearchWorld({ messages: [...evenly(10), ...twins] });
+    const record = await world.committed();
+    expect(record).toMatchObject({ received: 15, written: 12, duplicates: 3 });
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('is read again when a row comes twice in the place of another, which no figure shows (E9)', async () => {
+    const world = new SearchWorld();
+    const { jobs } = world;
+    let readings = 0;
+    const open: SearchJobs['open'] = async (...given) => {
+      const job = await jobs.open(...given);
+      const readMessages = job.readMessages.bind(job);
+      job.readMessages = (reading) => {
+        const receiver = ++readings === 1 ? inPlaceOfTenth(reading.receiver) : reading.receiver;
+        return readMessages({ ...reading, receiver });
+      };
+      return job;
+    };
+    world.jobs = { open } as SearchJobs;
+    const record = await world.committed();
+    expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
+    expect(await world.complaints(record)).toEqual([]);
+    expect(readings).toBe(2);
+  });
+
+  test.each([
+    ['that break off', { kind: 'truncate', operations: ['listMessages'], nth: [1, 2] }],
+    ['that are short, or empty', { kind: 'shortPage', rows: 0, nth: [1, 3] }],
+    ['that come on a bad day', { kind: 'status', status: 503, operations: ['listMessages'], nth: [1, 2] }],
+  ] as const)('is read whole over pages %s', async (_name, fault) => {
+    const world = new SearchWorld({ scenario: { search: { pages: { maxMessages: 100 } }, faults: { fault } } });
+    expect(await world.complaints(await world.committed())).toEqual([]);
+  });
+
+  test('is searched again when its pages lack rows, and is incomplete when they do so again (E6)', async () => {
+    const scenario = { faults: { empty: { kind: 'shortPage', rows: 0 } } } as const;
+    const world = new SearchWorld({ scenario });
+    expect(await world.search()).toMatchObject({ kind: 'again', isFailure: true });
+    const again = await world.search({}, { failedBefore: 1 });
+    expect(again).toMatchObject({ kind: 'incomplete', reason: 'CountDiffers' });
+    expect(again).toMatchObject({ message: expect.stringContaining('the job counts 600 rows, and its pages have 0') });
+    expect(await world.leftovers()).toEqual([]);
+    world.policy = 'Keep';
+    const kept = await world.committed({}, { failedBefore: 1 });
+    expect(kept).toMatchObject({ written: 0, count: { rows: 600 }, incomplete: { reason: 'CountDiffers' } });
+  });
+});
+
+describe('a search that brought errors, or may have (E5)', () => {
+  test('is made again, and is incomplete the second time, whatever is to be kept', async () => {
+    const world = new SearchWorld({
+      scenario: { faults: { away: { kind: 'pendingError', message: 'a shard is away' } } },
+    });
+    expect(await world.search()).toMatchObject({ kind: 'again', isFailure: true });
+    world.policy = 'Keep';
+    const outcome = await world.search({}, { failedBefore: 1 });
+    expect(outcome).toMatchObject({ kind: 'incomplete', reason: 'PendingErrors' });
+    expect(outcome).toMatchObject({ message: expect.stringContaining('a shard is away') });
+    expect(world.countOf('listMessages')).toBe(0);
+    expect(await world.leftovers()).toEqual([]);
+  });
+
+  const lost = { kind: 'stall', effect: true, operations: ['getJob'], nth: [1] } as const;
+
+  test('counts when an aggregation counts the same', async () => {
+    const world = new SearchWorld({ scenario: { faults: { lost } } });
+    const record = await world.committed();
+    expect(record).toMatchObject({ ...hour, written: 600, count: { rows: 600, source: 'Aggregate' } });
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('is made again when it does not, or where the query cannot be counted so (E8)', async () => {
+    const scenario = { faults: { lost, short: { kind: 'shortPage', rows: 0, operations: ['listRecords'] } } } as const;
+    const world = new SearchWorld({ scenario: { faults: { lost } }, request: { query: '* | limit 1000' } });
+    expect(await world.search()).toMatchObject({ kind: 'again', isFailure: false });
+    // Of records that do not come nobody knows how many there are.
+    const uncounted = new SearchWorld({ scenario });
+    expect(await uncounted.search()).toMatchObject({ kind: 'failed', error: { handling: { kind: 'backoff' } } });
+    expect(await uncounted.leftovers()).toEqual([]);
+  });
+
+  test('is made again when the count brings errors itself', async () => {
+    const error = { kind: 'pendingError', message: 'a shard is away', queries: ['*| count'] } as const;
+    const world = new SearchWorld({ scenario: { faults: { lost, error } } });
+    expect(await world.search()).toMatchObject({ kind: 'again', isFailure: true });
+    expect(world.countOf('createJob')).toBe(2);
+  });
+
+  test('is counted by another job when that one lost a status, too', async () => {
+    const counting = { ...lost, queries: ['*| count'], nth: [1] } as const;
+    const world = new SearchWorld({ scenario: { faults: { counting, lost } } });
+    const record = await world.committed();
+    expect(record.count).toEqual({ rows: 600, source: 'Aggregate' });
+    expect(world.countOf('createJob')).toBe(3);
+  });
+});
+
+describe('a search that was cut at the limit (E4)', () => {
+  const cut = (atMessageLimit: 'forcePaused' | 'done' | 'doneWithWarning', more: object = {}) => ({
+    search: { messageLimit: 250, atMessageLimit, pages: { maxMessages: 50 }, ...more },
+  });
+  /** One bucket for all, which is not whole. */
+  const withoutBuckets = { status: { bucketLength: '2h' } };
+
+  test.each(['forcePaused', 'doneWithWarning'] as const)(
+    'commits its whole buckets when it shows as %s, and reads no page of what is left',
+    async (atMessageLimit) => {
+      const world = new SearchWorld({ scenario: cut(atMessageLimit, { status: { bucketLength: '10m' } }) });
+      const record = await world.committed();
+      expect(record).toMatchObject({ fromMs: startMs - hourMs / 3, toMs: startMs, written: 200 });
+      expect(record.count).toEqual({ rows: 200, source: 'Histogram' });
+      expect(world.countOf('listMessages')).toBe(4);
+      expect(world.countOf('createJob')).toBe(1);
+      expect(await world.complaints(record)).toEqual([]);
+      expect(world.traits.smallestLimit).toBe(250);
+    },
+  );
+
+  test('is counted where there are no whole buckets, behind its oldest millisecond', async () => {
+    const world = new SearchWorld({ scenario: cut('forcePaused', withoutBuckets) });
+    const record = await world.committed();
+    expect(record).toMatchObject({ received: 250, written: 249, left: 1, count: { rows: 249, source: 'Aggregate' } });
+    expect(await world.complaints(record)).toEqual([]);
+    // What is left is a search of its own.
+    const rest = await world.committed({ toMs: record.fromMs });
+    expect(rest).toMatchObject({ received: 250, toMs: record.fromMs });
+  });
+
+  test('is taken for cut at the smallest limit that the service has shown', async () => {
+    const world = new SearchWorld({ scenario: cut('done') });
+    world.traits.searched({ ...progressAtLimit(), messageCount: 250 });
+    const record = await world.committed();
+    expect(record.fromMs).toBeGreaterThan(hour.fromMs);
+    expect(record.count.source).toBe('Histogram');
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('is taken for cut at a round count', async () => {
+    const scenario = { search: { messageLimit: 10_000, atMessageLimit: 'done' } } as const;
+    const world = new SearchWorld({ scenario, messages: evenly(12_000) });
+    const record = await world.committed();
+    expect(record.fromMs).toBeGreaterThan(hour.fromMs);
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('leaves all rows of its oldest millisecond, however many it has', async () => {
+    const oldest = Array.from({ length: 90 }, (_, index) => ({ at: startMs - 1_000, raw: `${index} of them` }));
+    const newer = Array.from({ length: 200 }, (_, index) => ({ at: startMs - 1 - index, raw: `message ${index}` }));
+    const world = new SearchWorld({ scenario: cut('forcePaused', withoutBuckets), messages: [...newer, ...oldest] });
+    const record = await world.committed();
+    expect(record).toMatchObject({ fromMs: startMs - 999, received: 250, written: 200, left: 50 });
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('leaves them also when they are more than is held back', async () => {
+    const large = 'x'.repeat(1_000_000);
+    const oldest = Array.from({ length: 9 }, (_, index) => ({ at: startMs - 1_000, raw: `${index}${large}` }));
+    const scenario = { search: { messageLimit: 16, atMessageLimit: 'forcePaused', ...withoutBuckets } } as const;
+    const world = new SearchWorld({ scenario, messages: [...evenly(3_600_000 / 100).slice(0, 9), ...oldest] });
+    const record = await world.committed();
+    expect(record).toMatchObject({ fromMs: startMs - 999, written: 9, left: 7, received: 16 });
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('is incomplete where the query cannot be split, and kept, flagged, where that is wanted (E8)', async () => {
+    const world = new SearchWorld({ scenario: cut('forcePaused'), request: { query: '* | limit 1000' } });
+    expect(await world.search()).toMatchObject({ kind: 'incomplete', reason: 'LimitReached' });
+    expect(await world.leftovers()).toEqual([]);
+    expect(world.countOf('listMessages')).toBe(0);
+    world.policy = 'Keep';
+    expect(await world.committed()).toMatchObject({
+      ...hour,
+      written: 250,
+      incomplete: { reason: 'LimitReached' },
+    });
+  });
+
+  test('by receipt time is halved before a page is read', async () => {
+    const world = new SearchWorld({ scenario: cut('forcePaused'), request: { byReceiptTime: true } });
+    expect(await world.search()).toEqual({
+      kind: 'narrowed',
+      order: { segment: 0, fromMs: startMs - hourMs / 2, toMs: startMs },
+    });
+    expect(world.countOf('listMessages')).toBe(0);
+    const record = await world.committed({ fromMs: startMs - hourMs / 4 });
+    expect(record).toMatchObject({ fromMs: startMs - hourMs / 4, written: 150, count: { source: 'Job' } });
+    expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('is read whole and counted where its buckets have rows twice, and twice where the count has them so, too (E9)', async () => {
+    const twins = Array.from({ length: 5 }, () => ({ at: startMs - 500, raw: 'same', fields: { _messageid: '7' } }));
+    const scenario = cut('forcePaused', { status: { bucketLength: '10m' } });
+    const world = new SearchWorld({ scenario, messages: [...twins, ...evenly(600)] });
+    const record = await world.committed();
+    expect(record).toMatchObject({ written: 245, duplicates: 4, left: 1, count: { rows: 249, source: 'Aggregate' } });
+    expect(world.countOf('createJob')).toBe(2);
+    expect(await world.complaints(record)).toEqual([]);
+  });
+});
+
+/** Gives the ninth row once more, and not the tenth. */
+function inPlaceOfTenth(receiver: RowReceiver): RowReceiver {
+  let rows = 0;
+  let ninth: PageRow | undefined;
+  return {
+    row: (row) => {
+      rows++;
+      if (rows === 9) ninth = { ...row, bytes: Buffer.from(row.bytes) };
+      receiver.row(rows === 10 && ninth ? ninth : row);
+    },
+    room: () => receiver.room?.(),
+  };
+}
+
+function progressAtLimit() {
+  return {
+    ...{ state: 'forcePaused' as const, recordCount: undefined, scannedBytes: undefined },
+    ...{ errors: { texts: [], isCut: false }, warnings: { texts: [], isCut: false } },
+    ...{ isLimitReached: true, isTainted: false, statuses: 1, dateMs: undefined },
+  };
+}

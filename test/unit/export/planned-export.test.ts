@@ -1,0 +1,71 @@
+/** What exports cost in requests, by the whole operator in virtual time: a hundredth of the messages, at limits as much smaller. */
+import { describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import type { Message } from '../simulator/search/row-data.ts';
+import { ExportWorld, evenly, hourMs, startMs } from './export-world.ts';
+
+const messageLimit = 1_000;
+/** Ten pages for a search at the limit, as of the real service (8). */
+const service: Scenario = { search: { messageLimit, pages: { maxMessages: messageLimit / 10 } } };
+const messages = 10_000;
+/** 13 for each search at the limit, and a creation, a status and a deletion for the one that is cut. */
+const least = 13 * (messages / messageLimit) + 3;
+
+function withSearch(search: Scenario['search']): Scenario {
+  return { search: { ...service.search, ...search } };
+}
+
+/** A third of them in one minute. */
+const uneven: readonly Message[] = evenly(messages).map((message, index) => {
+  return index % 3 === 0 ? { ...message, at: startMs - 1.5 * hourMs + 6 * index } : message;
+});
+
+async function exported(world: ExportWorld, spec: object = {}): Promise<Readonly<Record<string, number>>> {
+  world.add(spec);
+  world.start();
+  await world.untilReason('Exported');
+  expect(world.reason).toBe('Exported');
+  const requests: Record<string, number> = { total: 0 };
+  for (const { operation } of world.world.journal) {
+    requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;
+    requests['total'] = (requests['total'] ?? 0) + 1;
+  }
+  return requests;
+}
+
+describe('an export of ten times the limit takes at most a tenth more requests than it has to', () => {
+  test.each([
+    ['2s', evenly(messages)],
+    ['9500ms', evenly(messages)],
+    [['1s', '9s'], evenly(messages)],
+    ['4s', uneven],
+  ] as const)('by searches of %s', async (duration, corpus) => {
+    const scenario = withSearch({ duration: typeof duration === 'string' ? duration : [...duration] });
+    const world = new ExportWorld({ messages: corpus, scenario });
+    const requests = await exported(world);
+    expect(requests['total']).toBeLessThanOrEqual(1.1 * least);
+    expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
+  });
+
+  test('its newest segment is proven by the count that planned it, all others by their jobs (E6)', async () => {
+    const world = new ExportWorld({ messages: evenly(messages), scenario: service });
+    await exported(world);
+    const manifest = [...world.store.objects].find(([name]) => name.endsWith('/manifest.json'))?.[1] ?? Buffer.of();
+    const { intervals } = JSON.parse(Buffer.from(manifest).toString()) as {
+      readonly intervals: readonly { readonly count: { readonly source: string } }[];
+    };
+    expect(intervals.map(({ count }) => count.source)).toEqual([...Array(10).fill('Job'), 'Aggregate']);
+  });
+});
+
+test('an export of what one search returns takes no request more', async () => {
+  const world = new ExportWorld({ messages: evenly(990), scenario: withSearch({ duration: '1s' }) });
+  expect(await exported(world)).toEqual({ total: 13, createJob: 1, getJob: 1, listMessages: 10, deleteJob: 1 });
+});
+
+test('by receipt time it takes little more, and all of its searches but the first are whole', async () => {
+  const world = new ExportWorld({ messages: evenly(messages), scenario: withSearch({ duration: '4s' }) });
+  const requests = await exported(world, { byReceiptTime: true });
+  expect(requests['total']).toBeLessThanOrEqual(1.2 * least);
+  expect(world.rows()).toHaveLength(messages);
+});

@@ -1,0 +1,55 @@
+/** Searches of an export whose outcomes a test decides, in place of those that speak to a service. */
+import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import type { SearchOrder, StopReason } from '../../../src/export/export-decision.ts';
+import type { Search } from '../../../src/export/export-work.ts';
+import type { JobView, SearchOutcome, SearchStart } from '../../../src/export/search-tools.ts';
+
+export class ScriptedSearch implements Search {
+  readonly segment: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly start: SearchStart;
+  readonly done: Promise<SearchOutcome>;
+  createdAtMs: number | undefined = 0;
+  isSearching = true;
+  messageCount = 0;
+  scannedBytes = 0;
+  jobs: readonly JobView[] = [];
+  isEndedAsCut = false;
+  readonly #done = Promise.withResolvers<SearchOutcome>();
+
+  constructor({ segment, fromMs, toMs }: SearchOrder, start: SearchStart) {
+    this.segment = segment;
+    this.fromMs = fromMs;
+    this.toMs = toMs;
+    this.start = start;
+    this.done = this.#done.promise;
+  }
+
+  get order(): SearchOrder {
+    const { segment, fromMs, toMs } = this;
+    return { segment, fromMs, toMs };
+  }
+
+  histogram() {
+    return undefined;
+  }
+
+  end(outcome: SearchOutcome): void {
+    this.#done.resolve(outcome);
+  }
+
+  stop(reason: StopReason): void {
+    this.end({ kind: 'stopped', reason });
+  }
+
+  endAsCut(): void {
+    this.isEndedAsCut = true;
+  }
+}
+
+/** Of an interval that had no rows. */
+export function emptyRecord({ segment, fromMs, toMs }: SearchOrder): CommitRecord {
+  const none = { received: 0, written: 0, outside: 0, duplicates: 0, left: 0 };
+  return { segment, fromMs, toMs, ...none, count: { rows: 0, source: 'Job' }, files: [] };
+}

@@ -1,0 +1,184 @@
+/** Searches of intervals on the simulated service and a destination in memory, in virtual time, and what they have written. */
+import { silentLogger } from '../../../src/base/log.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { type CommitRecord, readRecords } from '../../../src/destination/commit-record.ts';
+import { Writer } from '../../../src/destination/writer.ts';
+import type { SearchOrder } from '../../../src/export/export-decision.ts';
+import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/export-task.ts';
+import { IntervalSearch } from '../../../src/export/interval-search.ts';
+import type { SearchOutcome, SearchStart, SearchTools } from '../../../src/export/search-tools.ts';
+import { ServiceTraits } from '../../../src/export/service-traits.ts';
+import type { SearchJobs } from '../../../src/service/search-jobs.ts';
+import type { LogData } from '../../../src/simulator/log-data/log-data.ts';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { MemoryDestination } from '../../support/memory-destination.ts';
+import { SimulatedWorld } from '../service/simulated-world.ts';
+import { type Message, RowData } from '../simulator/search/row-data.ts';
+
+export const hourMs = 3_600_000;
+/** Where the clocks of these worlds begin. */
+export const startMs = Date.UTC(2026, 10, 1);
+export const hour = { fromMs: startMs - hourMs, toMs: startMs };
+
+/** So many messages, evenly over the hour before the start, the newest first. */
+export function evenly(count: number): Message[] {
+  return Array.from({ length: count }, (_, index) => ({
+    at: startMs - 1 - Math.floor((index * hourMs) / count),
+    raw: `message ${index}`,
+    fields: { _messageid: `${index}` },
+  }));
+}
+
+export function requestOf(more: Partial<ExportRequest> = {}): ExportRequest {
+  return {
+    name: 'audit',
+    query: '*',
+    timeRange: { from: `${hour.fromMs}`, to: `${hour.toMs}` },
+    byReceiptTime: false,
+    autoParsingMode: 'Manual',
+    results: 'Messages',
+    output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 10 ** 9, csv: { formulaGuard: true } },
+    ...more,
+  };
+}
+
+export function taskOf(more: Partial<ExportRequest> = {}): ExportTask {
+  const task = exportTask(requestOf(more), 'service.test');
+  if ('problem' in task) throw new Error(task.problem);
+  return task;
+}
+
+const identity = { pid: 1, processStart: '1', scope: 'test' };
+
+export interface SearchWorldOptions {
+  readonly scenario?: Scenario;
+  readonly messages?: readonly Message[];
+  readonly logData?: LogData;
+  readonly request?: Partial<ExportRequest>;
+  readonly destination?: MemoryDestination;
+  /** Another one gives its files other names. */
+  readonly token?: number;
+}
+
+export class SearchWorld {
+  readonly simulated: SimulatedWorld;
+  readonly destination: MemoryDestination;
+  readonly traits = new ServiceTraits();
+  readonly task: ExportTask;
+  readonly messages: readonly Message[];
+  policy: 'Fail' | 'Keep' = 'Fail';
+  /** In place of the simulated service's. */
+  jobs: SearchJobs;
+  news = 0;
+  readonly #writer: Writer;
+
+  constructor(options: SearchWorldOptions = {}) {
+    const { scenario = {}, messages = evenly(600), logData, request, destination, token = 1 } = options;
+    this.messages = messages;
+    this.simulated = new SimulatedWorld(scenario, 20, () => logData ?? new RowData(messages));
+    this.destination = destination ?? new MemoryDestination();
+    this.task = taskOf(request);
+    this.jobs = this.simulated.jobs;
+    this.#writer = new Writer(identity, seededRandom(token));
+  }
+
+  get clock() {
+    return this.simulated.clock;
+  }
+
+  get tools(): SearchTools {
+    const { clock } = this.simulated;
+    return {
+      jobs: this.jobs,
+      destination: this.destination,
+      task: this.task,
+      describedFields: [],
+      traits: this.traits,
+      writer: this.#writer,
+      clock,
+      log: silentLogger,
+      incompletePolicy: () => this.policy,
+      settleDelayMs: () => 0,
+    };
+  }
+
+  begin(order: Partial<SearchOrder> = {}, start: Partial<SearchStart> = {}): IntervalSearch {
+    const onNews = () => void this.news++;
+    return new IntervalSearch({ segment: 0, ...hour, ...order }, this.tools, { failedBefore: 0, onNews, ...start });
+  }
+
+  async search(order: Partial<SearchOrder> = {}, start: Partial<SearchStart> = {}): Promise<SearchOutcome> {
+    return this.simulated.run(this.begin(order, start).done);
+  }
+
+  /** The record of a search that is committed. */
+  async committed(order: Partial<SearchOrder> = {}, start: Partial<SearchStart> = {}): Promise<CommitRecord> {
+    return recordOf(await this.search(order, start));
+  }
+
+  /** The rows in the files of a record, in their order, as JSON. */
+  rows({ files }: CommitRecord): Record<string, string>[] {
+    return files.flatMap(({ name }) => {
+      const content = this.destination.objects.get(this.task.layout.within(name));
+      if (!content) throw new Error(`there is no ${name}`);
+      const lines = Buffer.from(content).toString().split('\n').slice(0, -1);
+      return lines.map((line) => JSON.parse(line) as Record<string, string>);
+    });
+  }
+
+  /** What is wrong with what stands at the destination for a record, and with what is left behind elsewhere; nothing, mostly. */
+  async complaints(record: CommitRecord): Promise<string[]> {
+    const found: string[] = [];
+    const inside = this.messages.filter(({ at, received = at }) => {
+      const timeMs = this.task.identity.byReceiptTime ? received : at;
+      return timeMs >= record.fromMs && timeMs < record.toMs;
+    });
+    // Of messages that are the same one counts.
+    const wanted = [...new Set(inside.map((message) => keyOf(message)))].sort();
+    const written = this.rows(record)
+      .map((row) => `${row['_messagetime']} ${row['_raw']}`)
+      .sort();
+    if (JSON.stringify(written) !== JSON.stringify(wanted)) {
+      found.push(`${written.length} rows are written, and ${wanted.length} wanted`);
+    }
+    return [...found, ...(await this.leftovers(record.files.map(({ name }) => name)))];
+  }
+
+  /** What is left at the destination besides records and these files, and at the service. */
+  async leftovers(files: readonly string[] = []): Promise<string[]> {
+    const found: string[] = [];
+    const counted = new Set(files.map((name) => this.task.layout.within(name)));
+    for await (const { name } of this.destination.list(this.task.layout.data)) {
+      if (!counted.has(name)) found.push(`${name} is left`);
+    }
+    for (const { name } of this.destination.store.uploads) found.push(`an upload of ${name} is left`);
+    const { jobsActive } = this.simulated.counters();
+    if (jobsActive > 0) found.push(`${jobsActive} jobs are left`);
+    if (this.simulated.budget.jobs.active > 0) found.push('a permit is left');
+    return found;
+  }
+
+  /** Those that stand there. */
+  async records(): Promise<readonly CommitRecord[]> {
+    return readRecords(this.destination, this.task.layout);
+  }
+
+  /** Names of the operations that arrived, in their order. */
+  get requests(): readonly string[] {
+    return this.simulated.journal.map(({ operation }) => operation ?? '');
+  }
+
+  countOf(operation: string): number {
+    return this.requests.filter((each) => each === operation).length;
+  }
+}
+
+export function recordOf(outcome: SearchOutcome): CommitRecord {
+  if (outcome.kind === 'committed') return outcome.record;
+  const error = outcome.kind === 'failed' ? outcome.error : undefined;
+  throw new Error(`it is ${JSON.stringify(outcome)}`, { cause: error });
+}
+
+function keyOf({ at, raw }: Message): string {
+  return `${at} ${raw}`;
+}
