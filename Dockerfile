@@ -5,7 +5,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts --loglevel=error
 
 FROM node:24-bookworm-slim
-ENV NODE_ENV=production
+# With memory pools for each thread, as the C library has them, 20 MB and more of what was used once are never given back.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=1
 WORKDIR /logfleet
 COPY --from=packages /logfleet/node_modules node_modules
 COPY package.json LICENSE ./

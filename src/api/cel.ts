@@ -6,6 +6,7 @@
  * no such value. Leaves cost limits to the API server, which refuses a CRD that is too dear. Loads the CEL engine: import lazily.
  */
 import { Environment, type ParseResult } from '@marcbachmann/cel-js';
+import { parseQuantity } from '../base/quantity.ts';
 import type { JsonPath } from './json-path.ts';
 import type { StructuralSchema, ValidationRule } from './structural-schema.ts';
 
@@ -60,7 +61,27 @@ function visit(place: Place, examine: (place: Place) => void): void {
   }
 }
 
-const environment = new Environment().registerVariable('self', 'dyn').registerVariable('oldSelf', 'dyn');
+/** An amount of bytes, as an API server's library `quantity` has it; the part of that which our rules use. */
+class Quantity {
+  readonly bytes: number;
+
+  constructor(text: string) {
+    const bytes = parseQuantity(text);
+    if (bytes === undefined) throw new Error(`${text} is no quantity`);
+    this.bytes = bytes;
+  }
+
+  compareTo({ bytes }: Quantity): bigint {
+    return BigInt(Math.sign(this.bytes - bytes));
+  }
+}
+
+const environment = new Environment()
+  .registerVariable('self', 'dyn')
+  .registerVariable('oldSelf', 'dyn')
+  .registerType('Quantity', Quantity)
+  .registerFunction('quantity(string): Quantity', (text: string) => new Quantity(text))
+  .registerFunction('Quantity.compareTo(Quantity): int', (left: Quantity, right: Quantity) => left.compareTo(right));
 const programs = new Map<string, ParseResult>();
 const namesOldSelf = /\boldSelf\b/;
 

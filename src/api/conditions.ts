@@ -2,8 +2,7 @@
  * Conditions in the kstatus style, and the catalogue of their reasons: what Flux, Argo CD, `kubectl wait` and people read.
  *
  * Invariants: one condition a type; `lastTransitionTime` moves only when `status` does; a message has at most
- * `maxMessageLength` characters. `Reconciling`, `Stalled` and `Overlapping` are of negative polarity: they stand there only
- * while they are True, and are removed otherwise. Which situation gets which reason is for the kinds to decide.
+ * `maxMessageLength` characters. All but `Ready` stand there only while they are True, and are removed otherwise. Which situation gets which reason is for the kinds to decide.
  */
 import { assert } from '../base/assert.ts';
 import type { Condition } from './generated/collector-version-policy.ts';
@@ -16,17 +15,24 @@ export type { Condition };
  * - `Reconciling`: there while logfleet is at work on it, or waits for something that will come by itself.
  * - `Stalled`: there while a person has to mend something. Never together with `Reconciling`.
  * - `Overlapping`: there while another policy owns collectors that this one selects. Says nothing about health.
+ * - `Complete`: there once all of an export is in files and its manifest is written, as a Job has it.
+ * - `Failed`: there once an export has ended without that, as a Job has it.
  */
-export type ConditionType = 'Ready' | 'Reconciling' | 'Stalled' | 'Overlapping';
+export type ConditionType = 'Ready' | 'Reconciling' | 'Stalled' | 'Overlapping' | 'Complete' | 'Failed';
 
 /** The order in which conditions are written, so that two equal statuses are equal texts. */
-const typeOrder: readonly string[] = ['Ready', 'Reconciling', 'Stalled', 'Overlapping'] satisfies ConditionType[];
+const types: readonly ConditionType[] = ['Ready', 'Reconciling', 'Stalled', 'Overlapping', 'Complete', 'Failed'];
+const typeOrder: readonly string[] = types;
 
 /** Every reason that a condition can have. Programs match on them: they are never renamed. */
 export const reasons = {
   // Ready=True. Neither Reconciling nor Stalled is there.
   /** Every collector that counts is at the target. */
   allUpdated: 'AllUpdated',
+  /** Every matching row is in the files, and the manifest proves it. With Complete. */
+  exported: 'Exported',
+  /** Under `incompletePolicy: Keep`: what was found is in the files, and the manifest flags what is not proven. With Complete. */
+  exportedIncomplete: 'ExportedIncomplete',
 
   // Ready=False and Reconciling=True: at work, or waiting for what comes by itself.
   /** Collectors are being upgraded, or are to be. */
@@ -43,8 +49,16 @@ export const reasons = {
   waitingForBuildAge: 'WaitingForBuildAge',
   /** The failure policy stopped the rollout, and those that it upgraded are brought back to the versions that they had. */
   rollingBack: 'RollingBack',
-  /** The spec is new and the fleet was not looked at yet. */
+  /** The spec is new, and neither fleet nor destination were looked at yet. */
   progressing: 'Progressing',
+  /** Search jobs of an export run, or are to. */
+  exporting: 'Exporting',
+  /** All that is left of an export's range is newer than now minus `settleDelay` (protocol E11). */
+  waitingToSettle: 'WaitingToSettle',
+  /** No room is left where an export's files go; it goes on once there is. */
+  destinationFull: 'DestinationFull',
+  /** Where an export's files go does not answer, or says that it cannot now. */
+  destinationUnavailable: 'DestinationUnavailable',
   /** The service does not answer at all: name resolution, connection, or time-out. */
   serviceUnreachable: 'ServiceUnreachable',
   /** The service answers with 5xx. */
@@ -76,6 +90,10 @@ export const reasons = {
   jobClosed: 'JobClosed',
   /** The service counts more results of a job than it gives. */
   resultsMissing: 'ResultsMissing',
+  /** The service gave no count of an interval that can be relied on (protocol E6). */
+  countMissing: 'CountMissing',
+  /** As many search jobs are active as there may be, and none of them ends. */
+  jobsExhausted: 'JobsExhausted',
   /** A page was given up, since what it is written to took too long. */
   destinationSlow: 'DestinationSlow',
   /** A failure that logfleet has no better word for; it tries again. */
@@ -106,6 +124,30 @@ export const reasons = {
   ledgerUnreadable: 'LedgerUnreadable',
   /** The ledger of attempts is full, so that nothing more can be admitted (protocol U1). */
   ledgerFull: 'LedgerFull',
+  /** Rows of an interval could not be proven to be all (protocol E6), and `incompletePolicy` is `Fail`. */
+  intervalIncomplete: 'IntervalIncomplete',
+  /** `limits.maxMessages` rows are written or found. */
+  maxMessagesReached: 'MaxMessagesReached',
+  /** `limits.maxBytesScanned` bytes are scanned. */
+  maxBytesScannedReached: 'MaxBytesScannedReached',
+  /** `activeDeadlineSeconds` are over. With Failed. */
+  deadlineExceeded: 'DeadlineExceeded',
+  /** The operator was given no volume of the name in `destination.volume`. */
+  volumeNotFound: 'VolumeNotFound',
+  /** No Secret for the store is named, and the operator does not lend its own credentials. */
+  ambientCredentialsNotAllowed: 'AmbientCredentialsNotAllowed',
+  /** The root of a destination is not there: no such directory, no such bucket. */
+  destinationNotFound: 'DestinationNotFound',
+  /** The destination does not let logfleet read or write. */
+  destinationAccessDenied: 'DestinationAccessDenied',
+  /** The store does not know the credentials. */
+  destinationCredentialsInvalid: 'DestinationCredentialsInvalid',
+  /** A setting of the destination cannot be right. */
+  destinationInvalid: 'DestinationInvalid',
+  /** The destination lacks what exports need, or what was asked for. */
+  destinationUnsupported: 'DestinationUnsupported',
+  /** What stands at the destination is not what logfleet wrote. */
+  destinationDamaged: 'DestinationDamaged',
   /** There is no Secret of the name in `credentialsSecretRef`. */
   secretNotFound: 'SecretNotFound',
   /** The Secret lacks a key that is needed. */
@@ -128,6 +170,8 @@ export const reasons = {
   notAnAggregation: 'NotAnAggregation',
   /** Messages were asked for, of an aggregation that was run without them. */
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
+  /** An export goes by receipt time, and the messages do not have theirs. */
+  receiptTimeMissing: 'ReceiptTimeMissing',
   /** 301: the service lives elsewhere, at a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',
 

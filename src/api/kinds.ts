@@ -4,6 +4,7 @@
  */
 import type { AnnotationWriters } from './annotation-writers.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
+import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
 
 export interface ObjectMeta {
   readonly name: string;
@@ -33,8 +34,11 @@ export type CollectorVersionPolicy = Resource<
   CollectorVersionPolicyStatus
 >;
 
+export type SearchExport = Resource<'SearchExport', SearchExportSpec, SearchExportStatus>;
+
 interface Kinds {
   CollectorVersionPolicy: CollectorVersionPolicy;
+  SearchExport: SearchExport;
 }
 
 export type KindName = keyof Kinds;
@@ -50,4 +54,5 @@ export const apiVersionName = 'v1alpha1';
 
 export const kinds: { readonly [K in KindName]: KindInfo } = {
   CollectorVersionPolicy: { plural: 'collectorversionpolicies', shortNames: ['cvp'] },
+  SearchExport: { plural: 'searchexports', shortNames: ['sx'] },
 };

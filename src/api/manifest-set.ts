@@ -5,10 +5,11 @@
  * Manifests of other kinds are passed over, since they lie side by side in every repository.
  */
 import { nearest } from './did-you-mean.ts';
-import { renderPath } from './json-path.ts';
+import { renderPath, valueAt } from './json-path.ts';
 import { apiGroup, kinds } from './kinds.ts';
 import { type ManifestDocument, type Position, parseManifestFile } from './manifest-file.ts';
 import { checkSettings, isSettingsManifest } from './operator-settings.ts';
+import { checkStoreSecret } from './store-secret.ts';
 import { type Finding, kindOf, validateResource } from './validation.ts';
 
 export interface SourceFile {
@@ -42,7 +43,7 @@ interface Placed {
 }
 
 /**
- * @param checkSecret looks at the Secrets that resources name: what credentials are is known elsewhere
+ * @param checkSecret looks at the Secrets that resources name for the log service: what its credentials are is known elsewhere
  * @param wallMs the time of day, for what depends on it; without it nothing does
  */
 export function checkManifests(
@@ -68,13 +69,17 @@ export function checkManifests(
   for (const each of settings) findings.push(...checkSettings(each.members).map((finding) => place(each, finding)));
   const secrets = findSecrets(resources, others);
   findings.push(...checkTwice([...resources, ...settings]), ...secrets.findings);
-  for (const secret of secrets.named) {
+  for (const secret of secrets.service) {
     findings.push(...checkSecret(secret.members).map((finding) => place(secret, finding)));
+  }
+  for (const secret of secrets.store) {
+    findings.push(...checkStoreSecret(secret.members).map((finding) => place(secret, finding)));
   }
   const order = new Map(files.map(({ name }, index) => [name, index]));
   findings.sort((left, right) => compareFindings(left, right, order));
   const checked = resources.length + settings.length;
-  return { findings, checked, passedOver: others.length - secrets.named.size - settings.length };
+  const named = new Set([...secrets.service, ...secrets.store]).size;
+  return { findings, checked, passedOver: others.length - named - settings.length };
 }
 
 const kindNames = Object.keys(kinds);
@@ -125,27 +130,39 @@ function checkTwice(resources: readonly Placed[]): readonly PlacedFinding[] {
   return findings;
 }
 
+interface FoundSecrets {
+  /** With credentials for the log service. */
+  readonly service: ReadonlySet<Placed>;
+  /** With credentials for an object store. */
+  readonly store: ReadonlySet<Placed>;
+  readonly findings: readonly PlacedFinding[];
+}
+
 /** The Secrets that a resource names: what the others hold is none of our business. */
-function findSecrets(
-  resources: readonly Placed[],
-  others: readonly Placed[],
-): { readonly named: ReadonlySet<Placed>; readonly findings: readonly PlacedFinding[] } {
-  const named = new Set<Placed>();
+function findSecrets(resources: readonly Placed[], others: readonly Placed[]): FoundSecrets {
+  const found = { service: new Set<Placed>(), store: new Set<Placed>() };
   const findings: PlacedFinding[] = [];
   for (const resource of resources) {
-    const reference = asMembers(asMembers(resource.members['spec'])['credentialsSecretRef'])['name'];
-    const { namespace } = namesOf(resource);
-    const sameName = others.filter((other) => isSecret(other) && namesOf(other).name === reference);
-    const reachable = sameName.filter((other) => namesOf(other).namespace === namespace);
-    for (const secret of reachable) named.add(secret);
-    if (sameName.length === 0 || reachable.length > 0) continue;
-    const wanted = namespace === undefined ? 'without a namespace, as the policy' : `in namespace ${namespace}`;
-    const message = `the Secret ${String(reference)} here is in another namespace; write it ${wanted}`;
-    const path = ['spec', 'credentialsSecretRef', 'name'];
-    findings.push(place(resource, { severity: 'warning', path, part: 'value', message }));
+    for (const { path, use } of secretReferences) {
+      const reference = valueAt(resource.members, path);
+      const { namespace } = namesOf(resource);
+      const sameName = others.filter((other) => isSecret(other) && namesOf(other).name === reference);
+      const reachable = sameName.filter((other) => namesOf(other).namespace === namespace);
+      for (const secret of reachable) found[use].add(secret);
+      if (sameName.length === 0 || reachable.length > 0) continue;
+      const wanted = namespace === undefined ? 'without a namespace, as the resource' : `in namespace ${namespace}`;
+      const message = `the Secret ${String(reference)} here is in another namespace; write it ${wanted}`;
+      findings.push(place(resource, { severity: 'warning', path, part: 'value', message }));
+    }
   }
-  return { named, findings };
+  return { ...found, findings };
 }
+
+/** Where resources name Secrets, and what for. */
+const secretReferences = [
+  { path: ['spec', 'credentialsSecretRef', 'name'], use: 'service' },
+  { path: ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'], use: 'store' },
+] as const;
 
 function isSecret({ members: { apiVersion, kind } }: Placed): boolean {
   return apiVersion === 'v1' && kind === 'Secret';

@@ -33,7 +33,14 @@ const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 type Members = Readonly<Record<string, unknown>>;
 
 export function checkMetadata(resource: Members): readonly Finding[] {
-  return [...checkApiVersion(resource['apiVersion']), ...checkMembers(resource['metadata'])];
+  const { apiVersion, kind, metadata } = resource;
+  return [...checkApiVersion(apiVersion), ...checkMembers(metadata, annotationsOf(kind))];
+}
+
+/** What a person can ask of a resource: an export has no rollout. */
+function annotationsOf(kind: unknown): readonly string[] {
+  const { paused, requestedAt } = ownAnnotationNames;
+  return kind === 'SearchExport' ? [paused, requestedAt] : ownAnnotations;
 }
 
 function checkApiVersion(apiVersion: unknown): readonly Finding[] {
@@ -43,7 +50,7 @@ function checkApiVersion(apiVersion: unknown): readonly Finding[] {
     : [error(['apiVersion'], `there is no version ${String(apiVersion)} of this kind; write ${known}`)];
 }
 
-function checkMembers(metadata: unknown): readonly Finding[] {
+function checkMembers(metadata: unknown, known: readonly string[]): readonly Finding[] {
   if (!isRecord(metadata)) return [error(['metadata'], 'is missing; write it, as in metadata: {name: production}')];
   const findings = [...checkNames(metadata)];
   for (const name of Object.keys(metadata)) {
@@ -59,7 +66,7 @@ function checkMembers(metadata: unknown): readonly Finding[] {
       'is no value of a label; write up to 63 letters, digits, "-", "_" and ".", or make it an annotation';
     findings.push(error(['metadata', 'labels', name], message));
   }
-  return [...findings, ...checkOwnAnnotations(metadata['annotations'])];
+  return [...findings, ...checkOwnAnnotations(metadata['annotations'], known)];
 }
 
 function* checkNames({ name, generateName, namespace }: Members): Generator<Finding> {
@@ -92,13 +99,16 @@ function* checkTexts(field: string, texts: unknown): Generator<Finding> {
   }
 }
 
-function* checkOwnAnnotations(annotations: unknown): Generator<Finding> {
+function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): Generator<Finding> {
   if (!isRecord(annotations)) return;
   for (const [name, value] of Object.entries(annotations)) {
     if (!name.startsWith(`${apiGroup}/`)) continue;
     const path = ['metadata', 'annotations', name];
-    if (!ownAnnotations.includes(name)) {
-      const meant = nearest(name, ownAnnotations) ?? ownAnnotations.join(' or ');
+    if (ownAnnotations.includes(name) && !known.includes(name)) {
+      const message = `is about rollouts, and an export has none; write ${known.join(' or ')}, or leave it out`;
+      yield { severity: 'warning', path, part: 'key', message };
+    } else if (!known.includes(name)) {
+      const meant = nearest(name, known) ?? known.join(' or ');
       const message = `logfleet knows no such annotation; did you mean ${meant}?`;
       yield { severity: 'warning', path, part: 'key', message };
     } else if (typeof value === 'string') {

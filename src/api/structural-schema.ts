@@ -1,5 +1,6 @@
 /** The schemas of CRDs as far as logfleet's own use them, and where a kind's is found. Knows nothing of how they are checked. */
 import { collectorVersionPolicySchema } from './generated/collector-version-policy-schema.ts';
+import { searchExportSchema } from './generated/search-export-schema.ts';
 import type { KindName } from './kinds.ts';
 
 /** A rule in CEL about the value of its schema (`x-kubernetes-validations`). */
@@ -38,6 +39,7 @@ export interface StructuralSchema {
 
 const schemas: { readonly [K in KindName]: StructuralSchema } = {
   CollectorVersionPolicy: collectorVersionPolicySchema,
+  SearchExport: searchExportSchema,
 };
 
 /** The schema of a whole resource of this kind. */

@@ -7,6 +7,7 @@
 import { unreachable } from '../base/assert.ts';
 import { evaluateRules } from './cel.ts';
 import { applyDefaults } from './defaults.ts';
+import { checkExport } from './export-check.ts';
 import type { Finding } from './finding.ts';
 import { isWithin, type JsonPath, valueAt } from './json-path.ts';
 import { apiGroup, type KindName, kinds } from './kinds.ts';
@@ -55,6 +56,8 @@ function secondThoughts(kind: KindName, document: object, wallMs: number | undef
   switch (kind) {
     case 'CollectorVersionPolicy':
       return checkPolicy((document as { readonly spec: Parameters<typeof checkPolicy>[0] }).spec, wallMs);
+    case 'SearchExport':
+      return checkExport((document as { readonly spec: Parameters<typeof checkExport>[0] }).spec, wallMs);
     default:
       return unreachable(kind);
   }

@@ -10,6 +10,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { KindName } from '../../src/api/kinds.ts';
 
 export interface Expectation {
   readonly line: number;
@@ -18,6 +19,8 @@ export interface Expectation {
 }
 
 export interface CorpusManifest {
+  /** Of the first resource in it; also where what is wrong is its kind. */
+  readonly kind: KindName;
   /** `bad/version-number.yaml` */
   readonly file: string;
   readonly text: string;
@@ -40,5 +43,12 @@ function readManifest(file: string, text: string, folder: 'good' | 'bad'): Corpu
     text: expected,
   }));
   const refuses = folder === 'bad' && !/^# API server: cannot say$/m.test(text);
-  return { file, text, expectations, apiServer: { refuses, says: /^# API server says: (.+)$/m.exec(text)?.[1] ?? '' } };
+  const kind = /^kind: SearchExport$/m.test(text) ? 'SearchExport' : 'CollectorVersionPolicy';
+  return {
+    kind,
+    file,
+    text,
+    expectations,
+    apiServer: { refuses, says: /^# API server says: (.+)$/m.exec(text)?.[1] ?? '' },
+  };
 }

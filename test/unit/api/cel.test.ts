@@ -21,6 +21,14 @@ describe('rules', () => {
     expect(evaluateRules(schema, { count: 3, share: '4%', ratio: 1.5 })).toHaveLength(1);
   });
 
+  test('compare amounts of bytes, and refuse what is none', () => {
+    const schema: StructuralSchema = { type: 'string', ...rule('quantity(self).compareTo(quantity("1Mi")) >= 0') };
+    const refused = ['1Mi', '1.5M', '1048576', '1023.999Ki', '0', '1MB'].map(
+      (text) => evaluateRules(schema, text).length,
+    );
+    expect(refused).toEqual([0, 0, 0, 1, 1, 1]);
+  });
+
   test('are evaluated for every item and every member of a map', () => {
     const text: StructuralSchema = { type: 'string', ...rule('self != "bad"') };
     const schema = object({

@@ -8,6 +8,7 @@ import {
   removeCondition,
   setCondition,
 } from '../../../src/api/conditions.ts';
+import { type DestinationFailure, destinationError } from '../../../src/destination/destination-error.ts';
 import { cancelledError, closedError } from '../../../src/service/job-end.ts';
 import { type Operation, operations } from '../../../src/service/operation.ts';
 import { outcomes, treatmentOf } from '../../../src/service/outcome.ts';
@@ -104,4 +105,14 @@ test('every reason that a request to the service can end with is in the catalogu
 test('so is every reason that a search job can end with', () => {
   const known: readonly (string | undefined)[] = Object.values(reasons);
   expect([cancelledError('1'), closedError('1')].map(({ reason }) => known.includes(reason))).toEqual([true, true]);
+});
+
+test('and every reason that a destination can give', () => {
+  const failures: Readonly<Record<DestinationFailure, true>> = {
+    ...{ full: true, away: true, denied: true, credentials: true, missing: true, unsupported: true, invalid: true },
+    ...{ name: true, outside: true, absent: true, damaged: true, lost: true },
+  };
+  const known: readonly (string | undefined)[] = Object.values(reasons);
+  const found = Object.keys(failures).map((failure) => destinationError(failure as DestinationFailure, '').reason);
+  expect(found.filter((reason) => !known.includes(reason))).toEqual([]);
 });

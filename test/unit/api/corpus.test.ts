@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
 import { explain } from '../../../src/api/finding.ts';
+import { type KindName, kinds } from '../../../src/api/kinds.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
 import { type StructuralSchema, schemaOf } from '../../../src/api/structural-schema.ts';
 import { readCorpus } from '../../corpus/corpus.ts';
+
+const kindNames = Object.keys(kinds) as KindName[];
 
 const render = (file: string, text: string) =>
   checkManifests([{ name: file, text }], checkCredentialsSecret).findings.map(
@@ -42,13 +45,15 @@ describe('bad manifests of the corpus', () => {
     expect(explanations.filter(({ fix }) => !/^(?:write|did you mean|leave|it reads)\b/.test(fix))).toEqual([]);
   });
 
-  test('every field of a spec is refused in one of them', () => {
-    const refused = readCorpus('bad').flatMap(({ file, text }) =>
-      checkManifests([{ name: file, text }], checkCredentialsSecret).findings.map(({ path }) =>
-        path.replaceAll(/\[\d+\]/g, ''),
-      ),
-    );
-    const { spec } = schemaOf('CollectorVersionPolicy').properties ?? {};
+  test.each(kindNames)('every field of the spec of a %s is refused in one of them', (kind) => {
+    const refused = readCorpus('bad')
+      .filter((manifest) => manifest.kind === kind)
+      .flatMap(({ file, text }) =>
+        checkManifests([{ name: file, text }], checkCredentialsSecret).findings.map(({ path }) =>
+          path.replaceAll(/\[\d+\]/g, ''),
+        ),
+      );
+    const { spec } = schemaOf(kind).properties ?? {};
     // `exclude` holds selectors, as `selector` is one.
     const fields = fieldsOf(spec ?? {}, 'spec').filter((path) => !path.startsWith('spec.exclude.'));
     expect(fields.length).toBeGreaterThan(20);

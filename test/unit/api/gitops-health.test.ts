@@ -1,6 +1,6 @@
 /**
- * What Argo CD and Flux make of a policy by the checks of manifests/gitops: of every situation that the conditions know, and of
- * statuses that an operator wrote.
+ * What Argo CD and Flux make of a policy and of an export by the checks of manifests/gitops: of every situation that the conditions
+ * know, and of statuses that an operator wrote.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,14 +8,15 @@ import { Environment } from '@marcbachmann/cel-js';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type Condition, type ConditionType, reasons, setCondition } from '../../../src/api/conditions.ts';
+import type { KindName } from '../../../src/api/kinds.ts';
 import { World } from '../../support/world.ts';
 import { runLua } from './lua-program.ts';
 
 const folder = join(import.meta.dirname, '../../../manifests/gitops');
 const read = (file: string) => parse(readFileSync(join(folder, file), 'utf8'));
-const lua: string =
-  read('argo-cd-health.yaml').data['resource.customizations.health.logfleet.dev_CollectorVersionPolicy'];
-const [flux] = read('flux-kustomization.yaml').spec.healthCheckExprs;
+const checks: Readonly<Record<string, string>> = read('argo-cd-health.yaml').data;
+const expressions: readonly Record<'apiVersion' | 'kind' | 'inProgress' | 'failed' | 'current', string>[] =
+  read('flux-kustomization.yaml').spec.healthCheckExprs;
 
 interface Looked {
   readonly apiVersion: string;
@@ -26,16 +27,20 @@ interface Looked {
 }
 
 function argo(obj: Looked) {
+  const lua = checks[`resource.customizations.health.logfleet.dev_${obj.kind}`];
+  if (lua === undefined) throw new Error(`Argo CD has no check of a ${obj.kind}`);
   return runLua(lua, { obj }, ['status', 'message']);
 }
 
 /** In the order in which Flux evaluates them; a member that is not there is an error, and Flux waits on. */
-function fluxVerdict(policy: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
+function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
+  const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);
+  if (!flux) throw new Error(`Flux has no check of a ${looked.kind}`);
   const environment = new Environment();
-  for (const name of Object.keys(policy)) environment.registerVariable(name, 'dyn');
+  for (const name of Object.keys(looked)) environment.registerVariable(name, 'dyn');
   try {
     for (const verdict of ['inProgress', 'failed', 'current'] as const) {
-      if (environment.evaluate(flux[verdict], { ...policy }) === true) return verdict;
+      if (environment.evaluate(flux[verdict], { ...looked }) === true) return verdict;
     }
     return 'nothing';
   } catch {
@@ -45,9 +50,18 @@ function fluxVerdict(policy: Looked): 'inProgress' | 'failed' | 'current' | 'not
 
 /** A policy of generation 3 with these conditions. */
 function policy(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
+  return resource('CollectorVersionPolicy', conditions, observedGeneration);
+}
+
+/** An export of generation 3 with these conditions. */
+function exportWith(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
+  return resource('SearchExport', conditions, observedGeneration);
+}
+
+function resource(kind: KindName, conditions: readonly Condition[] | undefined, observedGeneration: number): Looked {
   return {
-    apiVersion: flux.apiVersion,
-    kind: flux.kind,
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind,
     metadata: { name: 'production', generation: 3 },
     spec: {},
     status: { observedGeneration, ...(conditions && { conditions }) },
@@ -116,6 +130,50 @@ describe('the table of health', () => {
     const { status: _, ...looked } = policy([]);
     expect(argo(looked).status).toBe('Progressing');
     expect(fluxVerdict(looked)).toBe('error');
+  });
+});
+
+describe('the table of health, of exports', () => {
+  test.each([
+    ['complete', 'True', ['Complete'], reasons.exported, 'Healthy', 'current'],
+    ['complete, but for what is flagged', 'True', ['Complete'], reasons.exportedIncomplete, 'Healthy', 'current'],
+    ['exporting', 'False', ['Reconciling'], reasons.exporting, 'Progressing', 'inProgress'],
+    ['waiting for rows to arrive', 'False', ['Reconciling'], reasons.waitingToSettle, 'Progressing', 'inProgress'],
+    ['a full disk', 'False', ['Reconciling'], reasons.destinationFull, 'Progressing', 'inProgress'],
+    ['a store that is away', 'False', ['Reconciling'], reasons.destinationUnavailable, 'Progressing', 'inProgress'],
+    ['paused', 'Unknown', [], reasons.paused, 'Suspended', 'inProgress'],
+    ['an interval that cannot be proven', 'False', ['Stalled'], reasons.intervalIncomplete, 'Degraded', 'failed'],
+    ['a limit', 'False', ['Stalled'], reasons.maxMessagesReached, 'Degraded', 'failed'],
+    ['failed', 'False', ['Failed'], reasons.deadlineExceeded, 'Degraded', 'failed'],
+    ['failed, and stalled', 'False', ['Stalled', 'Failed'], reasons.deadlineExceeded, 'Degraded', 'failed'],
+  ] as const)('%s', (_, ready, others, reason, status, verdict) => {
+    const looked = exportWith(conditionsOf(ready, reason, ...others));
+    expect(argo(looked)).toEqual({ status, message: `${reason} says why` });
+    expect(fluxVerdict(looked)).toBe(verdict);
+  });
+
+  test.each(Object.values(reasons))('%s: the conditions decide, whatever the reason', (reason) => {
+    const [atWork, stalled, failed, done] = [
+      exportWith(conditionsOf('False', reason, 'Reconciling')),
+      exportWith(conditionsOf('False', reason, 'Stalled')),
+      exportWith(conditionsOf('False', reason, 'Failed')),
+      exportWith(conditionsOf('True', reason, 'Complete')),
+    ];
+    expect([atWork, stalled, failed, done].map(fluxVerdict)).toEqual(['inProgress', 'failed', 'failed', 'current']);
+    const waiting = reason === reasons.paused ? 'Suspended' : 'Progressing';
+    const verdicts = [waiting, 'Degraded', 'Degraded', 'Healthy'];
+    expect([atWork, stalled, failed, done].map((one) => argo(one).status)).toEqual(verdicts);
+  });
+
+  test.each([
+    ['an older generation', exportWith(conditionsOf('True', reasons.exported, 'Complete'), 2)],
+    ['an older generation that had failed', exportWith(conditionsOf('False', reasons.deadlineExceeded, 'Failed'), 2)],
+    ['no conditions', exportWith(undefined)],
+    ['no condition Ready', exportWith([])],
+  ])('%s: not looked at yet', (_, looked) => {
+    expect(argo(looked).status).toBe('Progressing');
+    expect(argo(looked).message).toMatch(/^Waiting for logfleet to look at/);
+    expect(fluxVerdict(looked)).toBe('inProgress');
   });
 });
 

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { splittability } from '../../../src/api/splittable.ts';
+
+describe('a query may be split (E8)', () => {
+  test.each([
+    ['of words alone', 'error AND (timeout OR reset) NOT "health check"'],
+    ['of a field with a wildcard, which begins no comment', '_sourceCategory=prod/* error'],
+    ['of wildcards in the midst', '_sourceCategory=prod/*/nginx'],
+    ['that finds all', '*'],
+    ['of nothing', ''],
+    ['with a condition', '* | where _size > 1000 and not (_sourceHost matches "web-*")'],
+    ['in capitals', '* | WHERE a = "b" | Fields a'],
+    ['with a regular expression', '* | parse regex "status=(?<status>\\d+|none)" | where status >= 500'],
+    ['with pipes and operators between quotes', '* | where a = "x | count by y" | fields a'],
+    ['with quotes between quotes', '* | parse regex "\\"user\\":\\"(?<user>[^\\"|]+)\\"" nodrop'],
+    ['with a backslash at the end of a text', '* | where a = "C:\\\\" | fields a'],
+    ['with an anchor', '* | parse "user=* " as user nodrop'],
+    ['with a named field', '* | parse field=_sourceHost "-*" as number'],
+    ['with JSON', 'error | json auto | where %"items[0].id" >= 9'],
+    ['with a member of JSON', '* | json field=_raw "a.b" as b nodrop'],
+    ['without some fields', '* | fields - _raw, _source'],
+    ['with slices', '* | timeslice 1h30m as slice | where slice > 0'],
+    ['with functions of a row', '* | where length(trim(a)) > 3 | tolowercase(a) as b'],
+    ['of a list', '* | where status in ("500", "502")'],
+    ['on several lines', '*\n| where a = "b"\n| fields a'],
+    ['with an apostrophe, and no pipe in a text', `user's error | where a = "b"`],
+  ])('%s', (_, query) => {
+    expect(splittability(query)).toEqual({ isSplittable: true });
+  });
+
+  test.each([
+    ['adds up', '* | count', 'the operator count is not known'],
+    ['adds up without blanks', '*|count by a', 'the operator count '],
+    ['adds up with a function', '* | sum(_size) as bytes', 'the operator sum '],
+    ['adds up behind what does not', '* | where a = "b" | count by a', 'the operator count '],
+    ['sorts', '* | sort by _messagetime', 'the operator sort '],
+    ['is bounded', '* | limit 100', 'the operator limit '],
+    ['drops what is alike', '* | dedup by a', 'the operator dedup '],
+    ['looks something up', '* | lookup a from path://x on b=b', 'the operator lookup '],
+    ['joins', '* | join (a) as x, (b) as y on x.a = y.a', 'the operator join '],
+    ['groups', 'error | transaction on a', 'the operator transaction '],
+    ['is not known', '* | enrich a', 'the operator enrich '],
+    ['divides the range', '* | timeslice 100 buckets', 'timeslice, as it is written here, is not known'],
+    ['makes rows of a row', '* | parse regex "(?<a>x)" multi', 'parse, as it is written here, is not known'],
+    ['knows the time', '* | where _receipttime > now() - 60000', 'the function now is not known'],
+    ['knows the range', '* | where _messagetime > queryStartTime()', 'the function querystarttime is not known'],
+    ['calls what is not known', '* | where geo(a) = "b"', 'the function geo '],
+    ['has a subquery in its search', '[subquery: error | count by a | compose a] warn', 'a subquery'],
+    ['has a subquery in a condition', '* | where [subquery: error | compose a]', 'a subquery'],
+    ['has an operator that is none', '* | 5', '"5" is no operator'],
+    ['ends with a pipe', '* |', '"" is no operator'],
+    ['has lines, and signs that are none', '* | (a;\n\u0007b)', '"(a \\u0007b)" is no operator'],
+    ['has two pipes', '* || where a = "b"', '"" is no operator'],
+    ['has an operator behind a comment', '* | /* a */ count', '"/* a */ count" is no operator'],
+    ['has a quote that does not end', '* | where a = "b', 'a quote that does not end'],
+    ['has a quote that does not end for a backslash', '* | where a = "b\\"', 'a quote that does not end'],
+  ])('but none that %s', (_, query, reason) => {
+    expect(splittability(query)).toEqual({ isSplittable: false, reason: expect.stringContaining(reason) });
+  });
+
+  // Each of them counts for a service that reads quotes or comments in its own way.
+  test.each([
+    ['apostrophes', `* | parse '"' as a | count | where b = '"'`],
+    ['backquotes', '* | where a = `"` | count | where b = `"`'],
+    ['a comment to the end of the line', '* // say "\n| count | where a = "b"\n// "'],
+    ['a comment', '* /* " */ | count | where a = "b" /* " */'],
+    ['a comment that begins with a wildcard', 'prod/* " | count | where a = " */'],
+    ['a backslash before a quote', '\\" | count | where a = "'],
+    ['an apostrophe, and nothing but a pipe in a text', `it's | where a = "b|c"`],
+  ])('in doubt for %s none with pipes between what may be quotes', (_, query) => {
+    expect(splittability(query)).toMatchObject({ isSplittable: false });
+  });
+});

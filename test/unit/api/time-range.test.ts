@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { clockChangesIn, readTimeRange } from '../../../src/api/time-range.ts';
+
+const end = '2030-01-01T00:00:00Z';
+
+function from(text: string, timeZone?: string): string {
+  const range = readTimeRange({ from: text, to: end, timeZone });
+  return 'problem' in range ? `${range.member}: ${range.problem}` : new Date(range.fromMs).toISOString();
+}
+
+describe('a point in time', () => {
+  test.each([
+    ['in milliseconds', '1793491200000', undefined, '2026-11-01T00:00:00.000Z'],
+    ['in milliseconds, with a zone for what the query does', '1793491200000', 'Asia/Tokyo', '2026-11-01T00:00:00.000Z'],
+    ['at the beginning of the epoch', '0', undefined, '1970-01-01T00:00:00.000Z'],
+    ['just before the end', '1893455999999', undefined, '2029-12-31T23:59:59.999Z'],
+    ['of UTC', '2026-11-01T00:00:00Z', undefined, '2026-11-01T00:00:00.000Z'],
+    ['in small letters', '2026-11-01t00:00:00z', undefined, '2026-11-01T00:00:00.000Z'],
+    ['with an offset', '2026-11-01T00:00:00+05:30', undefined, '2026-10-31T18:30:00.000Z'],
+    ['with an offset to the west', '2026-11-01T00:00:00-03:30', undefined, '2026-11-01T03:30:00.000Z'],
+    ['with an offset that beats the zone', '2026-11-01T00:00:00+00:00', 'Asia/Tokyo', '2026-11-01T00:00:00.000Z'],
+    ['with tenths of a second', '2026-11-01T00:00:00.5Z', undefined, '2026-11-01T00:00:00.500Z'],
+    ['of a zone', '2026-11-01T00:00:00', 'Europe/Berlin', '2026-10-31T23:00:00.000Z'],
+    ['of a zone, with milliseconds', '2026-11-01T00:00:00.007', 'Europe/Berlin', '2026-10-31T23:00:00.007Z'],
+    ['that comes twice is the first (E12)', '2026-10-25T02:30:00', 'Europe/Berlin', '2026-10-25T00:30:00.000Z'],
+    ['that never comes moves on by the gap (E12)', '2026-03-29T02:30:00', 'Europe/Berlin', '2026-03-29T01:30:00.000Z'],
+    ['on a leap day', '2028-02-29T00:00:00Z', undefined, '2028-02-29T00:00:00.000Z'],
+  ])('%s', (_, text, zone, expected) => {
+    expect(from(text, zone)).toBe(expected);
+  });
+
+  test.each([
+    ['seconds', '1793491200', undefined, 'from: "1793491200" looks like seconds; write milliseconds, 1793491200000'],
+    ['a date', '2026-11-01', 'UTC', 'from: "2026-11-01" has no time of day; write 2026-11-01T00:00:00'],
+    ['no zone for a local time', '2026-11-01T00:00:00', undefined, 'timeZone: "2026-11-01T00:00:00" is a local time'],
+    ['a zone that is none', '2026-11-01T00:00:00', 'CEST Berlin', 'timeZone: "CEST Berlin" is no time zone'],
+    ['microseconds', '2026-11-01T00:00:00.123456Z', undefined, 'write 2026-11-01T00:00:00.123Z'],
+    ['a day that the month has not', '2026-02-30T00:00:00Z', undefined, 'is on no calendar or clock'],
+    ['the hour 24', '2026-11-01T24:00:00Z', undefined, 'is on no calendar or clock'],
+    ['a leap second', '2026-12-31T23:59:60Z', undefined, 'is on no calendar or clock'],
+    ['an offset that there is not', '2026-11-01T00:00:00+24:00', undefined, 'write one as +01:00'],
+    ['words', 'yesterday', 'UTC', 'from: "yesterday" is no time; write a local time as 2026-11-01T00:00:00'],
+    ['a blank between date and time', '2026-11-01 00:00:00', 'UTC', 'is no time; write'],
+    ['nothing', '', 'UTC', 'is no time; write'],
+    ['a time before the epoch', '1969-12-31T23:59:59.999Z', undefined, 'is not between the years 1970 and 9999'],
+    ['one that an offset puts there', '1970-01-01T00:00:00+00:01', undefined, 'is not between the years 1970 and 9999'],
+    ['one that no calendar can write', '253402300800000', undefined, 'is not between the years 1970 and 9999'],
+    ['more milliseconds than a double holds', '17934912000000000', undefined, 'is no time; write'],
+  ])('refuses %s', (_, text, zone, expected) => {
+    expect(from(text, zone)).toContain(expected);
+  });
+});
+
+describe('a range', () => {
+  test('is half open, in whole milliseconds', () => {
+    const text = { from: '2026-10-25T00:00:00', to: '2026-10-26T00:00:00', timeZone: 'Europe/Berlin' };
+    const range = readTimeRange(text);
+    expect(range).toEqual({ fromMs: Date.UTC(2026, 9, 24, 22), toMs: Date.UTC(2026, 9, 25, 23) });
+  });
+
+  test.each([
+    ['empty', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'],
+    ['the wrong way round', '2026-11-02T00:00:00Z', '2026-11-01T00:00:00Z'],
+    ['empty since two offsets name one instant', '2026-11-01T00:00:00+01:00', '2026-10-31T23:00:00Z'],
+  ])('that is %s is refused', (_, first, last) => {
+    expect(readTimeRange({ from: first, to: last })).toEqual({
+      member: 'to',
+      problem: expect.stringContaining('which is not after from'),
+    });
+  });
+
+  test('names the end where that cannot be read', () => {
+    expect(readTimeRange({ from: '0', to: 'now' })).toMatchObject({ member: 'to' });
+  });
+});
+
+describe('a change of the clocks (E12)', () => {
+  function notes(from: string, timeZone: string | undefined): readonly string[] {
+    return clockChangesIn({ from, to: end, timeZone }).map(({ member, note }) => `${member}: ${note}`);
+  }
+
+  test.each([
+    [
+      'a local time that comes twice',
+      '2026-10-25T02:30:00',
+      'Europe/Berlin',
+      'from: 2026-10-25T02:30:00 comes twice there, and is read as the first, 2026-10-25T00:30:00.000Z; write an offset to say which, as in 2026-10-25T02:30:00+02:00 for the first',
+    ],
+    [
+      'one west of Greenwich, to the millisecond',
+      '2026-11-01T01:59:59.999',
+      'America/St_Johns',
+      'from: 2026-11-01T01:59:59.999 comes twice there, and is read as the first, 2026-11-01T04:29:59.999Z; write an offset to say which, as in 2026-11-01T01:59:59.999-02:30 for the first',
+    ],
+    [
+      'a local time that the clocks leave out',
+      '2026-03-29T02:30:00',
+      'Europe/Berlin',
+      'from: the clocks leave out 2026-03-29T02:30:00 there, so that it is read as 2026-03-29T01:30:00.000Z; write a time that there is',
+    ],
+  ])('is told of %s', (_, text, zone, note) => {
+    expect(notes(text, zone)).toEqual([note]);
+  });
+
+  test.each([
+    ['the moment after the hour that comes twice', '2026-10-25T03:00:00', 'Europe/Berlin'],
+    ['the moment before it', '2026-10-25T01:59:59.999', 'Europe/Berlin'],
+    ['a day before', '2026-10-24T02:30:00', 'Europe/Berlin'],
+    ['the moment after the hour that is left out', '2026-03-29T03:00:00', 'Europe/Berlin'],
+    ['a zone whose clocks never change', '2026-10-25T02:30:00', 'UTC'],
+    ['a time with an offset', '2026-10-25T02:30:00+01:00', 'Europe/Berlin'],
+    ['milliseconds', '1793491200000', 'Europe/Berlin'],
+    ['no zone', '2026-10-25T02:30:00+01:00', undefined],
+  ])('is none of %s', (_, text, zone) => {
+    expect(notes(text, zone)).toEqual([]);
+  });
+
+  test('is told of the end, too', () => {
+    const text = { from: '2026-10-25T00:00:00', to: '2026-10-25T02:00:00', timeZone: 'Europe/Berlin' };
+    expect(clockChangesIn(text)).toEqual([{ member: 'to', note: expect.stringContaining('comes twice') }]);
+  });
+});
