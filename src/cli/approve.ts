@@ -4,11 +4,12 @@
  */
 import { annotations } from '../api/annotations.ts';
 import type { Rollout, StageStatus } from '../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { CommandContext } from './context.ts';
 import type { ApproveOptions, TargetOptions } from './options.ts';
-import { act, commandLine, nothingToDo, type PersonAction } from './person-action.ts';
+import { actOnPolicy, commandLine, nothingToDo, type PersonAction } from './person-action.ts';
 import { counted } from './render/counted.ts';
-import { type AnyResource, type OpenResources, openResources } from './resource-access.ts';
+import { type OpenResources, openResources } from './resource-access.ts';
 import { rolloutOf } from './rollout-request.ts';
 import { UsageError } from './usage-error.ts';
 import { wayOn } from './way-on.ts';
@@ -19,7 +20,8 @@ export function approveCommand(
   context: CommandContext,
   open: OpenResources = openResources,
 ): Promise<number> {
-  return act(target, options, context, open, (resource) => {
+  const why = () => ', which has no stages: there is nothing to approve';
+  return actOnPolicy(target, options, context, open, why, (resource) => {
     const rollout = rolloutOf(resource, 'approve');
     const stages = resource.status?.stages ?? [];
     const wanted = stage === undefined ? awaiting(resource, rollout, stages) : named(stage, rollout, stages);
@@ -28,7 +30,7 @@ export function approveCommand(
 }
 
 /** The stage whose turn it is, and that waits for nothing else. */
-function awaiting(resource: AnyResource, { id }: Rollout, stages: readonly StageStatus[]): StageStatus {
+function awaiting(resource: CollectorVersionPolicy, { id }: Rollout, stages: readonly StageStatus[]): StageStatus {
   const stage = stages.find(({ state }) => state === 'AwaitingApproval');
   if (stage) return stage;
   if (stages.length === 0)
@@ -55,7 +57,12 @@ function named(name: string, { id }: Rollout, stages: readonly StageStatus[]): S
   throw new UsageError(`rollout ${id} has no stage '${name}': ${choice}`);
 }
 
-function approve(resource: AnyResource, rollout: Rollout, stage: StageStatus, options: TargetOptions): PersonAction {
+function approve(
+  resource: CollectorVersionPolicy,
+  rollout: Rollout,
+  stage: StageStatus,
+  options: TargetOptions,
+): PersonAction {
   const { id } = rollout;
   const { name, state } = stage;
   const value = `${id}/${name}${markOf(rollout, name)}`;
@@ -102,12 +109,12 @@ function renderMembers({ members, updated }: StageStatus): string {
 }
 
 /** Status does not say in which stages they are. */
-function renderOffline({ status }: AnyResource): string {
+function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;
   return offline === 0 ? '' : `, those of them that are offline once they are back (${offline} in the whole policy)`;
 }
 
-function needsApproval({ spec }: AnyResource, stage: string): boolean {
+function needsApproval({ spec }: CollectorVersionPolicy, stage: string): boolean {
   return spec.strategy.stages?.some(({ name, approval }) => name === stage && approval === 'Required') ?? false;
 }
 

@@ -23,6 +23,8 @@ export type StopSignal = 'SIGINT' | 'SIGTERM';
 export interface CommandContext {
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Bytes to stdout; resolves when there is room for more, and the chunk is the caller's again. */
+  writeBytes(chunk: Uint8Array): Promise<void>;
   /** All of standard input, for the file name `-`. */
   readStdin(): Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -1,19 +1,17 @@
 /**
- * How `logfleet get --watch` shows resources that change: a terminal gets a block that is drawn again in place, which for one policy
- * is its fleet as it moves; anything else a line for each change, and `-o json` and `-o yaml` a document for each change (JSON on one
+ * How `logfleet get --watch` shows resources that change: a terminal gets a block that is drawn again in place, which for one resource
+ * is that as it moves; anything else a line for each change, and `-o json` and `-o yaml` a document for each change (JSON on one
  * line, YAML after `---`).
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { CommandContext, Output } from './context.ts';
 import type { GetRequest } from './get.ts';
-import type { TargetOptions } from './options.ts';
-import { type FleetView, renderFleet } from './render/fleet-view.ts';
-import { renderBehind, renderPolicy } from './render/policy-view.ts';
 import { cellsOf, headingsOf, renderResourceTable, renderYaml } from './render/resource-table.ts';
+import { renderLive, renderResource } from './render/resource-view.ts';
 import { Screen } from './render/screen.ts';
 import { columnWidths, renderRow } from './render/table.ts';
 import type { AnyResource } from './resource-access.ts';
-import { UpdatePace } from './update-pace.ts';
+import { UpdatePace, updatedOf } from './update-pace.ts';
 import { wayOn, wayToApprove } from './way-on.ts';
 
 export interface Presenter {
@@ -41,33 +39,19 @@ export function createPresenter(
     const width = context.stdout.columns() - 1;
     if (!detailed) return renderResourceTable(resources, { ...table, nowMs, width });
     const { colour } = context.stdout;
-    if (!first.status) return renderPolicy(first, { width, colour, nowMs });
+    if (!first.status) return renderResource(first, { width, colour, nowMs });
     const height = context.stdout.rows() - 1;
-    const view = fleetOf(first, pace, { nowMs, monotonicMs: clock.monotonic() }, request.options);
-    return renderFleet(view, { width, height, colour });
+    const updated = updatedOf(first);
+    if (updated !== undefined) pace.add(clock.monotonic(), updated);
+    const moment = {
+      nowMs,
+      updatedPerMinute: pace.perMinute(clock.monotonic()),
+      events: [],
+      wayOn: wayOn(first, request.options),
+      approve: wayToApprove(first, request.options),
+    };
+    return renderLive(first, moment, { width, height, colour });
   });
-}
-
-function fleetOf(policy: AnyResource, pace: UpdatePace, now: Now, options: TargetOptions): FleetView {
-  const { metadata, status } = policy;
-  const updated = status?.collectors?.updated;
-  if (updated !== undefined) pace.add(now.monotonicMs, updated);
-  const updatedPerMinute = pace.perMinute(now.monotonicMs);
-  return {
-    name: `${metadata.namespace}/${metadata.name}`,
-    status,
-    nowMs: now.nowMs,
-    events: [],
-    wayOn: wayOn(policy, options),
-    approve: wayToApprove(policy, options),
-    behind: renderBehind(policy),
-    ...(updatedPerMinute === undefined ? {} : { updatedPerMinute }),
-  };
-}
-
-interface Now {
-  readonly nowMs: number;
-  readonly monotonicMs: number;
 }
 
 /** Ages are drawn again this often. */

@@ -7,8 +7,8 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { createPresenter } from './get-watch.ts';
 import type { GetOptions } from './options.ts';
-import { renderPolicy } from './render/policy-view.ts';
 import { renderDocuments, renderResourceTable } from './render/resource-table.ts';
+import { renderResource } from './render/resource-view.ts';
 import {
   type AnyResource,
   findResource,
@@ -85,7 +85,7 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
   const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
   const lines =
     request.name !== undefined && output === 'table'
-      ? renderPolicy(first, {
+      ? renderResource(first, {
           width,
           colour: stdout.colour,
           nowMs,

@@ -1,25 +1,27 @@
 /**
- * What `logfleet run DIR` and the demo show while a fleet moves. On a terminal a block that is drawn again in place; anywhere
- * else a line whenever a state or a count has changed. How it looks is `render/fleet-view.ts`.
+ * What `logfleet run DIR`, `logfleet export` and the demo show while fleets and exports move. On a terminal a block that is drawn again
+ * in place; anywhere else a line whenever a state or a count has changed. How it looks is `render/resource-view.ts`.
  *
  * Invariant: drawing costs the same however many changes come: a terminal sees four drawings a second at most.
  */
-import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { KindName } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Output } from './context.ts';
 import type { TargetOptions } from './options.ts';
-import { type FleetEvent, renderFleet, renderSummaryLine } from './render/fleet-view.ts';
+import type { LiveEvent } from './render/live-parts.ts';
+import { renderLine, renderLive } from './render/resource-view.ts';
 import { Screen } from './render/screen.ts';
 import { RequestPace } from './request-count.ts';
-import { UpdatePace } from './update-pace.ts';
+import type { AnyResource } from './resource-access.ts';
+import { UpdatePace, updatedOf } from './update-pace.ts';
 import { allWaysOn, wayToApprove } from './way-on.ts';
 
 export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
-  /** What leads another command to a policy, for the commands that are offered to people. */
-  readonly flagsOf?: (policy: CollectorVersionPolicy) => TargetOptions;
-  /** How a person lets all policies go on, where something pauses them all. */
+  /** What leads another command to a resource, for the commands that are offered to people. */
+  readonly flagsOf?: (resource: AnyResource) => TargetOptions;
+  /** How a person lets everything go on, where something pauses it all. */
   readonly goOnForAll?: () => string | undefined;
 }
 
@@ -29,19 +31,23 @@ const idleRedrawMs = 1_000;
 const keptEvents = 20;
 
 interface Shown {
-  policy: CollectorVersionPolicy;
-  readonly events: FleetEvent[];
+  resource: AnyResource;
+  readonly events: LiveEvent[];
   readonly updates: UpdatePace;
-  line: string | undefined;
+  /** What the last line was about. */
+  lineKey: string | undefined;
 }
+
+/** Which resource something is about. */
+type KeyOfShown = Pick<AnyResource['metadata'], 'namespace' | 'name'> & { readonly kind: KindName };
 
 export class LiveView {
   readonly #output: Output;
   readonly #clock: Clock;
-  readonly #flagsOf: (policy: CollectorVersionPolicy) => TargetOptions;
+  readonly #flagsOf: (resource: AnyResource) => TargetOptions;
   readonly #goOnForAll: () => string | undefined;
   readonly #screen: Screen | undefined;
-  readonly #fleets = new Map<string, Shown>();
+  readonly #shown = new Map<string, Shown>();
   readonly #requests = new RequestPace();
   readonly #begunMs: number;
   #drawnMs = Number.NEGATIVE_INFINITY;
@@ -57,33 +63,33 @@ export class LiveView {
     this.#begunMs = clock.monotonic();
   }
 
-  /** A policy came or changed. Without a status it is not known yet, and is worth no line. */
-  policy(policy: CollectorVersionPolicy): void {
-    const key = keyOf(policy.metadata);
-    const shown = this.#fleets.get(key) ?? {
-      policy,
+  /** A resource came or changed. Without a status it is not known yet, and is worth no line. */
+  show(resource: AnyResource): void {
+    const key = keyOf({ kind: resource.kind, ...resource.metadata });
+    const shown = this.#shown.get(key) ?? {
+      resource,
       events: [],
       updates: new UpdatePace(),
-      line: undefined,
+      lineKey: undefined,
     };
-    shown.policy = policy;
-    this.#fleets.set(key, shown);
-    const updated = policy.status?.collectors?.updated;
+    shown.resource = resource;
+    this.#shown.set(key, shown);
+    const updated = updatedOf(resource);
     if (updated !== undefined) shown.updates.add(this.#clock.monotonic(), updated);
     if (this.#screen) this.#drawSoon();
-    else this.#printLine(key, shown);
+    else this.#printLine(shown);
   }
 
-  /** A policy went. */
-  gone(key: { readonly namespace: string; readonly name: string }): void {
-    if (!this.#fleets.delete(keyOf(key))) return;
+  /** A resource went. */
+  gone(key: KeyOfShown): void {
+    if (!this.#shown.delete(keyOf(key))) return;
     if (this.#screen) this.#drawSoon();
-    else this.#output.write(`${keyOf(key)}: deleted\n`);
+    else this.#output.write(`${key.namespace}/${key.name}: deleted\n`);
   }
 
-  /** Something happened to a policy, as in its events. */
-  event(key: { readonly namespace: string; readonly name: string }, event: Omit<FleetEvent, 'atMs'>): void {
-    const shown = this.#fleets.get(keyOf(key));
+  /** Something happened to a resource, as in its events. */
+  event(key: KeyOfShown, event: Omit<LiveEvent, 'atMs'>): void {
+    const shown = this.#shown.get(keyOf(key));
     if (!shown) return;
     shown.events.push({ ...event, atMs: this.#clock.now() });
     if (shown.events.length > keptEvents) shown.events.shift();
@@ -126,49 +132,42 @@ export class LiveView {
   }
 
   #draw(): void {
-    if (!this.#screen || this.#ended || this.#fleets.size === 0) return;
+    if (!this.#screen || this.#ended || this.#shown.size === 0) return;
     this.#drawnMs = this.#clock.monotonic();
     this.#screen.draw(this.#lines());
     this.#drawAfter(idleRedrawMs);
   }
 
   #lines(): readonly string[] {
-    const count = this.#fleets.size;
-    // Fleets stand under each other with an empty line in between, and the cursor has the last line.
+    const count = this.#shown.size;
+    // They stand under each other with an empty line in between, and the cursor has the last line.
     const height = Math.floor((this.#output.rows() - 1 - (count - 1)) / count);
     const options = { width: this.#output.columns() - 1, height, colour: this.#output.colour };
     const requestsPerSecond = this.#requests.perSecond(this.#drawnMs);
-    return [...this.#fleets].flatMap(([name, { policy, events, updates }], index) => {
-      const updatedPerMinute = updates.perMinute(this.#drawnMs);
-      const flags = this.#flagsOf(policy);
-      const lines = renderFleet(
-        {
-          name,
-          status: policy.status,
-          nowMs: this.#clock.now(),
-          elapsedMs: this.#drawnMs - this.#begunMs,
-          events,
-          wayOn: allWaysOn(policy, flags, this.#goOnForAll()),
-          approve: wayToApprove(policy, flags),
-          ...(updatedPerMinute === undefined ? {} : { updatedPerMinute }),
-          ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
-        },
-        options,
-      );
+    return [...this.#shown.values()].flatMap(({ resource, events, updates }, index) => {
+      const flags = this.#flagsOf(resource);
+      const moment = {
+        nowMs: this.#clock.now(),
+        elapsedMs: this.#drawnMs - this.#begunMs,
+        updatedPerMinute: updates.perMinute(this.#drawnMs),
+        requestsPerSecond,
+        events,
+        wayOn: allWaysOn(resource, flags, this.#goOnForAll()),
+        approve: wayToApprove(resource, flags),
+      };
+      const lines = renderLive(resource, moment, options);
       return index === 0 ? lines : ['', ...lines];
     });
   }
 
-  #printLine(name: string, shown: Shown): void {
-    const { status } = shown.policy;
-    if (status === undefined) return;
-    const line = renderSummaryLine(name, status);
-    if (line === shown.line) return;
-    shown.line = line;
-    this.#output.write(`${line}\n`);
+  #printLine(shown: Shown): void {
+    const line = renderLine(shown.resource);
+    if (line === undefined || line.key === shown.lineKey) return;
+    shown.lineKey = line.key;
+    this.#output.write(`${line.line}\n`);
   }
 }
 
-function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `${namespace}/${name}`;
+function keyOf({ kind, namespace, name }: KeyOfShown): string {
+  return `${kind}/${namespace}/${name}`;
 }

@@ -1,6 +1,7 @@
 /**
  * What the flags of each command are called and hold once the program has parsed them. A flag that nobody gave is absent.
  */
+import type { ExportPlaceOptions, Volumes } from './export-places.ts';
 
 /** An address to listen on; port 0 takes a free one. */
 export interface ListenAddress {
@@ -31,7 +32,12 @@ export interface PauseOptions extends TargetOptions {
   readonly operatorNamespace?: string;
 }
 
-export interface RunOptions extends ClusterOptions {
+export interface LogOptions {
+  readonly logFormat?: 'json' | 'text';
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+}
+
+export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptions {
   /** Absent: all namespaces. Never empty. */
   readonly namespaces?: readonly string[];
   readonly operatorNamespace?: string;
@@ -40,8 +46,6 @@ export interface RunOptions extends ClusterOptions {
   /** In ms: what the service may need until an effect shows in every listing. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
-  readonly logFormat?: 'json' | 'text';
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
 export interface SimulateOptions {
@@ -67,6 +71,8 @@ export interface ValidateOptions {
 }
 
 export interface PlanOptions extends TargetOptions {
+  /** The policies of all namespaces have to count. */
+  readonly allNamespaces?: boolean;
   /** In ms: how long one upgrade takes. */
   readonly assumeUpgrade?: number;
   readonly exitCode?: boolean;
@@ -79,4 +85,48 @@ export interface GetOptions extends TargetOptions {
   readonly allNamespaces?: boolean;
   readonly watch?: boolean;
   readonly output: 'table' | 'wide' | 'json' | 'yaml';
+}
+
+/** How an object store is reached. */
+export interface StoreOptions {
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly pathStyle?: boolean;
+  readonly insecure?: boolean;
+}
+
+/** What an export without a manifest asks for, by the names that the spec has. */
+export interface ExportRequestOptions {
+  readonly query?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly timeZone?: string;
+  readonly byReceiptTime?: boolean;
+  readonly autoParsingMode?: string;
+  readonly results?: string;
+  readonly format?: string;
+  readonly compression?: string;
+  readonly fields?: readonly string[];
+  readonly maxPartSize?: string;
+  readonly parallelism?: number;
+  readonly maxMessages?: number;
+  readonly maxBytesScanned?: string;
+  readonly activeDeadlineSeconds?: number;
+  readonly incompletePolicy?: string;
+  readonly settleDelay?: string;
+}
+
+export interface ExportOptions extends ExportRequestOptions, StoreOptions, LogOptions {
+  /** Which export of the manifest, or what the export by flags is called. */
+  readonly name?: string;
+  readonly namespace?: string;
+  /** Files with Secrets. */
+  readonly secret?: readonly string[];
+  readonly volume?: Volumes;
+  /** Where the rows of an export by flags go: a directory, `s3://…`, or `-`. */
+  readonly output?: string;
+}
+
+export interface VerifyOptions extends StoreOptions {
+  readonly output: 'table' | 'json';
 }

@@ -4,7 +4,7 @@
  *
  * Leaves to the commands which annotation that is, or why there is nothing to do.
  */
-import { kinds } from '../api/kinds.ts';
+import { type CollectorVersionPolicy, kinds, type SearchExport } from '../api/kinds.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import type { TargetOptions } from './options.ts';
@@ -16,6 +16,7 @@ import {
   parseReference,
 } from './resource-access.ts';
 import { targetFlags } from './target-flags.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface PersonAction {
   /** Undefined where it is so already. */
@@ -47,6 +48,21 @@ export async function act(
   }
 }
 
+/** The same of a policy. An export, which has no rollout, is refused with `why`, to go on from "sx/errors is an export". */
+export function actOnPolicy(
+  target: string,
+  options: TargetOptions,
+  context: CommandContext,
+  open: OpenResources,
+  why: (resource: SearchExport) => string,
+  decide: (policy: CollectorVersionPolicy) => PersonAction,
+): Promise<number> {
+  return act(target, options, context, open, (resource) => {
+    if (resource.kind === 'CollectorVersionPolicy') return decide(resource);
+    throw new UsageError(`${referenceOf(resource)} is an export${why(resource)}`);
+  });
+}
+
 /** `cvp/production` */
 export function referenceOf({ kind, metadata }: AnyResource): string {
   return `${kinds[kind].shortNames[0]}/${metadata.name}`;
@@ -66,9 +82,18 @@ export function nothingToDo(resource: AnyResource, message: string): LogfleetErr
   });
 }
 
-/** `; 6 in progress end by themselves`, since the service cannot cancel them; empty where there are none. */
-export function renderInProgress({ status }: AnyResource): string {
-  const inProgress = status?.collectors?.inProgress ?? 0;
-  if (inProgress === 0) return '';
-  return `; ${inProgress} in progress ${inProgress === 1 ? 'ends by itself' : 'end by themselves'}`;
+/** `; 6 in progress end by themselves`, since nothing cancels them; empty where there are none. */
+export function renderInProgress(resource: AnyResource): string {
+  switch (resource.kind) {
+    case 'CollectorVersionPolicy': {
+      const inProgress = resource.status?.collectors?.inProgress ?? 0;
+      if (inProgress === 0) return '';
+      return `; ${inProgress} in progress ${inProgress === 1 ? 'ends by itself' : 'end by themselves'}`;
+    }
+    case 'SearchExport': {
+      const searches = resource.status?.jobs?.length ?? 0;
+      if (searches === 0) return '';
+      return `; ${searches === 1 ? 'the search that runs is' : `${searches} searches that run are`} read to the end`;
+    }
+  }
 }

@@ -31,7 +31,8 @@ function addSwitch(
   context: CommandContext,
   ends: Ends,
 ): void {
-  const command = describe(program, name, description, '[KIND/NAME]', `logfleet ${name} --all`)
+  const examples = [`logfleet ${name} sx/errors -n logging`, `logfleet ${name} --all`];
+  const command = describe(program, name, description, '[KIND/NAME]', ...examples)
     .option('--all', 'everything that the operator looks after, in all namespaces')
     .option('--operator-namespace <namespace>', 'with --all: where the operator runs (default: where its lease is)');
   command.action((target: string | undefined, options: PauseOptions) => {
@@ -55,7 +56,9 @@ function refuseMixedTargets(command: Command, target: string | undefined, { all,
   const given = (attribute: string) => command.getOptionValueSource(attribute) === 'cli';
   const name = command.name();
   if (target === undefined && !all) {
-    throw new UsageError(`say what: ${name} cvp/production is one policy, ${name} --all is everything`);
+    throw new UsageError(
+      `say what: ${name} cvp/production is one policy, ${name} sx/errors one export, ${name} --all is everything`,
+    );
   }
   if (target !== undefined && all)
     throw new UsageError(`--all is everything, and ${target} is one: leave one of the two out`);

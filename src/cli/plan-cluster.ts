@@ -13,10 +13,9 @@ import { KubernetesSecretReader } from '../host/kubernetes/secret-reader.ts';
 import { ClusterReader } from './cluster-access.ts';
 import { chooseCluster } from './cluster-choice.ts';
 import type { CommandContext } from './context.ts';
-import type { TargetOptions } from './options.ts';
-import { notPaused, type PlanPlace } from './plan-place.ts';
+import { notPaused, type PlaceOptions, type PlanPlace } from './plan-place.ts';
 
-export async function openPlanCluster(options: TargetOptions, context: CommandContext): Promise<PlanPlace> {
+export async function openPlanCluster(options: PlaceOptions, context: CommandContext): Promise<PlanPlace> {
   const { api, namespace: contextNamespace } = await chooseCluster(
     options,
     context.cwd,
@@ -31,7 +30,11 @@ export async function openPlanCluster(options: TargetOptions, context: CommandCo
   const ledgers = new ConfigMapLedgerStore(client);
   return {
     namespace,
-    policies: () => listPolicies(reader, namespace, warn),
+    policies: () => listPolicies(reader, options.allNamespaces ? undefined : namespace, warn),
+    findExport: async (key) => {
+      const resource = await reader.get('SearchExport', key);
+      return resource?.kind === 'SearchExport' ? resource : undefined;
+    },
     ledgers: {
       read: async (owner) => {
         try {
@@ -53,17 +56,24 @@ export async function openPlanCluster(options: TargetOptions, context: CommandCo
   };
 }
 
-/** Policies of all namespaces count for overlap. */
+/**
+ * Policies of all namespaces count for overlap.
+ * @param namespace what is enough where they may not be listed; undefined where that is not
+ */
 async function listPolicies(
   reader: ClusterReader,
-  namespace: string,
+  namespace: string | undefined,
   warn: (message: string) => void,
 ): Promise<readonly CollectorVersionPolicy[]> {
+  const list = async (scope: string | undefined) => {
+    const resources = await reader.list('CollectorVersionPolicy', scope);
+    return resources.filter((resource) => resource.kind === 'CollectorVersionPolicy');
+  };
   try {
-    return await reader.list('CollectorVersionPolicy', undefined);
+    return await list(undefined);
   } catch (error) {
-    if (!hasCode(error, 'host.forbidden')) throw error;
+    if (namespace === undefined || !hasCode(error, 'host.forbidden')) throw error;
     warn(`you may not list the policies of all namespaces; only those of ${namespace} count for overlap`);
-    return reader.list('CollectorVersionPolicy', namespace);
+    return list(namespace);
   }
 }

@@ -22,6 +22,7 @@ export async function openPlanDirectory(
   return {
     namespace: namespace ?? defaultNamespace,
     policies: async () => [...view.resources('CollectorVersionPolicy').list()],
+    findExport: async (key) => view.resources('SearchExport').get(key),
     ledgers: view.ledgers,
     secrets: { get: async (key) => view.secret(key) },
     takesVariables: true,

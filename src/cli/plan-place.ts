@@ -1,18 +1,20 @@
 /**
- * Where the policies of a plan stand already: in a directory, in a cluster, or nowhere, when the manifests are all there is. Two
+ * Where the resources of a plan stand already: in a directory, in a cluster, or nowhere, when the manifests are all there is. Two
  * adapters stand behind this page, `plan-directory.ts` and `plan-cluster.ts`; the flags say which. All of them only read.
  */
-import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../api/kinds.ts';
 import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
-import type { LedgerStore, OperatorSettings, SecretReader } from '../host/host.ts';
+import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
-import type { TargetOptions } from './options.ts';
+import type { PlanOptions, TargetOptions } from './options.ts';
 
 export interface PlanPlace {
   /** What a manifest without a namespace means. */
   readonly namespace: string;
   /** As they stand there now, with their status. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;
+  /** As it stands there now, with its status; undefined where there is none. */
+  findExport(key: ResourceKey): Promise<SearchExport | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly secrets: Pick<SecretReader, 'get'>;
   /** Whether the variables of the environment stand in for Secrets that are not there. */
@@ -21,15 +23,18 @@ export interface PlanPlace {
   close(): Promise<void>;
 }
 
-export type OpenPlace = (options: TargetOptions, context: CommandContext) => Promise<PlanPlace>;
+export type PlaceOptions = TargetOptions & Pick<PlanOptions, 'allNamespaces'>;
+
+export type OpenPlace = (options: PlaceOptions, context: CommandContext) => Promise<PlanPlace>;
 
 export const openPlace: OpenPlace = async (options, context) => {
-  const { dir, namespace, kubeconfig, context: contextName } = options;
+  const { dir, namespace, kubeconfig, context: contextName, allNamespaces = false } = options;
   if (dir !== undefined) {
     const { openPlanDirectory } = await import('./plan-directory.ts');
     return openPlanDirectory(dir, namespace, context);
   }
-  if (namespace === undefined && kubeconfig === undefined && contextName === undefined) return nowhere;
+  const isNowhere = namespace === undefined && kubeconfig === undefined && contextName === undefined;
+  if (isNowhere && !allNamespaces) return nowhere;
   const { openPlanCluster } = await import('./plan-cluster.ts');
   return openPlanCluster(options, context);
 };
@@ -39,6 +44,7 @@ export const notPaused: OperatorSettings = { paused: false, pausedBy: undefined 
 export const nowhere: PlanPlace = {
   namespace: defaultNamespace,
   policies: async () => [],
+  findExport: async () => undefined,
   ledgers: { read: async () => new Map() },
   secrets: { get: async () => undefined },
   takesVariables: true,

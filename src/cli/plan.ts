@@ -1,37 +1,34 @@
 /**
- * `logfleet plan FILE…`: what the policies in these manifests would do now: who is upgraded in which stage, who is left out, how long it
- * takes. It reads, from the service and from where the policies stand already, and writes nothing anywhere.
+ * `logfleet plan FILE…`: what the policies and exports in these manifests would do now: who is upgraded in which stage, who is left out, how
+ * many rows there are and how many searches they take, how long it all takes. It reads, from the service and from where the resources
+ * stand already, and writes nothing anywhere.
  */
-import { checkCredentialsSecret } from '../account/secret-check.ts';
-import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import { checkManifests, type SourceFile } from '../api/manifest-set.ts';
+import { Accounts } from '../account/accounts.ts';
+import type { SearchExport } from '../api/kinds.ts';
+import type { SourceFile } from '../api/manifest-set.ts';
 import { readPause, settingsName } from '../api/operator-settings.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { silentLogger } from '../base/log.ts';
 import { noMetrics } from '../base/metrics.ts';
 import { type Random, systemRandom } from '../base/random.ts';
-import type { SecretText } from '../base/secret-text.ts';
-import {
-  type DecodedFile,
-  type DecodedResource,
-  type DecodedSecret,
-  decodeManifest,
-} from '../host/directory/manifest-decoding.ts';
-import { createUid } from '../host/directory/uid.ts';
-import type { OperatorSettings, ResourceKey, SecretReader } from '../host/host.ts';
+import type { DecodedFile } from '../host/directory/manifest-decoding.ts';
+import type { OperatorSettings } from '../host/host.ts';
 import { countUpgrades } from '../policy/rollout-plan.ts';
 import type { Connect } from '../service/connection.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { secretFromVariables } from './credential-variables.ts';
+import { type ExportOutlook, hasSearches, planExports } from './export-planner.ts';
+import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from './given-manifests.ts';
 import { readSources } from './manifest-sources.ts';
 import type { PlanOptions } from './options.ts';
-import { PlanHost } from './plan-host.ts';
+import { PlanHost, type PlanHostOptions } from './plan-host.ts';
 import { type OpenPlace, openPlace, type PlanPlace } from './plan-place.ts';
-import { type Outlook, type Planned, planPolicies } from './planner.ts';
-import { renderFinding } from './render/finding.ts';
+import { type Outlook, type Planned, type PlanningOptions, planPolicies, withoutTasks } from './planner.ts';
+import { renderExportPlans } from './render/export-plan-view.ts';
 import { planDocument } from './render/plan-document.ts';
 import { renderPlans } from './render/plan-view.ts';
 import { renderYaml } from './render/resource-table.ts';
+import type { AnyResource } from './resource-access.ts';
 import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
 
@@ -42,10 +39,15 @@ interface PlanDependencies {
   readonly random: Random;
 }
 
+/** What can be said of all that is asked for. */
+interface Plans extends Planned {
+  readonly exports: readonly ExportOutlook[];
+}
+
 const defaultTimeoutMs = 10 * 60_000;
 
 /**
- * Resolves to 2 where a manifest is invalid, and to 1 where nothing can be said of a policy. With `--exit-code`, 1 says that there is
+ * Resolves to 2 where a manifest is invalid, and to 1 where nothing can be said of a resource. With `--exit-code`, 1 says that there is
  * something to do and nothing else: the other is 2, too.
  */
 export async function planCommand(
@@ -57,18 +59,18 @@ export async function planCommand(
   const sources = await readSources(files, context);
   if (!areValid(sources, context)) return exitStatus.usage;
   const place = await dependencies.open(options, context);
-  let planned: Planned;
+  let plans: Plans;
   try {
-    planned = await plan(sources, place, options, context, dependencies);
+    plans = await plan(sources, place, options, context, dependencies);
   } finally {
     await place.close();
   }
-  show(planned, options, context);
-  const { outlooks } = planned;
-  const hasProblem = outlooks.some(({ kind }) => kind === 'problem');
+  show(plans, options, context);
+  const { outlooks, exports } = plans;
+  const hasProblem = [...outlooks, ...exports].some(({ kind }) => kind === 'problem');
   if (!options.exitCode) return hasProblem ? exitStatus.failed : exitStatus.ok;
   if (hasProblem) return exitStatus.usage;
-  return outlooks.some(hasChanges) ? exitStatus.failed : exitStatus.ok;
+  return outlooks.some(hasUpgrades) || exports.some(hasSearches) ? exitStatus.failed : exitStatus.ok;
 }
 
 function overTls({ env }: CommandContext): PlanDependencies {
@@ -82,82 +84,62 @@ function overTls({ env }: CommandContext): PlanDependencies {
   return { ...ports, connect, open: openPlace };
 }
 
-/** Says on stderr what is wrong, as `validate` says it. */
-function areValid(sources: readonly SourceFile[], { stderr }: CommandContext): boolean {
-  const { findings } = checkManifests(sources, checkCredentialsSecret, systemClock.now());
-  stderr.write(findings.map(renderFinding).join(''));
-  return !findings.some(({ severity }) => severity === 'error');
-}
-
 async function plan(
   sources: readonly SourceFile[],
   place: PlanPlace,
   { assumeUpgrade, timeout = defaultTimeoutMs }: PlanOptions,
   context: CommandContext,
   { connect, clock, random }: PlanDependencies,
-): Promise<Planned> {
-  const decoded = sources.map(({ name, text }) => decodeManifest(name, text, () => undefined, place.namespace));
-  const wanted = decoded.flatMap(({ resources }) => resources);
-  if (wanted.length === 0) {
-    throw new UsageError(`there is no CollectorVersionPolicy in ${sources.map(({ name }) => name).join(', ')}`);
+): Promise<Plans> {
+  const decoded = decodeSources(sources, place.namespace);
+  if (decoded.every(({ resources }) => resources.length === 0)) {
+    const files = sources.map(({ name }) => name).join(', ');
+    throw new UsageError(`there is no CollectorVersionPolicy and no SearchExport in ${files}`);
   }
-  const placed = new Map((await place.policies()).map((policy) => [nameOf(policy.metadata), policy]));
-  const policies = new Map(placed);
-  for (const one of wanted) policies.set(nameOf(one.key), asPolicy(one, placed.get(nameOf(one.key)), clock, random));
-  const host = new PlanHost({
-    policies: [...policies.values()],
-    ledgers: place.ledgers,
-    secrets: await secretsOf(decoded, place, context),
-    settings: settingsOf(decoded, place),
-  });
-  return planPolicies({
-    host,
-    connect,
-    clock,
-    random,
-    wanted: wanted.map(({ key }) => key),
-    upgradeMs: assumeUpgrade,
-    timeoutMs: timeout,
-    signal: context.signal,
-  });
+  const secrets = await secretsOf(decoded, place, context);
+  const settings = settingsOf(decoded, place);
+  const common = { clock, log: silentLogger, metrics: noMetrics };
+  // One budget for all that is asked of a service here (protocol B1).
+  const accounts = new Accounts({ ...common, secrets, connect: withoutTasks(connect) });
+  const asked = { accounts, clock, random, timeoutMs: timeout, signal: context.signal };
+  try {
+    const { host, wanted } = await policiesAmong(decoded, place, { secrets, settings, clock, random });
+    const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
+    const exports = await exportsAmong(decoded, place, { clock, random });
+    return { ...policies, exports: await planExports({ ...asked, exports, pausedBy: settings.pausedBy }) };
+  } finally {
+    await accounts.close();
+  }
 }
 
-/** The manifest as it would stand there: with the identity, the status, and what people asked of the one that it replaces. */
-function asPolicy(
-  { kind, key, spec, annotations }: DecodedResource,
-  placed: CollectorVersionPolicy | undefined,
-  clock: Clock,
-  random: Random,
-): CollectorVersionPolicy {
-  const apiVersion = 'logfleet.dev/v1alpha1';
-  if (placed) {
-    const { metadata } = placed;
-    return { ...placed, spec, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } };
-  }
-  const creationTimestamp = new Date(clock.now()).toISOString();
-  const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
-  return { apiVersion, kind, spec, metadata: { ...key, ...identity, annotations } };
+interface Ports {
+  readonly clock: Clock;
+  readonly random: Random;
 }
 
-/** Those among the manifests go before those that stand there already. */
-async function secretsOf(
+/** What stands there beside them counts for overlap. */
+async function policiesAmong(
   decoded: readonly DecodedFile[],
   place: PlanPlace,
-  context: CommandContext,
-): Promise<SecretReader> {
-  const given = new Map<string, DecodedSecret>();
-  for (const { secrets } of decoded) for (const secret of secrets) given.set(nameOf(secret.key), secret);
-  const variables = place.takesVariables ? await secretFromVariables(context) : undefined;
-  const absent = new Set<string>();
-  return {
-    get: async (key): Promise<ReadonlyMap<string, SecretText> | undefined> => {
-      const members = given.get(nameOf(key))?.members ?? (await place.secrets.get(key));
-      if (members) return members;
-      absent.add(nameOf(key));
-      return variables;
-    },
-    takesVariables: (key) => place.takesVariables && absent.has(nameOf(key)),
-  };
+  options: Ports & Pick<PlanHostOptions, 'secrets' | 'settings'>,
+): Promise<Pick<PlanningOptions, 'host' | 'wanted'>> {
+  const isAny = decoded.some(({ resources }) => resources.some(({ kind }) => kind === 'CollectorVersionPolicy'));
+  const placed = new Map((isAny ? await place.policies() : []).map((policy) => [nameOf(policy.metadata), policy]));
+  const given = resourcesIn('CollectorVersionPolicy', decoded, options, placed);
+  const all = new Map([...placed.values(), ...given].map((policy) => [nameOf(policy.metadata), policy]));
+  const host = new PlanHost({ ...options, policies: [...all.values()], ledgers: place.ledgers });
+  return { host, wanted: given.map(({ metadata: { namespace, name } }) => ({ namespace, name })) };
+}
+
+async function exportsAmong(
+  decoded: readonly DecodedFile[],
+  place: PlanPlace,
+  ports: Ports,
+): Promise<readonly SearchExport[]> {
+  const given = decoded.flatMap(({ resources }) => resources.filter(({ kind }) => kind === 'SearchExport'));
+  const found = await Promise.all(given.map(({ key }) => place.findExport(key)));
+  const standing = new Map(found.flatMap((each) => (each ? [[nameOf(each.metadata), each] as const] : [])));
+  return resourcesIn('SearchExport', decoded, ports, standing);
 }
 
 function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): OperatorSettings {
@@ -165,29 +147,31 @@ function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): Operator
   return isPausing ? { paused: true, pausedBy: `the ConfigMap ${settingsName} among the manifests` } : place.settings();
 }
 
-function show({ outlooks, others }: Planned, { output }: PlanOptions, { stdout, stderr }: CommandContext): void {
+function show({ outlooks, others, exports }: Plans, { output }: PlanOptions, { stdout, stderr }: CommandContext): void {
   for (const { policy, message } of others) {
     stderr.write(`warning: policy ${nameOf(policy.metadata)} is left out of account: ${message}\n`);
   }
-  if (output === 'json') stdout.write(`${JSON.stringify(planDocument(outlooks), undefined, 2)}\n`);
-  else if (output === 'yaml') stdout.write(renderYaml(planDocument(outlooks)));
+  if (output === 'json') stdout.write(`${JSON.stringify(planDocument(outlooks, exports), undefined, 2)}\n`);
+  else if (output === 'yaml') stdout.write(renderYaml(planDocument(outlooks, exports)));
   else {
     const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
     const known = outlooks.filter((outlook) => outlook.kind !== 'problem');
-    const lines = renderPlans(known, { width, colour: stdout.colour, wide: output === 'wide' });
+    const options = { width, colour: stdout.colour, wide: output === 'wide' };
+    const lines = [...renderPlans(known, options), ...renderExportPlans(exports, options)];
     stdout.write(lines.map((line) => `${line}\n`).join(''));
   }
-  for (const outlook of outlooks) {
-    if (outlook.kind === 'problem')
-      stderr.write(`${nameOf(outlook.policy.metadata)}: ${outlook.reason}: ${outlook.message}\n`);
-  }
+  for (const outlook of outlooks) if (outlook.kind === 'problem') stderr.write(renderProblem(outlook.policy, outlook));
+  for (const outlook of exports) if (outlook.kind === 'problem') stderr.write(renderProblem(outlook.resource, outlook));
+}
+
+function renderProblem(
+  { metadata }: Pick<AnyResource, 'metadata'>,
+  { reason, message }: { readonly reason: string; readonly message: string },
+): string {
+  return `${nameOf(metadata)}: ${reason}: ${message}\n`;
 }
 
 /** Whether collectors are to be upgraded, whatever it is that they wait for. */
-function hasChanges(outlook: Outlook): boolean {
+function hasUpgrades(outlook: Outlook): boolean {
   return outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0;
-}
-
-function nameOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }

@@ -4,6 +4,7 @@
  *
  * Invariant: it ends, at the latest when its time is over; each policy that is asked for then has an outlook.
  */
+import type { Accounts } from '../account/accounts.ts';
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
@@ -20,10 +21,12 @@ import { PolicyReconciler } from '../policy/policy-reconciler.ts';
 import { planRollout, type RolloutPlan } from '../policy/rollout-plan.ts';
 import type { Heir } from '../policy/target.ts';
 import type { Connect } from '../service/connection.ts';
+import { nameOf } from './given-manifests.ts';
 
 export interface PlanningOptions {
   readonly host: Host;
-  readonly connect: Connect;
+  /** Of a service that creates no tasks; see `withoutTasks`. */
+  readonly accounts: Accounts;
   readonly clock: Clock;
   readonly random: Random;
   /** The policies that are asked for; the others of the host count for overlap. */
@@ -79,12 +82,12 @@ class Planning {
 
   constructor(options: PlanningOptions) {
     this.#options = options;
-    const { host, clock, random, connect } = options;
+    const { host, clock, random, accounts } = options;
     const common = { clock, random, log: silentLogger, metrics: noMetrics };
     this.#reconciler = new PolicyReconciler({
       ...common,
       host,
-      connect: withoutTasks(connect),
+      accounts,
       enqueue: (key) => this.#controller.enqueue(key),
       onlyLook: (policy, gathered) => this.#look(policy, gathered),
     });
@@ -100,6 +103,7 @@ class Planning {
 
   async run(): Promise<Planned> {
     const { clock, timeoutMs, signal, wanted } = this.#options;
+    if (wanted.length === 0) return { outlooks: [], others: [] };
     const stop = new AbortController();
     const onAbort = () => this.#ended.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -193,7 +197,7 @@ class Planning {
 }
 
 /** No plan needs one, and none shall be able to. */
-function withoutTasks(connect: Connect): Connect {
+export function withoutTasks(connect: Connect): Connect {
   return (settings) => {
     const connection = connect(settings);
     const { service } = connection;
@@ -220,8 +224,4 @@ function problemOf(policy: CollectorVersionPolicy, { reason, message }: Logfleet
 
 function notOfferedOf(policy: CollectorVersionPolicy, message: string): Outlook {
   return { kind: 'problem', policy, reason: reasons.versionNotOffered, message };
-}
-
-function nameOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }

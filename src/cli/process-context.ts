@@ -18,6 +18,10 @@ export function processContext(): CommandContext {
   return {
     stdout: output(process.stdout),
     stderr: output(process.stderr),
+    writeBytes: (chunk) =>
+      new Promise((resolve) => {
+        process.stdout.write(chunk, () => resolve());
+      }),
     readStdin,
     env: process.env,
     cwd: process.cwd(),

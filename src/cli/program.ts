@@ -7,8 +7,10 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
-import { addClusterOptions, addTargetOptions, type Ends, example } from './command-parts.ts';
+import { addClusterOptions, addLogOptions, addTargetOptions, type Ends, example } from './command-parts.ts';
 import { type CommandContext, exitStatus } from './context.ts';
+import { addExportCommands } from './export-commands.ts';
+import { volumeFlag } from './export-places.ts';
 import {
   duration,
   fileList,
@@ -47,7 +49,7 @@ interface Run {
 function createProgram(context: CommandContext, run: Run): Command {
   const program = new Command('logfleet')
     .description(
-      'Rolls fleets of log collectors to the version that a manifest names: in a Kubernetes cluster, or without one.',
+      'Rolls fleets of log collectors to the version that a manifest names, and exports every row that a query finds: in a Kubernetes cluster, or without one.',
     )
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain a command, with an example')
@@ -63,6 +65,7 @@ function createProgram(context: CommandContext, run: Run): Command {
   addPlan(program, context, ends);
   addGet(program, context, ends);
   addPersonCommands(program, context, ends);
+  addExportCommands(program, context, ends);
   program
     .command('crds')
     .description('print the CustomResourceDefinitions')
@@ -98,6 +101,12 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
     .option('--watch', 'with DIR: go on when all has settled, and follow changes of the manifests')
     .addOption(new Option('--dir <dir>').hideHelp())
     .addOption(
+      new Option('--volume <name=dir>', 'a directory that exports may write below; may be given often').argParser(
+        volumeFlag,
+      ),
+    )
+    .option('--allow-ambient-credentials', "let exports that name no Secret for their store use the operator's own")
+    .addOption(
       new Option(
         '--grace <duration>',
         'what the service may need until an effect shows in its listings (default: 60s)',
@@ -105,16 +114,8 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
     )
     .addOption(
       new Option('--health-listen <host:port>', 'serve /healthz, /readyz and /metrics there').argParser(listenAddress),
-    )
-    .addOption(
-      new Option('--log-format <format>', 'how to log (default: text on a terminal, else json)').choices([
-        'json',
-        'text',
-      ]),
-    )
-    .addOption(
-      new Option('--log-level <level>', 'how much to log').choices(['debug', 'info', 'warn', 'error']).default('info'),
-    )
+    );
+  addLogOptions(command, 'info')
     .addHelpText(
       'after',
       credentialsHelp +
@@ -194,17 +195,18 @@ function addPlan(program: Command, context: CommandContext, ends: Ends): void {
   const command = program
     .command('plan')
     .description(
-      'say what policies would do now: who is upgraded in which stage, and how long it takes; writes nothing',
+      'say what policies and exports would do now: who is upgraded, how many rows there are, how long it takes; writes nothing',
     )
     .argument('<FILE...>', 'files, directories, or - for standard input');
   addTargetOptions(command)
+    .option('-A, --all-namespaces', 'count the policies of all namespaces, or end where they may not be listed')
     .addOption(
       new Option(
         '--assume-upgrade <duration>',
         'how long one upgrade takes (default: as it was measured, else 3m)',
       ).argParser(duration),
     )
-    .option('--exit-code', 'end with 1 where collectors are to be upgraded, with 2 where that cannot be known')
+    .option('--exit-code', 'end with 1 where there is something to do, with 2 where that cannot be known')
     .addOption(
       new Option('-o, --output <format>', 'how to show it').choices(['table', 'wide', 'json', 'yaml']).default('table'),
     )
@@ -224,7 +226,7 @@ function addGet(program: Command, context: CommandContext, ends: Ends): void {
   const command = program
     .command('get')
     .description('show the status of resources')
-    .argument('[KIND]', 'cvp; none: every kind')
+    .argument('[KIND]', 'cvp or sx; none: every kind')
     .argument('[NAME]', 'one resource; none: all');
   addTargetOptions(command)
     .option('-A, --all-namespaces', 'in all namespaces')
@@ -232,7 +234,7 @@ function addGet(program: Command, context: CommandContext, ends: Ends): void {
     .addOption(
       new Option('-o, --output <format>', 'how to show it').choices(['table', 'wide', 'json', 'yaml']).default('table'),
     )
-    .addHelpText('after', example('logfleet get cvp -A', 'logfleet get cvp production --dir ./policies --watch'))
+    .addHelpText('after', example('logfleet get cvp -A', 'logfleet get sx errors --dir ./exports --watch'))
     .action((kind: string | undefined, name: string | undefined, options: GetOptions) =>
       ends(import('./get.ts').then(({ getCommand }) => getCommand(kind, name, options, context))),
     );
@@ -242,10 +244,15 @@ const rootHelp = `
 Every flag may stand in the environment: LOGFLEET_LOG_LEVEL for --log-level.
 Exit status: 0 all is well; 1 something ended failed, incomplete or different;
 2 wrong usage or invalid input; 130 interrupted.
-${example('logfleet simulate --collectors 120', 'logfleet run ./policies', 'logfleet get cvp --dir ./policies')}`;
+${example(
+  'logfleet simulate --collectors 120',
+  'logfleet run ./policies',
+  'logfleet get cvp --dir ./policies',
+  'logfleet export --query error --from -1h --to now -o ./logs',
+)}`;
 
 const planHelp = `
-With a cluster (-n, --context, --kubeconfig) or --dir, the rollouts and the other policies
+With a cluster (-n, -A, --context, --kubeconfig) or --dir, the rollouts and the other policies
 there count, too. The credentials stand in a Secret among the files, or there, or without
 a cluster in the variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and
 LOGFLEET_CA_FILE.
@@ -290,8 +297,11 @@ function readVariables(command: Command, env: CommandContext['env']): void {
   }
 }
 
-/** Codes of errors about what the command line, or the environment, names: a directory, a kubeconfig. */
-const unusableInput: readonly string[] = ['host.directory', 'host.misconfigured', 'host.noCluster'];
+/** Codes of errors about what the command line, or the environment, names: a directory, a kubeconfig, a bucket. */
+const unusableInput: readonly string[] = [
+  ...['host.directory', 'host.misconfigured', 'host.noCluster'],
+  ...['destination.invalid', 'destination.name', 'destination.missing', 'destination.absent'],
+];
 
 function statusOf(error: unknown, { command, failed }: Run, context: CommandContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.ok : exitStatus.usage;

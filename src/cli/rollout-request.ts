@@ -5,12 +5,13 @@
 import { annotations } from '../api/annotations.ts';
 import { reasons } from '../api/conditions.ts';
 import type { Rollout } from '../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../api/kinds.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { CommandContext } from './context.ts';
 import type { TargetOptions } from './options.ts';
-import { act, commandLine, nothingToDo, renderInProgress } from './person-action.ts';
+import { actOnPolicy, commandLine, nothingToDo, renderInProgress } from './person-action.ts';
 import { counted } from './render/counted.ts';
-import { type AnyResource, type OpenResources, openResources } from './resource-access.ts';
+import { type OpenResources, openResources } from './resource-access.ts';
 import { wayOn } from './way-on.ts';
 
 export function retryCommand(
@@ -20,7 +21,8 @@ export function retryCommand(
   open: OpenResources = openResources,
   clock: Clock = systemClock,
 ): Promise<number> {
-  return act(target, options, context, open, (resource) => {
+  const why = () => ', which tries again by itself: mend what its condition names, and it goes on';
+  return actOnPolicy(target, options, context, open, why, (resource) => {
     const { id } = rolloutOf(resource, 'retry');
     const failed = resource.status?.collectors?.failed ?? 0;
     if (!isStopped(resource) && !hasFailures(resource)) {
@@ -40,21 +42,33 @@ export function abortCommand(
   open: OpenResources = openResources,
   clock: Clock = systemClock,
 ): Promise<number> {
-  return act(target, options, context, open, (resource) => {
-    const { id } = rolloutOf(resource, 'abort');
-    const retry = commandLine('retry', resource, options);
-    const over = overBy(resource);
-    if (over !== undefined) {
-      throw nothingToDo(resource, `rollout ${id} ${over}; set another target, or go on with it: ${retry}`);
-    }
-    const running = renderInProgress(resource);
-    const said = `aborted rollout ${id}: nothing more is started${running}. Who was upgraded stays so. Set another target, or go on with this one: ${retry}`;
-    return { annotation: request(annotations.abort, id, clock), said };
-  });
+  return actOnPolicy(
+    target,
+    options,
+    context,
+    open,
+    (resource) => whyNoAbort(resource, options),
+    (resource) => {
+      const { id } = rolloutOf(resource, 'abort');
+      const retry = commandLine('retry', resource, options);
+      const over = overBy(resource);
+      if (over !== undefined) {
+        throw nothingToDo(resource, `rollout ${id} ${over}; set another target, or go on with it: ${retry}`);
+      }
+      const running = renderInProgress(resource);
+      const said = `aborted rollout ${id}: nothing more is started${running}. Who was upgraded stays so. Set another target, or go on with this one: ${retry}`;
+      return { annotation: request(annotations.abort, id, clock), said };
+    },
+  );
+}
+
+/** What it has committed stays either way. */
+function whyNoAbort(resource: SearchExport, options: TargetOptions): string {
+  return `, which ends once its manifest is deleted; ${commandLine('pause', resource, options)} only holds it`;
 }
 
 /** The rollout that status shows. `cli.nothingToDo` where it shows none. `command` is what a person wanted with it. */
-export function rolloutOf(resource: AnyResource, command: 'approve' | 'retry' | 'abort'): Rollout {
+export function rolloutOf(resource: CollectorVersionPolicy, command: 'approve' | 'retry' | 'abort'): Rollout {
   const { status } = resource;
   if (!status) throw nothingToDo(resource, 'nothing has looked at it yet; is an operator running?');
   if (status.rollout) return status.rollout;
@@ -67,7 +81,7 @@ function request(name: string, rolloutId: string, clock: Clock) {
   return { name, value: `${rolloutId}/${new Date(clock.now()).toISOString()}` };
 }
 
-function renderRetry(resource: AnyResource, id: string, failed: number, options: TargetOptions): string {
+function renderRetry(resource: CollectorVersionPolicy, id: string, failed: number, options: TargetOptions): string {
   const again =
     failed === 0 ? '' : `${counted(failed, 'collector')} that failed ${failed === 1 ? 'is' : 'are'} tried again`;
   const paused = wayOn(resource, options);
@@ -84,20 +98,20 @@ const stopReasons: readonly (string | undefined)[] = [
 ];
 
 /** By the failure policy or by a person. */
-function isStopped(resource: AnyResource): boolean {
+function isStopped(resource: CollectorVersionPolicy): boolean {
   const stages = resource.status?.stages ?? [];
   return stopReasons.includes(readyReason(resource)) || stages.some(({ state }) => state === 'Stopped');
 }
 
 /** Also where who failed or died is in no list any more, and counted nowhere. */
-function hasFailures(resource: AnyResource): boolean {
+function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;
   if (readyReason(resource) === reasons.collectorsFailed) return true;
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 
 /** What has ended the rollout, so that nothing is left to abort; undefined while something is. */
-function overBy(resource: AnyResource): string | undefined {
+function overBy(resource: CollectorVersionPolicy): string | undefined {
   switch (readyReason(resource)) {
     case reasons.aborted:
       return 'was aborted already';
@@ -108,6 +122,6 @@ function overBy(resource: AnyResource): string | undefined {
   }
 }
 
-function readyReason({ status }: AnyResource): string | undefined {
+function readyReason({ status }: CollectorVersionPolicy): string | undefined {
   return status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
 }

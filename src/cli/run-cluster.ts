@@ -4,8 +4,10 @@ import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { createKubernetesHost } from '../host/kubernetes/kubernetes-host.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
+import { aborted } from './aborted.ts';
 import { chooseCluster } from './cluster-choice.ts';
 import { type CommandContext, exitStatus } from './context.ts';
+import { exportPlaces } from './export-places.ts';
 import { Operator } from './operator.ts';
 import type { RunOptions } from './options.ts';
 import type { RunSupport } from './run.ts';
@@ -32,6 +34,7 @@ export async function runInCluster(
     host,
     connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: env }),
     ...(options.grace === undefined ? {} : { settings: { graceMs: options.grace } }),
+    exports: { places: exportPlaces(options, { cwd, env }) },
   });
   const health = await serveHealth({
     unhealthy: () => (host.healthy() ? [] : ['a loop has not moved for two minutes']),
@@ -47,10 +50,4 @@ export async function runInCluster(
   await host.stop();
   await health?.close();
   return exitStatus.ok;
-}
-
-/** Resolves when the signal is aborted. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,24 +1,26 @@
 /**
  * The operator of directories of manifests: until all in them has settled, or with `--watch` until a signal ends it. On a terminal
- * it shows the fleets live; elsewhere a line for each change.
+ * it shows fleets and exports live; elsewhere a line for each change.
  */
 import path from 'node:path';
-import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { type KindName, kinds } from '../api/kinds.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { createDirectoryHost } from '../host/directory/directory-host.ts';
 import { renderProblem } from '../host/directory/problem.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
+import { aborted } from './aborted.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { secretFromVariables } from './credential-variables.ts';
+import { exportPlaces } from './export-places.ts';
 import { LiveView } from './live-view.ts';
 import { Operator } from './operator.ts';
 import type { RunOptions } from './options.ts';
 import { renderInterruption } from './render/interruption.ts';
 import { countingRequests } from './request-count.ts';
+import type { AnyResource } from './resource-access.ts';
 import type { RunSupport } from './run.ts';
-import { aborted } from './run-cluster.ts';
-import { flagsAmong, isStalled, showOutcome } from './run-outcome.ts';
+import { flagsAmong, hasFailed, showOutcome } from './run-outcome.ts';
 import { ShownHost } from './shown-host.ts';
 import { packageVersion } from './version.ts';
 import { wayOnForAll } from './way-on.ts';
@@ -33,11 +35,12 @@ export async function runOnDirectories(
   { logTo, metrics, serveHealth }: RunSupport,
 ): Promise<number> {
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
-  const dirOf = ({ kind, metadata }: CollectorVersionPolicy) =>
+  const dirOf = ({ kind, metadata }: AnyResource) =>
     dirs[directories.indexOf(host.directoryOf({ kind, ...metadata }) ?? '')];
-  const policies = () => [...host.resources('CollectorVersionPolicy').list()];
-  // It draws nothing before the host has policies.
-  const flagsOf = (policy: CollectorVersionPolicy) => flagsAmong(policies(), dirOf)(policy);
+  const resources = () =>
+    (Object.keys(kinds) as KindName[]).flatMap((kind): AnyResource[] => [...host.resources(kind).list()]);
+  // It draws nothing before the host has resources.
+  const flagsOf = (resource: AnyResource) => flagsAmong(resources(), dirOf)(resource);
   const goOnForAll = () =>
     wayOnForAll(
       host.pausing().map((place) => ({
@@ -57,8 +60,8 @@ export async function runOnDirectories(
     log,
     ...(fromVariables === undefined ? {} : { secretsFromEnvironment: fromVariables }),
   });
-  if (policies().length === 0 && host.problems().length === 0) {
-    context.stderr.write(`logfleet run: there is no CollectorVersionPolicy in ${dirs.join(' or ')}\n`);
+  if (resources().length === 0 && host.problems().length === 0) {
+    context.stderr.write(`logfleet run: there is no resource of logfleet's in ${dirs.join(' or ')}\n`);
   }
   const shown = new ShownHost(view, host);
   const operator = new Operator({
@@ -67,6 +70,7 @@ export async function runOnDirectories(
     host: shown.host,
     connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: context.env }),
     settings: { statusIntervalMs, ...(options.grace === undefined ? {} : { graceMs: options.grace }) },
+    exports: { places: exportPlaces(options, context), settings: { statusIntervalMs } },
   });
   let health: Awaited<ReturnType<typeof serveHealth>>;
   try {
@@ -80,9 +84,9 @@ export async function runOnDirectories(
     await health?.close();
     view.end();
   }
-  const ended = policies();
+  const ended = resources();
   if (context.signal.aborted) {
-    context.stderr.write(`logfleet run: ${renderInterruption(ended.map(({ status }) => status))}\n`);
+    context.stderr.write(`logfleet run: ${renderInterruption(ended)}\n`);
     // SIGTERM is how something ends that would go on for ever; a run that would have ended by itself is cut short by it.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
@@ -90,7 +94,7 @@ export async function runOnDirectories(
   for (const problem of problems) context.stderr.write(`${renderProblem(problem)}\n`);
   showOutcome(ended, dirOf, context, goOnForAll());
   if (problems.length > 0) return exitStatus.usage;
-  return ended.some(isStalled) ? exitStatus.failed : exitStatus.ok;
+  return ended.some(hasFailed) ? exitStatus.failed : exitStatus.ok;
 }
 
 const forever = new Promise<never>(() => {});

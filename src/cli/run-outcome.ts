@@ -1,67 +1,80 @@
-/** How a run of directories ended, policy by policy: one line each on stdout, and on stderr where to read more. */
+/** How a run of directories ended, resource by resource: one line each on stdout, and on stderr where to read more. */
 import { reasons } from '../api/conditions.ts';
-import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { kinds } from '../api/kinds.ts';
 import type { CommandContext } from './context.ts';
 import type { TargetOptions } from './options.ts';
+import { conditionOf } from './render/condition-lines.ts';
 import { wrap } from './render/palette.ts';
+import type { AnyResource } from './resource-access.ts';
 import { targetFlags } from './target-flags.ts';
 import { allWaysOn, wayToApprove } from './way-on.ts';
 
-/** What leads another command to one of these policies. `dirOf`: the directory of a policy, as the command line names it. */
+/** What leads another command to one of these resources. `dirOf`: the directory of one, as the command line names it. */
 export function flagsAmong(
-  policies: readonly CollectorVersionPolicy[],
-  dirOf: (policy: CollectorVersionPolicy) => string | undefined,
-): (policy: CollectorVersionPolicy) => TargetOptions {
-  return (policy) => {
-    const { namespace, name } = policy.metadata;
-    const dir = dirOf(policy);
-    const isOnlyOne = policies.filter(({ metadata }) => metadata.name === name).length === 1;
+  resources: readonly AnyResource[],
+  dirOf: (resource: AnyResource) => string | undefined,
+): (resource: AnyResource) => TargetOptions {
+  return (resource) => {
+    const { namespace, name } = resource.metadata;
+    const dir = dirOf(resource);
+    const ofName = resources.filter(({ kind, metadata }) => kind === resource.kind && metadata.name === name);
+    const isOnlyOne = ofName.length === 1;
     return { ...(dir === undefined ? {} : { dir }), ...(isOnlyOne ? {} : { namespace }) };
   };
 }
 
 /**
- * `dirOf`: the directory of a policy, as the command line names it.
- * @param goOnForAll how a person lets all policies go on; undefined where nothing pauses them all
+ * `dirOf`: the directory of a resource, as the command line names it.
+ * @param goOnForAll how a person lets everything go on; undefined where nothing pauses it all
  */
 export function showOutcome(
-  policies: readonly CollectorVersionPolicy[],
-  dirOf: (policy: CollectorVersionPolicy) => string | undefined,
+  resources: readonly AnyResource[],
+  dirOf: (resource: AnyResource) => string | undefined,
   { stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>,
   goOnForAll: string | undefined,
 ): void {
-  const flagsOf = flagsAmong(policies, dirOf);
-  for (const policy of policies) {
-    const line = renderOutcome(policy, flagsOf(policy), goOnForAll);
+  const flagsOf = flagsAmong(resources, dirOf);
+  for (const resource of resources) {
+    const line = renderOutcome(resource, flagsOf(resource), goOnForAll);
     // A terminal would break it within a word.
     stdout.write(`${stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line}\n`);
   }
-  const unclear = policies.find(hasMoreToTell);
+  const unclear = resources.find(hasMoreToTell);
   if (unclear) {
-    stderr.write(`See logfleet get cvp ${unclear.metadata.name}${targetFlags(flagsOf(unclear))} for which, and why.\n`);
+    const kind = kinds[unclear.kind].shortNames[0];
+    stderr.write(
+      `See logfleet get ${kind} ${unclear.metadata.name}${targetFlags(flagsOf(unclear))} for which, and why.\n`,
+    );
   }
 }
 
-export function isStalled(policy: CollectorVersionPolicy): boolean {
-  return conditionOf(policy, 'Stalled') !== undefined;
+export function isStalled({ status }: AnyResource): boolean {
+  return conditionOf(status, 'Stalled') !== undefined;
+}
+
+/** Whether an export has all its rows in files, proven. */
+export function isExported({ status }: AnyResource): boolean {
+  return conditionOf(status, 'Ready')?.reason === reasons.exported;
+}
+
+/** Whether it has ended failed or incomplete, or a person has to do something. */
+export function hasFailed(resource: AnyResource): boolean {
+  return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }
 
 /** Whether its message only points to figures of the status. */
-function hasMoreToTell(policy: CollectorVersionPolicy): boolean {
-  const reason = conditionOf(policy, 'Stalled')?.reason;
+function hasMoreToTell({ status }: AnyResource): boolean {
+  const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;
 }
 
-function conditionOf({ status }: CollectorVersionPolicy, wanted: string) {
-  return status?.conditions?.find(({ type }) => type === wanted);
-}
-
-function renderOutcome(policy: CollectorVersionPolicy, flags: TargetOptions, goOnForAll: string | undefined): string {
-  const { namespace, name } = policy.metadata;
-  const ready = conditionOf(policy, 'Ready');
-  const goOn = allWaysOn(policy, flags, goOnForAll);
+/** In a line; `flags` lead another command to it. */
+export function renderOutcome(resource: AnyResource, flags: TargetOptions, goOnForAll: string | undefined): string {
+  const { namespace, name } = resource.metadata;
+  const ready = conditionOf(resource.status, 'Ready');
+  const goOn = allWaysOn(resource, flags, goOnForAll);
   const said = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'not looked at'}`;
   if (goOn !== undefined) return `${said} To go on: ${goOn}`;
-  const approve = wayToApprove(policy, flags);
+  const approve = wayToApprove(resource, flags);
   return approve === undefined ? said : `${said} To approve: ${approve}`;
 }

@@ -1,15 +1,11 @@
 /** `logfleet run`: the operator, in a cluster or on directories of manifests. */
-import { systemClock } from '../base/clock.ts';
-import { createJsonLogger } from '../base/json-log.ts';
 import type { Logger } from '../base/log.ts';
 import { PrometheusMetrics } from '../base/prometheus-metrics.ts';
-import { createTextLogger } from '../base/text-log.ts';
-import type { CommandContext, Output } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { type HealthServer, type HealthServerOptions, startHealthServer } from './health-server.ts';
 import { keepHeapSmall } from './heap.ts';
+import { createLogger } from './logging.ts';
 import type { RunOptions } from './options.ts';
-import { runInCluster } from './run-cluster.ts';
-import { runOnDirectories } from './run-directory.ts';
 
 /** What both ways to run share. */
 export interface RunSupport {
@@ -41,17 +37,11 @@ export async function runCommand(
       return startHealthServer({ ...state, listen, metrics });
     },
   };
-  return dirs.length === 0
-    ? runInCluster(options, context, support)
-    : runOnDirectories(dirs, options, context, support);
-}
-
-function createLogger(
-  { logFormat, logLevel }: RunOptions,
-  { isTTY, colour }: Output,
-  output: { write(line: string): void },
-): Logger {
-  const text = logFormat === undefined ? isTTY : logFormat === 'text';
-  if (!text) return createJsonLogger({ level: logLevel, output });
-  return createTextLogger({ level: logLevel, colors: colour, clock: systemClock, output });
+  // Each brings a host with it that the other has no use for: the API's client alone takes a third of a second and many megabytes.
+  if (dirs.length === 0) {
+    const { runInCluster } = await import('./run-cluster.ts');
+    return runInCluster(options, context, support);
+  }
+  const { runOnDirectories } = await import('./run-directory.ts');
+  return runOnDirectories(dirs, options, context, support);
 }

@@ -1,27 +1,31 @@
 /**
- * A directory's host whose policies and events are shown in a live view as they come.
+ * A host whose resources and events are shown in a live view as they come.
  *
- * Invariant: what an earlier run has found is never shown as if it were news: a policy has no status to show before this run has
+ * Invariant: what an earlier run has found is never shown as if it were news: a resource has no status to show before this run has
  * written one, or has settled without a reason to write any.
  */
-import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import type { DirectoryHost } from '../host/directory/directory-host.ts';
-import type { EventSink, Host, ResourceKey, ResourceSource } from '../host/host.ts';
+import { type KindName, kinds } from '../api/kinds.ts';
+import type { EventSink, Host, ResourceKey } from '../host/host.ts';
 import type { LiveView } from './live-view.ts';
+import type { AnyResource } from './resource-access.ts';
+
+const kindNames = Object.keys(kinds) as KindName[];
 
 export class ShownHost {
   /** For the operator. */
   readonly host: Host;
   readonly #view: LiveView;
-  readonly #policies: ResourceSource<CollectorVersionPolicy>;
+  readonly #below: Host;
   /** By uid: whose status is of this run. */
   readonly #known = new Set<string>();
 
-  constructor(view: LiveView, host: DirectoryHost) {
+  constructor(view: LiveView, host: Host) {
     this.#view = view;
-    this.#policies = host.resources('CollectorVersionPolicy');
-    for (const policy of this.#policies.list()) this.#show(policy);
-    this.#policies.subscribe((key) => this.#changed(key));
+    this.#below = host;
+    for (const kind of kindNames) {
+      for (const resource of host.resources(kind).list()) this.#show(resource);
+      host.resources(kind).subscribe((key) => this.#changed(kind, key));
+    }
     const events: EventSink = {
       publish: (owner, event) => {
         host.events.publish(owner, event);
@@ -45,23 +49,23 @@ export class ShownHost {
 
   /** All has settled: whatever stands there now holds. */
   settled(): void {
-    for (const policy of this.#policies.list()) {
-      this.#known.add(policy.metadata.uid);
-      this.#show(policy);
+    for (const resource of kindNames.flatMap((kind): AnyResource[] => [...this.#below.resources(kind).list()])) {
+      this.#known.add(resource.metadata.uid);
+      this.#show(resource);
     }
   }
 
-  #changed(key: ResourceKey): void {
-    const policy = this.#policies.get(key);
-    if (policy) this.#show(policy);
-    else this.#view.gone(key);
+  #changed(kind: KindName, key: ResourceKey): void {
+    const resource = this.#below.resources(kind).get(key);
+    if (resource) this.#show(resource);
+    else this.#view.gone({ kind, ...key });
   }
 
-  #show(policy: CollectorVersionPolicy): void {
-    if (this.#known.has(policy.metadata.uid)) this.#view.policy(policy);
+  #show(resource: AnyResource): void {
+    if (this.#known.has(resource.metadata.uid)) this.#view.show(resource);
     else {
-      const { status: _, ...unknown } = policy;
-      this.#view.policy(unknown);
+      const { status: _, ...unknown } = resource;
+      this.#view.show(unknown as AnyResource);
     }
   }
 }

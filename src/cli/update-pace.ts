@@ -1,5 +1,12 @@
 /** How fast a fleet comes to its target: its count of updated collectors, and by how much that grew within the last minute. */
+import type { AnyResource } from './resource-access.ts';
+
 const windowMs = 60_000;
+
+/** What it goes by; undefined where a resource has no such count. */
+export function updatedOf(resource: AnyResource): number | undefined {
+  return resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
+}
 
 export class UpdatePace {
   /** Oldest first; the first one is the last from before the window, once there is such a one. */

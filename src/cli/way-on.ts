@@ -4,11 +4,13 @@ import { annotations } from '../api/annotations.ts';
 import { settingsName } from '../api/operator-settings.ts';
 import type { TargetOptions } from './options.ts';
 import { commandLine } from './person-action.ts';
+import { holds } from './render/condition-lines.ts';
 import type { AnyResource } from './resource-access.ts';
 import { shellWord, targetFlags } from './target-flags.ts';
 
-/** As a part of a sentence; undefined where it is not paused. `options` lead to the resource, as they led whoever asks. */
+/** As a part of a sentence; undefined where it is not paused, or has nothing left to go on with. `options` lead to the resource, as they led whoever asks. */
 export function wayOn(resource: AnyResource, options: TargetOptions): string | undefined {
+  if (isComplete(resource)) return undefined;
   const steps = [
     ...(resource.spec.paused ? ['take paused: true out of its manifest'] : []),
     ...(isPausedByPerson(resource) ? [commandLine('resume', resource, options)] : []),
@@ -47,8 +49,14 @@ export interface PausingPlace {
 
 /** The command that approves the stage that waits for it, and no other; undefined where none does. */
 export function wayToApprove(resource: AnyResource, options: TargetOptions): string | undefined {
+  if (resource.kind !== 'CollectorVersionPolicy') return undefined;
   const stage = resource.status?.stages?.find(({ state }) => state === 'AwaitingApproval');
   return stage && `${commandLine('approve', resource, options)} --stage ${shellWord(stage.name)}`;
+}
+
+/** Whether it is an export whose rows are all in files. */
+export function isComplete({ kind, status }: AnyResource): boolean {
+  return kind === 'SearchExport' && holds(status, 'Complete');
 }
 
 /** By the annotation that `logfleet pause` sets. */

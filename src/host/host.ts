@@ -94,7 +94,7 @@ export interface Leadership {
 
 /** What is said to the operator as a whole, by the ConfigMap `logfleet-settings`. */
 export interface OperatorSettings {
-  /** Nothing new is started for any policy; what is in flight ends by itself. */
+  /** Nothing new is started for any resource; what is in flight ends by itself. */
   readonly paused: boolean;
   /** Who or what pauses, to go on from "paused by"; undefined while nothing does. */
   readonly pausedBy: string | undefined;
@@ -107,6 +107,10 @@ export interface Host {
    * as written. `host.gone` (handling `wait`) when it no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
+  /**
+   * Deletes this very resource (by uid and version), and is fine where it is gone already or another by now. Absent where resources are files of people, which stay.
+   */
+  remove?<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<void>;
   /**
    * As they are known now; the same object until they change. Paused while they have never been read, so that a start does not slip
    * through; what was read last holds while they cannot be read; where they may not be read at all, they pause nothing.

@@ -11,11 +11,20 @@ import type {
   VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
-import type { EventType } from '../../host/host.ts';
 import { renderAge, renderAgeSince } from './age.ts';
+import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { counted } from './counted.ts';
 import { renderExamples } from './examples.ts';
 import { renderBar, renderLegend } from './fleet-bar.ts';
+import {
+  block,
+  eventLines,
+  type Headline,
+  headline,
+  type LiveEvent,
+  type LiveViewOptions,
+  standstill,
+} from './live-parts.ts';
 import { type Colour, clip, clipColoured, type Paint, paintWith, printable, widthOf, wrap } from './palette.ts';
 import { renderActions } from './person-actions.ts';
 import { renderWait, renderWindow } from './rollout-wait.ts';
@@ -34,28 +43,13 @@ export interface FleetView {
   /** Requests to the service, over the last whole seconds; undefined before the first. */
   readonly requestsPerSecond?: number;
   /** Oldest first. */
-  readonly events: readonly FleetEvent[];
+  readonly events: readonly LiveEvent[];
   /** How a person lets it go on, where it is paused. */
   readonly wayOn?: string | undefined;
   /** The command that approves the stage that waits for it. */
   readonly approve?: string | undefined;
   /** Where the status is about an older spec: which. */
   readonly behind?: string | undefined;
-}
-
-export interface FleetEvent {
-  readonly atMs: number;
-  readonly type: EventType;
-  readonly reason: string;
-  readonly message: string;
-}
-
-export interface FleetViewOptions {
-  /** Columns of the longest line. */
-  readonly width: number;
-  /** Lines that there is room for; details are left out to keep within it, as far as that helps. */
-  readonly height?: number;
-  readonly colour: boolean;
 }
 
 /** How many of each are shown. */
@@ -80,7 +74,7 @@ const details: readonly [Detail, ...Detail[]] = [
 ];
 const widestBar = 100;
 
-export function renderFleet(view: FleetView, options: FleetViewOptions): readonly string[] {
+export function renderFleet(view: FleetView, options: LiveViewOptions): readonly string[] {
   const { height = Number.POSITIVE_INFINITY } = options;
   const shown = { ...view, status: view.status && withoutOldFigures(view.status) };
   let lines: readonly string[] = [];
@@ -91,10 +85,10 @@ export function renderFleet(view: FleetView, options: FleetViewOptions): readonl
   return lines;
 }
 
-function renderWith(detail: Detail, view: FleetView, { width, colour }: FleetViewOptions): readonly string[] {
+function renderWith(detail: Detail, view: FleetView, { width, colour }: LiveViewOptions): readonly string[] {
   const paint = paintWith(colour);
   const { status } = view;
-  const lines = [headline(view, width, paint)];
+  const lines = [headline(headlineOf(view), width, paint)];
   if (view.behind !== undefined) lines.push(...wrap(view.behind, width).map((line) => paint('yellow', line)));
   if (status?.collectors) {
     lines.push(renderBar(status.collectors, Math.min(width, widestBar), paint));
@@ -102,14 +96,14 @@ function renderWith(detail: Detail, view: FleetView, { width, colour }: FleetVie
   }
   lines.push(...pace(view));
   lines.push(...course(view, width));
-  lines.push(...reason(view, width, paint));
+  lines.push(...standstill(status, view.wayOn, width, paint), ...waiting(view, width, paint));
   lines.push(...block('Stages', stages(view, detail.stages, width - 2, paint), paint));
   lines.push(...block('Versions', versions(status, detail.versions, width - 2, paint), paint));
   lines.push(...block('Upgrading', tasks(status, detail.tasks, view.nowMs), paint));
   lines.push(...block('Failed', failures(status?.failureReasons ?? [], detail.reasons, paint), paint));
   const newest = status?.rollout?.actions?.slice(-detail.actions || Number.POSITIVE_INFINITY) ?? [];
   lines.push(...block('What people did', renderActions(newest, view.nowMs), paint));
-  lines.push(...block('Latest', events(view.events, detail.events, width - 2, paint), paint));
+  lines.push(...block('Latest', eventLines(view.events, detail.events, width - 2, paint), paint));
   return lines.map((line) => clipColoured(line, width));
 }
 
@@ -138,32 +132,28 @@ function withoutOldFigures(status: CollectorVersionPolicyStatus): CollectorVersi
   };
 }
 
-function headline({ name, status, elapsedMs }: FleetView, width: number, paint: Paint): string {
-  const target = status?.targetVersion === undefined ? '' : ` → ${status.targetVersion}`;
-  const left = `${paint('bold', printable(name))}${printable(target)}   ${paint(stateColour(status), printable(status?.summary?.state ?? 'starting'))}`;
+function headlineOf({ name, status, elapsedMs }: FleetView): Headline {
   const updated = status?.summary?.updated;
-  const right = [
-    ...(updated === undefined ? [] : [`${updated} updated`]),
-    ...(elapsedMs === undefined ? [] : [renderAge(elapsedMs)]),
-  ].join('   ');
-  return left + ' '.repeat(Math.max(3, width - widthOf(left) - widthOf(right))) + right;
+  return {
+    name,
+    detail: status?.targetVersion === undefined ? '' : ` → ${status.targetVersion}`,
+    state: status?.summary?.state,
+    colour: stateColour(status),
+    figure: updated === undefined ? undefined : `${updated} updated`,
+    elapsedMs,
+  };
 }
 
 /** Yellow is what stands until a person does something. */
 function stateColour(status: CollectorVersionPolicyStatus | undefined): Colour {
   if (holds(status, 'Stalled')) return 'red';
   if (holds(status, 'Ready')) return 'green';
-  const isAtWork = !status?.conditions?.length || holds(status, 'Reconciling');
-  return isAtWork && status?.summary?.state !== reasons.awaitingApproval ? 'cyan' : 'yellow';
-}
-
-function holds(status: CollectorVersionPolicyStatus | undefined, type: string): boolean {
-  return status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;
+  return isAtWork(status) && status?.summary?.state !== reasons.awaitingApproval ? 'cyan' : 'yellow';
 }
 
 /** Nothing once nothing moves. */
 function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView): readonly string[] {
-  if (status?.conditions?.length && !holds(status, 'Reconciling')) return [];
+  if (!isAtWork(status)) return [];
   const end = status?.rollout?.estimatedCompletionTime;
   const parts = [
     updatedPerMinute === undefined ? 'pace not known yet' : `${updatedPerMinute} upgrades a minute`,
@@ -187,16 +177,9 @@ function course({ status, nowMs }: FleetView, width: number): readonly string[] 
   return lines.flatMap((one) => wrap(printable(one), width));
 }
 
-/** Why nothing is happening, where the policy says that it stands or waits, and how a person lets it go on. */
-function reason({ status, nowMs, wayOn }: FleetView, width: number, paint: Paint): readonly string[] {
-  const found = (wanted: string) => status?.conditions?.find(({ type }) => type === wanted);
-  const stands = found('Stalled') ?? found('Ready');
-  if (!stands || holds(status, 'Ready')) return [];
-  if (!holds(status, 'Reconciling')) {
-    const goOn = wayOn === undefined ? '' : ` To go on: ${wayOn}`;
-    const colour = stands.type === 'Stalled' ? 'red' : 'yellow';
-    return wrap(printable(stands.message + goOn), width).map((line) => paint(colour, line));
-  }
+/** What it waits for while it is at work. */
+function waiting({ status, nowMs }: FleetView, width: number, paint: Paint): readonly string[] {
+  if (!conditionOf(status, 'Ready') || holds(status, 'Ready') || !holds(status, 'Reconciling')) return [];
   const wait = renderWait(status, nowMs);
   if (wait === undefined) return [];
   return wrap(printable(`waiting for ${wait}`), width).map((line) => paint('yellow', line));
@@ -204,10 +187,6 @@ function reason({ status, nowMs, wayOn }: FleetView, width: number, paint: Paint
 
 function stages({ status, nowMs, approve }: FleetView, most: number, width: number, paint: Paint): readonly string[] {
   return renderStages(status?.stages ?? [], { most, width, nowMs, approve }, paint);
-}
-
-function block(title: string, lines: readonly string[], paint: Paint): readonly string[] {
-  return lines.length === 0 ? [] : [paint('dim', title), ...lines.map((line) => `  ${line}`)];
 }
 
 function versions(
@@ -267,21 +246,5 @@ function taskLines(shown: readonly TaskSample[], nowMs: number): readonly string
 function failures(all: readonly ReasonCount[], most: number, paint: Paint): readonly string[] {
   return all.slice(0, most).map(({ reason: why, count, examples = [] }) => {
     return `${paint('red', `${count} × ${printable(why)}`)}${printable(renderExamples(examples, count))}`;
-  });
-}
-
-const timeWidth = 10;
-const maxEventLines = 2;
-
-function events(all: readonly FleetEvent[], most: number, width: number, paint: Paint): readonly string[] {
-  return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
-    const at = new Date(atMs).toISOString().slice(11, 19);
-    const [head, said] = [printable(name), printable(message)];
-    const room = Math.max(20, width - timeWidth);
-    const [first = '', ...rest] = wrap(`${head}  ${said}`, room);
-    const colour = type === 'Warning' ? 'yellow' : 'bold';
-    const lines = [`${at}  ${paint(colour, head)}${first.slice(head.length)}`];
-    if (rest.length > 0) lines.push(' '.repeat(timeWidth) + clip(rest.join(' '), (maxEventLines - 1) * room));
-    return lines;
   });
 }

@@ -3,13 +3,47 @@ import { renderDuration } from '../../base/duration.ts';
 import type { Forecast } from '../../policy/forecast.ts';
 import type { LeftOut, PlannedCollector } from '../../policy/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/rollout-plan.ts';
+import { type ExportOutlook, hasSearches, type PlannedSearches } from '../export-planner.ts';
 import type { Outlook } from '../planner.ts';
 import { renderMoment } from './moment.ts';
 
 /** Plain data, in the order in which a person would read it. */
-export function planDocument(outlooks: readonly Outlook[]): object {
-  const changes = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
-  return { changes, policies: outlooks.map(describeOutlook) };
+export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {
+  const hasUpgrades = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
+  const changes = hasUpgrades || exports.some(hasSearches);
+  return { changes, policies: outlooks.map(describeOutlook), exports: exports.map(describeExport) };
+}
+
+function describeExport(outlook: ExportOutlook): object {
+  const { namespace, name } = outlook.resource.metadata;
+  switch (outlook.kind) {
+    case 'plan':
+      return { namespace, name, complete: false, ...describeSearches(outlook.plan) };
+    case 'complete':
+      return { namespace, name, complete: true };
+    case 'waiting':
+      return { namespace, name, complete: false, notBefore: renderMoment(outlook.untilMs) };
+    case 'problem': {
+      const { reason, message } = outlook;
+      return { namespace, name, problem: { reason, message } };
+    }
+  }
+}
+
+function describeSearches(plan: PlannedSearches): object {
+  const { rows, areKnown, segments, settledMs, toMs, jobs, requests, requestsPerSecond, bytesToScan } = plan;
+  const iso = (timeMs: number) => new Date(timeMs).toISOString();
+  return {
+    rows,
+    rowsAreKnown: areKnown,
+    intervals: segments.map((segment) => ({ from: iso(segment.fromMs), to: iso(segment.toMs), rows: segment.rows })),
+    ...(settledMs < toMs ? { later: { from: iso(settledMs), to: iso(toMs) } } : {}),
+    jobs,
+    requests: { total: requests, perSecond: requestsPerSecond },
+    ...(bytesToScan === undefined ? {} : { bytesToScan }),
+    duration: renderDuration(Math.ceil(plan.durationMs / 1_000) * 1_000),
+    notes: plan.hindrances,
+  };
 }
 
 function describeOutlook(outlook: Outlook): object {

@@ -5,6 +5,7 @@ import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy
 import type { Outlook } from '../planner.ts';
 import { renderAge } from './age.ts';
 import { counted } from './counted.ts';
+import { type Fact, renderFacts } from './facts.ts';
 import { renderMinute } from './moment.ts';
 import { type Paint, paintWith, printable, wrap } from './palette.ts';
 import { renderTable } from './table.ts';
@@ -18,6 +19,7 @@ export interface PlanViewOptions {
 
 const namedCollectors = 5;
 const namedWindows = 3;
+const factsLayout = { margin: 2, nameWidth: 11 };
 
 /** What can be said of a policy. */
 export type KnownOutlook = Exclude<Outlook, { kind: 'problem' }>;
@@ -46,11 +48,9 @@ function paragraph(text: string, { width }: PlanViewOptions): readonly string[] 
   return wrap(printable(text), Math.max(20, width - 2)).map((line) => `  ${line}`);
 }
 
-type Fact = readonly [name: string, value: string | undefined];
-
 function renderPlan(plan: RolloutPlan, options: PlanViewOptions, paint: Paint): readonly string[] {
   return [
-    ...renderFacts(factsOf(plan), options, paint),
+    ...renderFacts(factsOf(plan), { ...factsLayout, width: options.width, paint }),
     ...section('Stages', stageTable(plan, options), paint),
     ...section('To be upgraded', options.wide ? allUpgrades(plan, options) : firstUpgrades(plan, options), paint),
     ...section('Left out', options.wide ? allLeftOut(plan, options) : firstLeftOut(plan, options), paint),
@@ -58,7 +58,7 @@ function renderPlan(plan: RolloutPlan, options: PlanViewOptions, paint: Paint): 
 }
 
 function factsOf(plan: RolloutPlan): readonly Fact[] {
-  const { forecast, rolloutId, begins, requestsPerSecond } = plan;
+  const { forecast, rolloutId, begins, isComplete, requestsPerSecond } = plan;
   const needed = plan.stages.filter(({ approval, upgrades }) => approval === 'needed' && upgrades.length > 0);
   const approvals = needed.map(({ name }) => name).join(', ');
   const { posts = 0, looks = 0, sweeps = 0 } = forecast?.requests ?? {};
@@ -66,7 +66,7 @@ function factsOf(plan: RolloutPlan): readonly Fact[] {
   const isIdle = countUpgrades(plan) === 0;
   return [
     ['Upgrades', describeCounts(plan)],
-    ['Rollout', `${rolloutId}, which ${begins ? 'begins' : 'goes on'}`],
+    ['Rollout', `${rolloutId}, which ${begins ? 'begins' : isComplete && isIdle ? 'is complete' : 'goes on'}`],
     ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
     ['Takes', isIdle && forecast?.waitsForEver === undefined ? undefined : describeTime(plan)],
     [
@@ -208,16 +208,4 @@ function because({ reason, policy }: LeftOut, collectors: number): string {
 
 function section(title: string, lines: readonly string[], paint: Paint): readonly string[] {
   return lines.length === 0 ? [] : [`  ${paint('bold', `${title}:`)}`, ...lines.map((line) => `    ${line}`)];
-}
-
-function renderFacts(facts: readonly Fact[], { width }: PlanViewOptions, paint: Paint): readonly string[] {
-  const indent = 13;
-  return facts.flatMap(([name, value]) =>
-    value === undefined
-      ? []
-      : wrap(printable(value), Math.max(20, width - indent)).map(
-          (line, index) =>
-            (index === 0 ? `  ${paint('bold', `${name}:`.padEnd(indent - 2))}` : ' '.repeat(indent)) + line,
-        ),
-  );
 }

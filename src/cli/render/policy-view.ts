@@ -5,7 +5,6 @@
 
 import type {
   CollectorVersionPolicyStatus,
-  Condition,
   PersonAction,
   ReasonCount,
   StageStatus,
@@ -13,8 +12,10 @@ import type {
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
 import { renderAge, renderAgeSince } from './age.ts';
+import { renderBehind, renderConditions } from './condition-lines.ts';
 import { counted } from './counted.ts';
 import { renderExamples } from './examples.ts';
+import { type Fact, renderFacts, section } from './facts.ts';
 import { renderBar, renderCounts } from './fleet-bar.ts';
 import { clip, type Paint, paintWith, printable, wrap } from './palette.ts';
 import { renderActions } from './person-actions.ts';
@@ -40,14 +41,14 @@ const maxRows = 10;
 export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOptions): readonly string[] {
   const paint = paintWith(options.colour);
   const status = policy.status;
-  const lines = renderFacts(facts(policy, options), options.width, paint);
+  const lines = renderFacts(facts(policy, options), { width: options.width, paint });
   if (!status) return lines;
   return [
     ...lines,
     ...section('Fleet', fleet(status, options.width, paint), paint),
     ...section('Stages', stages(status, options), paint),
     ...section('Versions', versions(status, options), paint),
-    ...section('Conditions', conditions(status.conditions ?? [], options), paint),
+    ...section('Conditions', renderConditions(status, options), paint),
     ...section('Failed', reasons(status.failureReasons ?? [], options.width), paint),
     ...section('Left alone', reasons(status.skippedReasons ?? [], options.width), paint),
     ...section('In flight', inFlight(status, options), paint),
@@ -56,8 +57,6 @@ export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOption
     ...section('Former rollouts', history(status, options), paint),
   ];
 }
-
-type Fact = readonly [name: string, value: string | undefined];
 
 function facts(policy: CollectorVersionPolicy, { nowMs, wayOn }: ViewOptions): readonly Fact[] {
   const { metadata, spec, status } = policy;
@@ -106,27 +105,6 @@ function stopOf(status: CollectorVersionPolicyStatus | undefined, nowMs: number)
   return `${renderAgeSince(stopped.time, nowMs)} ago${where}`;
 }
 
-/** Where the status is about an older spec: which; undefined where it is not. */
-export function renderBehind({ metadata, status }: CollectorVersionPolicy): string | undefined {
-  const observed = status?.observedGeneration;
-  if (observed === undefined || observed >= metadata.generation) return undefined;
-  return `what follows is about generation ${observed} of the spec; generation ${metadata.generation} has not been looked at yet`;
-}
-
-function renderFacts(all: readonly Fact[], width: number, paint: Paint): readonly string[] {
-  const present = all.filter((fact): fact is readonly [string, string] => fact[1] !== undefined);
-  const indent = Math.max(...present.map(([name]) => name.length)) + 4;
-  return present.flatMap(([name, value]) =>
-    wrap(printable(value), Math.max(20, width - indent)).map(
-      (line, index) => (index === 0 ? paint('bold', `${name}:`.padEnd(indent)) : ' '.repeat(indent)) + line,
-    ),
-  );
-}
-
-function section(title: string, lines: readonly string[], paint: Paint): readonly string[] {
-  return lines.length === 0 ? [] : ['', paint('bold', title), ...lines.map((line) => `  ${line}`)];
-}
-
 function fleet(status: CollectorVersionPolicyStatus, width: number, paint: Paint): readonly string[] {
   const counts = status.collectors;
   if (!counts) return [];
@@ -165,13 +143,6 @@ function versions(
     version === targetVersion ? 'target' : '',
   ]);
   return shortened(['version', 'collectors', ''], rows, rows.length, options);
-}
-
-function conditions(all: readonly Condition[], { width, nowMs }: ViewOptions): readonly string[] {
-  return all.flatMap((condition) => [
-    `${condition.type}=${condition.status} for ${renderAgeSince(condition.lastTransitionTime, nowMs)}: ${printable(condition.reason)}`,
-    ...wrap(printable(condition.message), Math.max(20, width - 4)).map((line) => `  ${line}`),
-  ]);
 }
 
 function reasons(all: readonly ReasonCount[], width: number): readonly string[] {

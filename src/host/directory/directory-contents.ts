@@ -185,7 +185,8 @@ export class DirectoryContents {
       return;
     }
     const generation = metadata.generation + (isNewSpec ? 1 : 0);
-    await this.#change({ ...record, manifest }, { ...resource, metadata: { ...metadata, generation }, spec });
+    const changed = { ...resource, metadata: { ...metadata, generation }, spec } as AnyResource;
+    await this.#change({ ...record, manifest }, changed);
   }
 
   /** A resource whose manifest is not among the good ones: kept when it may still be there, else on its way out. */
@@ -225,7 +226,7 @@ export class DirectoryContents {
         ...asked,
       },
       spec,
-    };
+    } as AnyResource;
   }
 
   async #change(record: ResourceRecord, resource: AnyResource): Promise<AnyResource> {

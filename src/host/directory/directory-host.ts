@@ -169,8 +169,8 @@ class OpenDirectoryHost implements DirectoryHost {
 
   #logSettings(): void {
     const { paused, pausedBy } = this.settings();
-    if (paused) this.#log.warn('nothing new is started for any policy', { pausedBy });
-    else this.#log.info('policies go on');
+    if (paused) this.#log.warn('nothing new is started for any resource', { pausedBy });
+    else this.#log.info('work goes on');
   }
 
   #logProblems(): void {

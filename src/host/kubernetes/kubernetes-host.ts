@@ -4,7 +4,7 @@
  * Invariant: in rest, no request leaves but the watches (one for each kind and namespace followed, and one for the settings), the
  * renewal of the lease, and a list for each watch every ten minutes.
  */
-import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
+import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
@@ -20,6 +20,7 @@ import { ConfigMapLedgerStore } from './ledger-store.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
+import { removeResource } from './resource-removal.ts';
 import { KubernetesSecretReader } from './secret-reader.ts';
 import { SettingsWatch } from './settings-watch.ts';
 import { writeStatus } from './status-writer.ts';
@@ -38,6 +39,8 @@ export interface KubernetesHostOptions {
   readonly identity: string;
   /** False where somebody else sees to it that only one process runs. */
   readonly leaderElection: boolean;
+  /** How long a watch lives; 20 s unless told. */
+  readonly watchSeconds?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -62,45 +65,35 @@ export function createKubernetesHost(options: KubernetesHostOptions): Kubernetes
   return new ClusterHost(options);
 }
 
-type Caches = { readonly [K in KindName]: ResourceCache<ResourceOf<K>> };
+type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'doubt'>;
+
+/** A kind that somebody asked for: what is known of its resources, and who keeps that fresh. */
+interface Followed<K extends KindName> {
+  readonly cache: ResourceCache<ResourceOf<K>>;
+  readonly reflectors: readonly AnyReflector[];
+}
 
 class ClusterHost implements KubernetesHost {
   readonly ledgers: ConfigMapLedgerStore;
   readonly events: EventRecorder;
   readonly secrets: KubernetesSecretReader;
   readonly leadership: Leadership;
+  readonly #options: KubernetesHostOptions;
   readonly #clock: Clock;
   readonly #client: ApiClient;
-  readonly #caches: Caches;
+  readonly #followed = new Map<KindName, Followed<KindName>>();
   readonly #settings: SettingsWatch;
   readonly #election: LeaseElection | undefined;
-  readonly #reflectors: readonly Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'doubt'>[];
   readonly #ended = new AbortController();
-  #following: Promise<unknown> | undefined;
+  /** What has been started, and runs until the host is stopped. */
+  readonly #running: Promise<void>[] = [];
 
   constructor(options: KubernetesHostOptions) {
     const { clock, identity, operatorNamespace: namespace } = options;
-    const scopes = options.namespaces === 'all' ? [undefined] : [...new Set(options.namespaces)];
-    const kindNames = Object.keys(kinds) as KindName[];
+    this.#options = options;
     this.#clock = clock;
     this.#client = new ApiClient(options);
     const client = this.#client;
-    this.#caches = Object.fromEntries(
-      kindNames.map((kind) => [kind, new ResourceCache<ResourceOf<typeof kind>>(scopes, options.log)]),
-    ) as unknown as Caches;
-    this.#reflectors = kindNames.flatMap((kind) =>
-      scopes.map((scope) => {
-        const decode = (value: unknown) => decodeResource(kind, value);
-        return new Reflector({
-          ...options,
-          client,
-          path: resourcePath(kind, scope),
-          scope,
-          cache: this.#caches[kind],
-          decode,
-        });
-      }),
-    );
     this.#settings = new SettingsWatch({ ...options, client, namespace });
     this.ledgers = new ConfigMapLedgerStore(client);
     this.events = new EventRecorder({ ...options, client, identity });
@@ -112,15 +105,20 @@ class ClusterHost implements KubernetesHost {
   }
 
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
-    return this.#caches[kind];
+    return this.#follow(kind).cache;
   }
 
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
-    const written = writeStatus(this.#client, this.#caches[kind], kind, resource);
+    const { cache, reflectors } = this.#follow(kind);
+    const written = writeStatus(this.#client, cache, kind, resource);
     written.catch((error) => {
-      if (hasCode(error, 'host.conflict')) for (const reflector of this.#reflectors) reflector.doubt(resource.metadata);
+      if (hasCode(error, 'host.conflict')) for (const reflector of reflectors) reflector.doubt(resource.metadata);
     });
     return written;
+  }
+
+  remove<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<void> {
+    return removeResource(this.#client, kind, resource);
   }
 
   settings(): OperatorSettings {
@@ -132,34 +130,54 @@ class ClusterHost implements KubernetesHost {
   }
 
   start(): void {
-    this.#following ??= Promise.all([this.#settings.run(this.#ended.signal), this.#follow()]);
+    if (this.#running.length > 0) return;
+    this.#running.push(this.#settings.run(this.#ended.signal));
+    for (const { reflectors } of this.#followed.values()) this.#run(reflectors);
     this.#election?.start();
   }
 
   async stop(): Promise<void> {
     this.#ended.abort(new Error('the host has been stopped'));
-    await this.#following;
+    await Promise.all(this.#running);
     await this.events.stop(eventGraceMs);
     await this.#election?.release();
     await this.#client.close();
   }
 
   healthy(): boolean {
-    if (!this.#following || this.#ended.signal.aborted) return true;
-    const followed = [this.#settings, ...(this.#settings.asked() ? this.#reflectors : [])];
+    if (this.#running.length === 0 || this.#ended.signal.aborted) return true;
+    const reflectors = [...this.#followed.values()].flatMap((each) => each.reflectors);
+    const followed = [this.#settings, ...(this.#settings.asked() ? reflectors : [])];
     const loops = this.#election ? [...followed, this.#election] : followed;
     const now = this.#clock.monotonic();
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
   }
 
   ready(): boolean {
-    return Object.values(this.#caches).every((cache) => cache.synced());
+    return [...this.#followed.values()].every(({ cache }) => cache.synced());
   }
 
-  /** The settings come first, so that no policy is told that it is paused only because they were not known yet. */
-  async #follow(): Promise<void> {
+  /** Nothing is listed that nobody asked for: an API server need not know all kinds, nor let the operator see them. */
+  #follow<K extends KindName>(kind: K): Followed<K> {
+    const known = this.#followed.get(kind);
+    if (known) return known as unknown as Followed<K>;
+    const { namespaces, log } = this.#options;
+    const scopes = namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
+    const cache = new ResourceCache<ResourceOf<K>>(scopes, log);
+    const reflectors = scopes.map((scope) => {
+      const decode = (value: unknown) => decodeResource(kind, value);
+      const path = resourcePath(kind, scope);
+      return new Reflector<ResourceOf<K>>({ ...this.#options, client: this.#client, path, scope, cache, decode });
+    });
+    this.#followed.set(kind, { cache, reflectors } as unknown as Followed<KindName>);
+    if (this.#running.length > 0) this.#run(reflectors);
+    return { cache, reflectors };
+  }
+
+  /** The settings come first, so that no resource is told that it is paused only because they were not known yet. */
+  #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;
-    await this.#settings.whenAsked();
-    await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
+    const asked = this.#settings.whenAsked();
+    this.#running.push(...reflectors.map((reflector) => asked.then(() => reflector.run(signal))));
   }
 }

@@ -33,8 +33,9 @@ import { isRecord } from './resource-decoding.ts';
 
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;
-const watchSeconds = 20;
-const watchDeadlineMs = 25_000;
+const usualWatchSeconds = 20;
+/** A watch that has not ended so long after its time is given up. */
+const watchMarginMs = 5_000;
 const relistIntervalMs = 600_000;
 /** A watch that ends sooner than this, and said nothing, was no success. */
 const shortestGoodWatchMs = 5_000;
@@ -80,6 +81,8 @@ export interface ReflectorOptions<R extends CachedResource> {
   readonly scope: string | undefined;
   readonly cache: ResourceCache<R>;
   readonly decode: (value: unknown) => R | undefined;
+  /** How long a watch lives; 20 s unless told. */
+  readonly watchSeconds?: number;
   /** Told of each list that the cache has taken over. */
   readonly onList?: () => void;
   /** Told of each failure, before it is tried again. */
@@ -176,7 +179,7 @@ export class Reflector<R extends CachedResource> {
   }
 
   async #watch(state: Watching, signal: AbortSignal): Promise<State> {
-    const { client, path, clock } = this.#options;
+    const { client, path, clock, watchSeconds = usualWatchSeconds } = this.#options;
     if (clock.monotonic() >= state.relistAtMs) return startListing('interval');
     if (this.#takeDoubts()) return startListing('conflict');
     const openedAtMs = clock.monotonic();
@@ -190,7 +193,8 @@ export class Reflector<R extends CachedResource> {
         resourceVersion,
         timeoutSeconds: String(watchSeconds),
       };
-      for await (const line of client.watch({ path, query, signal, deadlineMs: watchDeadlineMs })) {
+      const deadlineMs = watchSeconds * 1_000 + watchMarginMs;
+      for await (const line of client.watch({ path, query, signal, deadlineMs })) {
         resourceVersion = this.#apply(line);
         this.#failures = 0;
       }

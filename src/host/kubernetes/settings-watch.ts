@@ -24,6 +24,8 @@ export interface SettingsWatchOptions {
   readonly client: ApiClient;
   /** The operator's. */
   readonly namespace: string;
+  /** How long a watch lives; 20 s unless told. */
+  readonly watchSeconds?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -119,8 +121,8 @@ export class SettingsWatch {
     if (next.paused === paused && next.pausedBy === pausedBy) return;
     this.#current = next;
     const { log } = this.#options;
-    if (next.paused) log.warn('nothing new is started for any policy', { pausedBy: next.pausedBy });
-    else if (this.#isAsked) log.info('policies go on');
+    if (next.paused) log.warn('nothing new is started for any resource', { pausedBy: next.pausedBy });
+    else if (this.#isAsked) log.info('work goes on');
     for (const listener of [...this.#listeners]) listener();
   }
 

@@ -5,6 +5,7 @@ import type { GetOptions } from '../../../src/cli/options.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { MemoryReader } from './memory-reader.ts';
 import { recordingContext, shownOn, type Terminal } from './recording-context.ts';
+import { sampleExport } from './sample-export.ts';
 import { nowMs, rollingStatus, samplePolicy, stagedStatus } from './sample-policy.ts';
 
 const production = samplePolicy();
@@ -134,14 +135,56 @@ describe('get', () => {
   });
 });
 
+describe('get sx', () => {
+  it('shows exports in the columns of their CRD, and beside policies where no kind is named', async () => {
+    const reader = new MemoryReader([production, sampleExport()]);
+    expect((await run(reader, { kind: 'sx' })).stdout.split('\n').map((line) => line.trim())).toEqual([
+      'NAME     STATE       ROWS   PROGRESS   AGE',
+      'errors   Exporting   1.2M   42%        5m',
+      '',
+    ]);
+    const all = await run(new MemoryReader([production, sampleExport()]), {});
+    expect(all.stdout).toMatch(/^production .*\n\nNAME .*\nerrors /m);
+  });
+
+  it('shows one by its name in full, and as a document', async () => {
+    const { stdout } = await run(new MemoryReader([sampleExport()]), { kind: 'sx', name: 'errors' });
+    expect(stdout).toContain('Done:       1,234,567 rows, 300 MiB, in 17 of 40 intervals; 3 duplicates dropped\n');
+    const options = { output: 'json' } as const;
+    const document = await run(new MemoryReader([sampleExport()]), { kind: 'sx', name: 'errors', options });
+    expect(JSON.parse(document.stdout)).toEqual(sampleExport());
+  });
+
+  it('--watch draws one as it moves on a terminal, and writes a line for each change elsewhere', async () => {
+    const reader = new MemoryReader([sampleExport()]);
+    const given = { kind: 'sx', name: 'errors', options: { watch: true } };
+    const live = start(reader, { ...given, terminal: { columns: 100, rows: 40 } });
+    const lines = start(reader, given);
+    await settle();
+    reader.replace([sampleExport({ status: { summary: { state: 'Exported', rows: '3M', progress: '100%' } } })]);
+    await settle();
+    for (const { context, done } of [live, lines]) {
+      context.stop('SIGINT');
+      await done;
+    }
+    expect(shownOn(live.context.stdout.text)[0]).toMatch(/^logging\/errors {3}Exported +3M rows$/);
+    expect(lines.context.stdout.text.split('\n').map((line) => line.split(/ +/).slice(0, 3))).toEqual([
+      ['NAME', 'STATE', 'ROWS'],
+      ['errors', 'Exporting', '1.2M'],
+      ['errors', 'Exported', '3M'],
+      [''],
+    ]);
+  });
+});
+
 describe('get refuses', () => {
   const refused = (given: Arguments, reader = new MemoryReader([production])) =>
     expect(start(reader, given).done).rejects;
 
   it('a kind that is none, and lists those that there are', async () => {
-    await refused({ kind: 'sx' }).toMatchObject({
+    await refused({ kind: 'pod' }).toMatchObject({
       code: 'cli.usage',
-      message: "there is no kind 'sx'; write cvp (CollectorVersionPolicy)",
+      message: "there is no kind 'pod'; write cvp (CollectorVersionPolicy) or sx (SearchExport)",
     });
   });
 

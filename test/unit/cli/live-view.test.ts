@@ -3,6 +3,7 @@ import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { LiveView } from '../../../src/cli/live-view.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { recordingOutput, shownOn, type Terminal } from './recording-context.ts';
+import { exportingStatus, sampleExport } from './sample-export.ts';
 import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
 
 function withUpdated(updated: number): CollectorVersionPolicy {
@@ -21,11 +22,11 @@ function start(terminal?: Terminal) {
 describe('LiveView in a pipe', () => {
   it('writes a line when a state or a count has changed, and no escape sequences', async () => {
     const { output, clock, view } = start();
-    view.policy(withUpdated(180));
-    view.policy(withUpdated(180));
+    view.show(withUpdated(180));
+    view.show(withUpdated(180));
     await clock.advance(60_000);
     view.print('a line of the log');
-    view.policy(withUpdated(181));
+    view.show(withUpdated(181));
     view.end();
     expect(output.text).toBe(
       [
@@ -39,9 +40,25 @@ describe('LiveView in a pipe', () => {
   });
 });
 
+it('writes a line in a pipe for an export when its state or its share of the range has changed', () => {
+  const { output, view } = start();
+  const progress = { ...exportingStatus.progress!, rowsWritten: 1_300_000 };
+  view.show(sampleExport());
+  view.show(sampleExport({ status: { ...exportingStatus, progress } }));
+  view.show(
+    sampleExport({ status: { ...exportingStatus, progress, summary: { state: 'Exporting', progress: '43%' } } }),
+  );
+  view.end();
+  expect(output.text.split('\n').map((line) => line.slice(0, 60))).toEqual([
+    'logging/errors: Exporting; 42% of the range; 1,234,567 rows,',
+    'logging/errors: Exporting; 43% of the range; 1,300,000 rows,',
+    '',
+  ]);
+});
+
 it('writes no line in a pipe for a policy of which nothing is known yet', () => {
   const { output, view } = start();
-  view.policy(samplePolicy({ status: undefined }));
+  view.show(samplePolicy({ status: undefined }));
   view.end();
   expect(output.text).toBe('');
 });
@@ -52,7 +69,7 @@ describe('LiveView on a terminal', () => {
   it('draws at most four times a second, and the last state always', async () => {
     const { output, clock, view, shown } = start(terminal);
     for (let updated = 100; updated <= 180; updated++) {
-      view.policy(withUpdated(updated));
+      view.show(withUpdated(updated));
       await clock.advance(10);
     }
     await clock.advance(250);
@@ -67,7 +84,7 @@ describe('LiveView on a terminal', () => {
     const view = new LiveView({ output, clock, goOnForAll: () => 'logfleet resume --all --dir m' });
     const [ready] = rollingStatus.conditions!;
     const paused = { ...ready!, status: 'Unknown' as const, reason: 'Paused', message: 'Paused by alice.' };
-    view.policy(samplePolicy({ status: { ...rollingStatus, conditions: [paused] } }));
+    view.show(samplePolicy({ status: { ...rollingStatus, conditions: [paused] } }));
     await clock.advance(250);
     expect(shownOn(output.text)).toContain('Paused by alice. To go on: logfleet resume --all --dir m');
     view.end();
@@ -76,10 +93,10 @@ describe('LiveView on a terminal', () => {
   it('tells how fast the fleet moves and how many requests it takes', async () => {
     const { clock, view, shown } = start(terminal);
     view.request();
-    view.policy(withUpdated(100));
+    view.show(withUpdated(100));
     await clock.advance(30_000);
     for (let request = 0; request < 16; request++) view.request();
-    view.policy(withUpdated(118));
+    view.show(withUpdated(118));
     await clock.advance(250);
     expect(shown()).toContain('36 upgrades a minute, 3.2 requests a second, done in about 59s');
     await clock.advance(120_000);
@@ -88,39 +105,56 @@ describe('LiveView on a terminal', () => {
 
   it('shows the latest events of a policy', async () => {
     const { clock, view, shown } = start(terminal);
-    view.policy(withUpdated(100));
+    view.show(withUpdated(100));
     view.event(
-      { namespace: 'logging', name: 'production' },
+      { kind: 'CollectorVersionPolicy', namespace: 'logging', name: 'production' },
       { type: 'Normal', reason: 'RolloutStarted', message: 'off we go' },
     );
-    view.event({ namespace: 'logging', name: 'nobody' }, { type: 'Normal', reason: 'Lost', message: 'not shown' });
+    view.event(
+      { kind: 'SearchExport', namespace: 'logging', name: 'production' },
+      { type: 'Normal', reason: 'Lost', message: 'not shown' },
+    );
     await clock.advance(250);
     expect(shown().slice(-2)).toEqual(['Latest', '  12:00:00  RolloutStarted  off we go']);
   });
 
   it('says that a policy is only starting as long as nothing is known of it', async () => {
     const { clock, view, shown } = start(terminal);
-    view.policy(samplePolicy({ status: undefined }));
+    view.show(samplePolicy({ status: undefined }));
     await clock.advance(250);
     expect(shown()[0]).toMatch(/^logging\/production {3}starting +0s$/);
   });
 
   it('shows several policies under each other, and lets go of those that went', async () => {
     const { clock, view, shown } = start(terminal);
-    view.policy(withUpdated(100));
-    view.policy(samplePolicy({ metadata: { name: 'staging' }, status: undefined }));
+    view.show(withUpdated(100));
+    view.show(samplePolicy({ metadata: { name: 'staging' }, status: undefined }));
     await clock.advance(250);
     expect(shown().filter((line) => line.startsWith('logging/'))).toHaveLength(2);
-    view.gone({ namespace: 'logging', name: 'production' });
+    view.gone({ kind: 'CollectorVersionPolicy', namespace: 'logging', name: 'production' });
     await clock.advance(250);
     expect(shown()[0]).toMatch(/^logging\/staging /);
   });
 
+  it('shows an export beside a policy of the same name, each with its own events', async () => {
+    const { clock, view, shown } = start(terminal);
+    view.show(samplePolicy({ metadata: { name: 'errors' } }));
+    view.show(sampleExport());
+    const event = { type: 'Normal', reason: 'Planned', message: 'in 40 intervals' } as const;
+    view.event({ kind: 'SearchExport', namespace: 'logging', name: 'errors' }, event);
+    await clock.advance(250);
+    const lines = shown();
+    const begun = lines.findIndex((line) => /^logging\/errors {3}Exporting/.test(line));
+    expect(begun).toBeGreaterThan(5);
+    expect(lines.slice(0, begun).join('\n')).not.toContain('Planned');
+    expect(lines.at(-1)).toBe('  12:00:00  Planned  in 40 intervals');
+  });
+
   it('keeps printed lines above, draws a last time, and leaves the terminal as it was', async () => {
     const { output, clock, view, shown } = start(terminal);
-    view.policy(withUpdated(100));
+    view.show(withUpdated(100));
     view.print('for the record');
-    view.policy(withUpdated(101));
+    view.show(withUpdated(101));
     view.end();
     view.end();
     expect(shown()[0]).toBe('for the record');

@@ -1,19 +1,17 @@
-import { describe, expect, it } from 'vitest';
-import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import { describe, expect, it, test } from 'vitest';
 import { pauseCommand, resumeCommand } from '../../../src/cli/pause.ts';
-
+import type { AnyResource } from '../../../src/cli/resource-access.ts';
+import { wayOn } from '../../../src/cli/way-on.ts';
 import { MemoryReader } from './memory-reader.ts';
 import { recordingContext } from './recording-context.ts';
+import { sampleExport } from './sample-export.ts';
 import { rollingStatus, samplePolicy } from './sample-policy.ts';
 
+const lastTransitionTime = '2026-11-02T12:00:00Z';
 const pausedMetadata = { annotations: { 'logfleet.dev/paused': 'true' } };
 
-async function run(
-  command: typeof pauseCommand,
-  policies: readonly CollectorVersionPolicy[],
-  target = 'cvp/production',
-) {
-  const reader = new MemoryReader(policies);
+async function run(command: typeof pauseCommand, resources: readonly AnyResource[], target = 'cvp/production') {
+  const reader = new MemoryReader(resources);
   const context = recordingContext();
   const status = await command(target, {}, context, async () => reader);
   expect(reader.closed).toBe(true);
@@ -87,10 +85,64 @@ describe('resume', () => {
     expect(status).toBe(1);
   });
 
+  const pausedBy = (by: string) => {
+    const message = `Paused by ${by}: nothing new is started.`;
+    const ready = { type: 'Ready', status: 'Unknown', reason: 'Paused', message, lastTransitionTime } as const;
+    return { ...rollingStatus, conditions: [ready] };
+  };
+
+  it.each([{ metadata: pausedMetadata }, {}])(
+    'tells of a pause of everything, which it does not end: case %#',
+    async (own) => {
+      const status = pausedBy('the ConfigMap logfleet-settings');
+      const context = recordingContext();
+      const options = { dir: 'policies', namespace: 'logging' };
+      const reader = new MemoryReader([samplePolicy({ ...own, status })]);
+      expect(await resumeCommand('cvp/production', options, context, async () => reader)).toBe(1);
+      expect(context.stdout.text).toMatch(
+        /but everything is paused, .*: Paused by the ConfigMap logfleet-settings: .* To go on: logfleet resume --all --dir policies\n$/,
+      );
+    },
+  );
+
+  it('takes a pause of its own for none of everything, although status tells of it still', async () => {
+    const status = pausedBy('the annotation logfleet.dev/paused');
+    expect((await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata, status })])).status).toBe(0);
+    expect((await run(resumeCommand, [samplePolicy({ status: pausedBy('spec.paused') })])).status).toBe(0);
+  });
+
   it('writes nothing when there is nothing to take away', async () => {
     const { stdout, annotated } = await run(resumeCommand, [samplePolicy()]);
     expect(annotated).toEqual([]);
     expect(stdout).toBe('cvp/production in namespace logging: was not paused by annotation.\n');
+  });
+});
+
+describe('an export', () => {
+  it('is paused and resumed as a policy is; searches that run are read to the end', async () => {
+    const paused = await run(pauseCommand, [sampleExport()], 'sx/errors');
+    expect(paused.stdout).toBe(
+      'sx/errors in namespace logging: paused, nothing new is started; 2 searches that run are read to the end. To go on: logfleet resume sx/errors\n',
+    );
+    const annotations = { 'logfleet.dev/paused': 'true' };
+    const resumed = await run(resumeCommand, [sampleExport({ metadata: { annotations } })], 'sx/errors');
+    expect(resumed).toMatchObject({
+      stdout: 'sx/errors in namespace logging: resumed.\n',
+      annotated: [{ key: 'logging/errors', annotation: { name: 'logfleet.dev/paused', value: undefined } }],
+    });
+  });
+});
+
+test('an export that is complete is not paused, and not offered to go on', async () => {
+  const conditions = [
+    { type: 'Complete', status: 'True' as const, reason: 'Exported', message: '', lastTransitionTime },
+  ];
+  const complete = sampleExport({ paused: true, status: { conditions } });
+  expect(wayOn(complete, {})).toBeUndefined();
+  const pausing = run(pauseCommand, [complete], 'sx/errors');
+  await expect(pausing).rejects.toMatchObject({
+    code: 'cli.nothingToDo',
+    message: expect.stringContaining('it is complete'),
   });
 });
 
@@ -106,8 +158,8 @@ describe('KIND/NAME', () => {
   );
 
   it('of an unknown kind lists the kinds', async () => {
-    await expect(run(pauseCommand, [samplePolicy()], 'sx/audit')).rejects.toMatchObject({
-      message: "there is no kind 'sx'; write cvp (CollectorVersionPolicy)",
+    await expect(run(pauseCommand, [samplePolicy()], 'pod/audit')).rejects.toMatchObject({
+      message: "there is no kind 'pod'; write cvp (CollectorVersionPolicy) or sx (SearchExport)",
     });
   });
 

@@ -4,23 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { noMetrics } from '../../../src/base/metrics.ts';
-import { planCommand } from '../../../src/cli/plan.ts';
-import { nowhere, type OpenPlace, openPlace } from '../../../src/cli/plan-place.ts';
+import { openPlace } from '../../../src/cli/plan-place.ts';
 import { runProgram } from '../../../src/cli/program.ts';
-import { connectWith } from '../../../src/service/connection.ts';
-import { InProcessTransport } from '../../support/in-process-transport.ts';
-import { serviceOrigin, World } from '../../support/world.ts';
+import { serviceOrigin } from '../../support/world.ts';
+import { type PlanSetting, runPlan, secret } from './plan-run.ts';
 import { recordingContext } from './recording-context.ts';
 
 const [before, target] = ['19.100-1', '19.200-1'] as const;
-
-const secret = `
-apiVersion: v1
-kind: Secret
-metadata: {name: log-service, namespace: logging}
-stringData: {baseURL: ${serviceOrigin}/api, accessId: simulator, accessKey: simulator-key}
-`;
 
 function policy(name = 'production', spec = ''): string {
   return `
@@ -47,46 +37,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-interface Setting {
-  readonly texts?: readonly string[];
-  readonly flags?: Partial<Parameters<typeof planCommand>[1]>;
+interface Setting extends Omit<PlanSetting, 'folder' | 'scenario'> {
   readonly versions?: readonly string[];
-  readonly files?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  readonly open?: OpenPlace;
 }
 
-async function plan({ texts = [], flags = {}, versions = [before], files = [folder], env = {}, open }: Setting) {
-  for (const [index, text] of texts.entries()) await writeFile(join(folder, `${index}.yaml`), text);
+function plan({ versions = [before], ...setting }: Setting) {
   const groups = { web: { count: 12, name: 'web-##', versions, timeZone: 'Europe/Berlin' } };
-  const world = new World({ scenario: { builds: ['19.50-1', before, target], groups } });
-  const { clock, random } = world;
-  const connect = connectWith({
-    clock,
-    metrics: noMetrics,
-    userAgent: 'logfleet/test',
-    transport: () => new InProcessTransport((origin) => (origin === serviceOrigin ? world.service : undefined), clock),
-  });
-  const context = { ...recordingContext(), cwd: folder, env };
-  const dependencies = { open: open ?? (async () => nowhere), connect, clock, random };
-  const ending = planCommand(files, { output: 'table', ...flags }, context, dependencies);
-  let status: number | undefined;
-  let failure: unknown;
-  ending.then(
-    (ended) => {
-      status = ended;
-    },
-    (error: unknown) => {
-      failure = error;
-    },
-  );
-  // The files are read in real time, and the service answers in virtual time.
-  while (status === undefined && failure === undefined) {
-    await clock.run(() => status !== undefined || failure !== undefined, clock.monotonic() + 1_000);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  if (failure) throw failure;
-  return { status, stdout: context.stdout.text, stderr: context.stderr.text, tasks: world.model.snapshot(0).tasks };
+  return runPlan({ ...setting, folder, scenario: { builds: ['19.50-1', before, target], groups } });
 }
 
 describe('the manifests of a plan', () => {
@@ -119,7 +76,9 @@ describe('the manifests of a plan', () => {
   });
 
   test('have a policy among them', async () => {
-    await expect(plan({ texts: [secret] })).rejects.toThrow('there is no CollectorVersionPolicy in 0.yaml');
+    await expect(plan({ texts: [secret] })).rejects.toThrow(
+      'there is no CollectorVersionPolicy and no SearchExport in 0.yaml',
+    );
   });
 
   test('may pause everything', async () => {
@@ -166,6 +125,7 @@ describe('what cannot be known is another status than what is to be done', () =>
 
   test.each([
     [[], {}, 1],
+    [['-A'], {}, 1],
     [['--exit-code'], {}, 2],
     [[], { LOGFLEET_EXIT_CODE: 'true' }, 2],
   ])('of a cluster that does not answer, with %j and %j: %d', async (flags, env, status) => {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { Outlook, Planned } from '../../../src/cli/planner.ts';
+import { type KnownOutlook, renderPlans } from '../../../src/cli/render/plan-view.ts';
 import { countUpgrades, type RolloutPlan } from '../../../src/policy/rollout-plan.ts';
 import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { type PlanInWorld, planInWorld } from '../../support/planned-world.ts';
@@ -260,4 +261,20 @@ describe('trouble', () => {
     expect(found).toMatchObject({ kind: 'problem', reason: 'TimedOut', message: expect.stringContaining('60 s') });
     expect(world.clock.monotonic()).toBeLessThan(70_000);
   });
+});
+
+test('says of a rollout that it is complete, unless somebody is left who comes late', async () => {
+  const world = fleet();
+  world.start();
+  const told = async () => {
+    const [outlook] = (await plan(world)).outlooks;
+    const lines = renderPlans([outlook as KnownOutlook], { wide: false, width: 100, colour: false });
+    return lines.find((line) => line.startsWith('  Rollout:'));
+  };
+  await world.until(() => world.model.snapshot(world.service.nowMs()).tasks.length > 0, hourMs);
+  expect(await told()).toMatch(/^ {2}Rollout: +1-19\.200-1, which goes on$/);
+  expect(await world.until(() => world.ready('fleet')?.reason === 'AllUpdated', hourMs)).toBe(true);
+  expect(await told()).toMatch(/, which is complete$/);
+  world.model.patch({ groups: { late: { count: 1, version: before } } }, world.service.nowMs());
+  expect(await told()).toMatch(/, which goes on$/);
 });

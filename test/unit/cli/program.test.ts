@@ -28,6 +28,8 @@ vi.mock('../../../src/cli/rollout-request.ts', () => ({
   retryCommand: vi.fn(async () => 0),
   abortCommand: vi.fn(async () => 0),
 }));
+vi.mock('../../../src/cli/export.ts', () => ({ exportCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/verify.ts', () => ({ verifyCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/crds.ts', () => ({ crdsCommand: vi.fn(async () => 0) }));
 
 const commands = [
@@ -40,6 +42,8 @@ const commands = [
   'approve',
   'retry',
   'abort',
+  'export',
+  'verify',
   'crds',
   'version',
 ] as const;
@@ -188,7 +192,7 @@ describe('wrong usage ends with 2 and says what is wrong', () => {
     ['run d --context c', {}, '--context is for a cluster, and d is a directory'],
     ['run d --no-leader-election', {}, 'is for a cluster, and d is a directory'],
     ['get --dir d --context c', {}, 'cannot be used with'],
-    ['pause', {}, 'pause cvp/production is one policy, pause --all is everything'],
+    ['pause', {}, 'pause cvp/production is one policy, pause sx/errors one export, pause --all is everything'],
     ['resume cvp/a --all', {}, '--all is everything, and cvp/a is one'],
     ['pause --all -n logging', {}, '--all is for all namespaces: leave -n out'],
     ['pause cvp/a --operator-namespace o', {}, '--operator-namespace is for --all in a cluster'],

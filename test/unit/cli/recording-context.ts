@@ -33,9 +33,11 @@ export function recordingOutput(terminal?: Terminal): RecordingOutput {
 
 export function recordingContext(terminal?: Terminal): RecordingContext {
   const stop = new AbortController();
+  const stdout = recordingOutput(terminal);
   return {
-    stdout: recordingOutput(terminal),
+    stdout,
     stderr: recordingOutput(terminal),
+    writeBytes: async (chunk) => stdout.write(Buffer.from(chunk).toString()),
     readStdin: async () => '',
     env: {},
     cwd: '/work-folder',

@@ -16,6 +16,7 @@ import { abortCommand, retryCommand } from '../../../src/cli/rollout-request.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { MemoryReader } from './memory-reader.ts';
 import { recordingContext } from './recording-context.ts';
+import { sampleExport } from './sample-export.ts';
 import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
 
 const id = '3-19.500-1';
@@ -84,6 +85,17 @@ async function run(name: keyof typeof commands, resource: CollectorVersionPolicy
 const written = (name: string, value: string) => [
   { key: 'logging/production', annotation: { name: `logfleet.dev/${name}`, value } },
 ];
+
+it.each([
+  ['approve', 'which has no stages: there is nothing to approve'],
+  ['retry', 'which tries again by itself: mend what its condition names, and it goes on'],
+  ['abort', 'which ends once its manifest is deleted; logfleet pause sx/errors only holds it'],
+] as const)('%s refuses an export', async (name, why) => {
+  const reader = new MemoryReader([sampleExport()]);
+  const done = commands[name]('sx/errors', {}, recordingContext(), async () => reader, new VirtualClock(nowMs));
+  await expect(done).rejects.toMatchObject({ code: 'cli.usage', message: `sx/errors is an export, ${why}` });
+  expect(reader.annotated).toEqual([]);
+});
 
 describe('approve', () => {
   it('approves the stage that waits for it', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isStalled, showOutcome } from '../../../src/cli/run-outcome.ts';
+import { hasFailed, isExported, isStalled, showOutcome } from '../../../src/cli/run-outcome.ts';
 import { wayOnForAll } from '../../../src/cli/way-on.ts';
 import { recordingOutput, type Terminal } from './recording-context.ts';
+import { sampleExport } from './sample-export.ts';
 import { samplePolicy } from './sample-policy.ts';
 
 const lastTransitionTime = '2026-11-02T12:00:00Z';
@@ -84,6 +85,19 @@ describe('the outcome of a run', () => {
       stderr: "See logfleet get cvp production --dir './it is' for which, and why.\n",
     });
     expect([failed, paused].map(isStalled)).toEqual([true, false]);
+  });
+
+  it('is that of an export, too, which may be complete without being whole', () => {
+    const exportOf = (reason: string, type: string, message: string) =>
+      sampleExport({
+        status: { conditions: [condition('Ready', 'True', reason, message), condition(type, 'True', reason, message)] },
+      });
+    const whole = exportOf('Exported', 'Complete', '5 rows are in 1 file.');
+    const flagged = exportOf('ExportedIncomplete', 'Complete', 'The manifest flags 1 interval.');
+    const limited = exportOf('MaxMessagesReached', 'Stalled', 'The limit is reached.');
+    expect(shown([whole, paused]).stdout).toContain('logging/errors: Exported: 5 rows are in 1 file.\n');
+    expect([whole, flagged, limited].map(hasFailed)).toEqual([false, true, true]);
+    expect([whole, flagged, limited].map(isExported)).toEqual([true, false, false]);
   });
 
   it('is broken at blanks on a terminal', () => {

@@ -1,6 +1,6 @@
 /** What a run shows of its policies: what it has found itself, and nothing that an earlier one left behind. */
 import { expect, test } from 'vitest';
-import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import type { CollectorVersionPolicy, KindName } from '../../../src/api/kinds.ts';
 import { LiveView } from '../../../src/cli/live-view.ts';
 import { ShownHost } from '../../../src/cli/shown-host.ts';
 import type { DirectoryHost } from '../../../src/host/directory/directory-host.ts';
@@ -18,11 +18,11 @@ function start(left: CollectorVersionPolicy) {
     for (const listener of listeners) listener(left.metadata);
   };
   const directory = {
-    resources: () => ({
+    resources: (kind: KindName) => ({
       synced: () => true,
-      list: () => (policy ? [policy] : []),
+      list: () => (policy && kind === policy.kind ? [policy] : []),
       get: () => policy,
-      subscribe: (listener: (key: ResourceKey) => void) => listeners.push(listener),
+      subscribe: (listener: (key: ResourceKey) => void) => kind === left.kind && listeners.push(listener),
     }),
     writeStatus: async (_: string, written: CollectorVersionPolicy) => {
       change(written);

@@ -7,6 +7,8 @@ import { simulateCommand } from '../../../src/cli/simulate.ts';
 import { HttpsClient } from '../../contract/https-client.ts';
 import { type RecordingContext, recordingContext } from './recording-context.ts';
 
+/** On a busy machine a start takes its time; the guard of the test only has to be longer. */
+const guardMs = 50_000;
 const cwd = mkdtempSync(path.join(tmpdir(), 'logfleet-simulate-test-'));
 afterAll(() => rmSync(cwd, { recursive: true }));
 
@@ -24,7 +26,10 @@ interface Ready {
 async function simulate(options: Partial<SimulateOptions>, use: (ready: Ready, client: HttpsClient) => Promise<void>) {
   const context: RecordingContext = { ...recordingContext(), cwd };
   const ended = simulateCommand({ ...defaults, ...options }, context);
-  await Promise.race([ended, expect.poll(() => context.stdout.text, { interval: 1 }).toContain('\n')]);
+  await Promise.race([
+    ended,
+    expect.poll(() => context.stdout.text, { interval: 1, timeout: guardMs }).toContain('\n'),
+  ]);
   const ready = JSON.parse(context.stdout.text) as Ready;
   const credentials = `${ready.accessId}:${ready.accessKey}`;
   const client = new HttpsClient({ baseURL: ready.baseURL, ca: readFileSync(ready.caFile, 'utf8'), credentials });
@@ -83,7 +88,7 @@ describe('messages to search', () => {
       const order = { query: '* | count', from: 0, to: Date.UTC(2200, 0), timeZone: 'UTC' };
       expect((await client.send('POST', '/v1/search/jobs', { body: JSON.stringify(order) })).status).toBe(202);
       const job = async () => (await state(ready, client)).jobs[0];
-      await expect.poll(job, { interval: 1 }).toMatchObject({ state: 'DONE GATHERING RESULTS' });
+      await expect.poll(job, { interval: 1, timeout: guardMs }).toMatchObject({ state: 'DONE GATHERING RESULTS' });
       found = (await job()).messageCount;
     });
     return found;

@@ -180,6 +180,64 @@ describe('logfleet validate', () => {
     ]);
   });
 
+  describe('of an export', () => {
+    const exportOf = (metadata: string, timeZone = 'UTC') => `apiVersion: logfleet.dev/v1alpha1
+kind: SearchExport
+metadata: {${metadata}}
+spec:
+  credentialsSecretRef: {name: log-service}
+  query: error
+  timeRange: {from: "2025-11-01T00:00:00", to: "2025-11-02T00:00:00", timeZone: ${timeZone}}
+  destination:
+    s3: {bucket: log-exports, credentialsSecretRef: {name: export-store}}
+`;
+    const secret = (members: string, namespace = '') =>
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: export-store${namespace}}\nstringData: {${members}}\n`;
+
+    test('checks what no API server knows, and the Secret for its store', async () => {
+      write('export.yaml', exportOf('name: a'));
+      write('secret.yaml', secret('accessKeyId: a, secretAccessKey: b, sessionToken: ""'));
+      expect(await validate(['.'])).toEqual({
+        status: 0,
+        findings: [],
+        summary: '1 resource in 2 files, all valid',
+      });
+      write('export.yaml', exportOf('name: a', 'Europe/Berln'));
+      write('secret.yaml', secret('secretAccesKey: b, accessKeyId: " "'));
+      const { status, findings } = await validate(['.']);
+      expect(status).toBe(2);
+      expect(findings).toEqual([
+        'export.yaml:7:81: spec.timeRange.timeZone: "Europe/Berln" is no time zone that is known; write Europe/Berlin',
+        'secret.yaml:4:13: stringData.secretAccessKey: is missing; write it under stringData, as the store gave it to you',
+        'secret.yaml:4:14: stringData.secretAccesKey: warning: logfleet reads no such key; did you mean secretAccessKey?',
+        'secret.yaml:4:46: stringData.accessKeyId: is empty; write its value',
+      ]);
+    });
+
+    test('warns of a Secret for its store in another namespace', async () => {
+      write('export.yaml', exportOf('name: a, namespace: logging'));
+      write('secret.yaml', secret('accessKeyId: a', ', namespace: vault'));
+      const { status, findings } = await validate(['.']);
+      expect(status).toBe(0);
+      expect(findings).toEqual([
+        expect.stringMatching(
+          /^export.yaml:9:60: .*credentialsSecretRef.name: warning: .*write it in namespace logging$/,
+        ),
+      ]);
+    });
+
+    test('warns of annotations that are about rollouts', async () => {
+      const annotations = 'annotations: {logfleet.dev/paused: "true", logfleet.dev/approve: 3-19.500-1/canary}';
+      write('export.yaml', exportOf(`name: a, ${annotations}`));
+      const { findings } = await validate(['.']);
+      expect(findings).toEqual([
+        expect.stringMatching(
+          /^export.yaml:3:64: .*approve\]: warning: is about rollouts, and an export has none; write /,
+        ),
+      ]);
+    });
+  });
+
   test('warns of a Secret in another namespace', async () => {
     write('a.yaml', policy('a, namespace: logging'));
     write('secret.yaml', 'apiVersion: v1\nkind: Secret\nmetadata: {name: log-service, namespace: vault}\n');
@@ -208,6 +266,10 @@ test('logfleet crds prints every CRD', async () => {
   expect(await runProgram(['crds'], context)).toBe(0);
   const documents = parseAllDocuments(context.stdout.text);
   if ('empty' in documents) throw new Error('crds printed nothing');
-  expect(documents.map((document) => document.toJS().metadata.name)).toEqual(['collectorversionpolicies.logfleet.dev']);
-  expect(context.stdout.text).toBe(readFileSync(join(root, 'crds/collector-version-policy.yaml'), 'utf8'));
+  expect(documents.map((document) => document.toJS({ maxAliasCount: -1 }).metadata.name)).toEqual([
+    'collectorversionpolicies.logfleet.dev',
+    'searchexports.logfleet.dev',
+  ]);
+  const files = ['collector-version-policy.yaml', 'search-export.yaml'];
+  expect(context.stdout.text).toBe(files.map((file) => readFileSync(join(root, 'crds', file), 'utf8')).join('---\n'));
 });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { renderInterruption } from '../../../../src/cli/render/interruption.ts';
-import { rollingStatus } from '../sample-policy.ts';
+import { sampleExport } from '../sample-export.ts';
+import { rollingStatus, samplePolicy } from '../sample-policy.ts';
 
 const withInProgress = (inProgress: number) => ({
   ...rollingStatus,
@@ -13,6 +14,15 @@ it.each([
   [[1, 0], 'interrupted; 1 upgrade goes on at the service, and the next start follows it'],
   [[4, undefined, 8], 'interrupted; 12 upgrades go on at the service, and the next start follows them'],
 ])('policies with %j in progress: %s', (counts, expected) => {
-  const statuses = counts.map((count) => (count === undefined ? undefined : withInProgress(count)));
-  expect(renderInterruption(statuses)).toBe(expected);
+  const policies = counts.map((count) =>
+    samplePolicy({ status: count === undefined ? undefined : withInProgress(count) }),
+  );
+  expect(renderInterruption(policies)).toBe(expected);
+  if (counts.length > 1) expect(renderInterruption([...policies, sampleExport()])).toBe(expected);
+});
+
+it('exports: what is committed stays', () => {
+  expect(renderInterruption([sampleExport()])).toBe(
+    'interrupted; what is committed stays, and the next start goes on from here',
+  );
 });

@@ -538,3 +538,49 @@ describe('events', () => {
     expect(place.read('.logfleet/events.1.ndjson')).toContain('xxx');
   });
 });
+
+describe('an export', () => {
+  const key: ResourceKey = { namespace: 'logging', name: 'errors' };
+  const manifest = (query: string) => `apiVersion: logfleet.dev/v1alpha1
+kind: SearchExport
+metadata: {name: errors, namespace: logging}
+spec:
+  credentialsSecretRef: {name: log-service}
+  query: ${query}
+  timeRange: {from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00Z"}
+  destination: {volume: {name: exports}}
+`;
+
+  test('is read beside a policy of the same name, with its defaults, and has a status of its own', async () => {
+    const place = new Workplace();
+    place.write('all.yaml', `${manifest('error')}---\n${policy('errors')}`);
+    const host = await place.open();
+    const found = host.resources('SearchExport').get(key);
+    expect(found?.spec).toMatchObject({ parallelism: 4, output: { format: 'NDJSON', fields: [] }, limits: {} });
+    if (!found) throw new Error('there is no export');
+    await host.writeStatus('SearchExport', { ...found, status: { fingerprint: 'abc' } });
+    expect(JSON.parse(place.read('.logfleet/status/SearchExport/logging/errors.json')).resource.status).toEqual({
+      fingerprint: 'abc',
+    });
+    expect(get(host, 'errors').status).toBeUndefined();
+    await writeRequest(place.directory, 'SearchExport', key, { 'logfleet.dev/paused': 'true' });
+    await host.refresh();
+    expect(host.resources('SearchExport').get(key)?.metadata.annotations).toEqual({ 'logfleet.dev/paused': 'true' });
+    expect(get(host, 'errors').metadata.annotations).toEqual({});
+  });
+
+  test('stays as it is when somebody changes what it exports', async () => {
+    const place = new Workplace();
+    place.write('errors.yaml', manifest('error'));
+    const host = await place.open();
+    place.write('errors.yaml', manifest('warning'));
+    await host.refresh();
+    expect(host.resources('SearchExport').get(key)).toMatchObject({
+      spec: { query: 'error' },
+      metadata: { generation: 1 },
+    });
+    expect(host.problems().map(renderProblem)).toEqual([
+      expect.stringMatching(/errors.yaml:6:10: .*spec.query: cannot be changed.*write a new SearchExport/),
+    ]);
+  });
+});

@@ -1,10 +1,10 @@
 /** The cache of resources follows the server through whatever happens to lists and watches. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { configMapPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
 import type { MemoryApiServer, RequestFault, WatchFault } from '../../../support/memory-api-server.ts';
-import { createPolicy, createWorld, hostOf, policies, retarget, type World } from './world.ts';
+import { createPolicy, createWorld, hostOf, policies, resolved, retarget, type World } from './world.ts';
 
 const healMs = 30_000;
 const plural = 'collectorversionpolicies';
@@ -285,4 +285,35 @@ test('in rest, nothing is asked but watches, the lease, and a list every ten min
     expect(counts.get(`GET ${collection}`)).toBeLessThanOrEqual(7);
     expect(counts.get(`WATCH ${collection}`)).toBeLessThanOrEqual(3_600 / 20 + 7);
   }
+});
+
+describe('kinds', () => {
+  const listed = (world: World, plural: string) =>
+    world.server.requests.filter(({ path }) => path.startsWith(`/apis/logfleet.dev/v1alpha1/${plural}`));
+
+  test('that nobody asks for are neither listed nor waited for', async () => {
+    const { world, host } = await followed();
+    expect(host.ready()).toBe(true);
+    expect(listed(world, plural)).not.toEqual([]);
+    expect(listed(world, 'searchexports')).toEqual([]);
+  });
+
+  test('that somebody asks for later are followed from then on', async () => {
+    const { world, host } = await followed();
+    world.server.create(resourcePath('SearchExport', 'logging'), {
+      apiVersion: 'logfleet.dev/v1alpha1',
+      kind: 'SearchExport',
+      metadata: { name: 'errors' },
+      spec: { query: 'error' },
+    });
+    const source = host.resources('SearchExport');
+    expect([source.synced(), host.ready()]).toEqual([false, false]);
+    await world.clock.advance(1_000);
+    expect(source.get({ namespace: 'logging', name: 'errors' })?.spec.query).toBe('error');
+    expect([source.synced(), host.ready()]).toEqual([true, true]);
+    world.server.patch(resourcePath('SearchExport', 'logging', 'errors'), { spec: { query: 'warning' } });
+    await world.clock.advance(10);
+    expect(source.get({ namespace: 'logging', name: 'errors' })?.spec.query).toBe('warning');
+    await resolved(world, host.stop());
+  });
 });

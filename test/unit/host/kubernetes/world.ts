@@ -30,8 +30,9 @@ export function clientOf(world: World, name = 'operator'): ApiClient {
   return new ApiClient({ api: world.server.client(name), ...surroundings(world) });
 }
 
+/** One that follows policies, as it does once a controller has asked for them. */
 export function hostOf(world: World, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
-  return createKubernetesHost({
+  const host = createKubernetesHost({
     ...surroundings(world),
     api: world.server.client('operator'),
     namespaces,
@@ -39,6 +40,8 @@ export function hostOf(world: World, namespaces: 'all' | readonly string[] = 'al
     identity: 'operator-0',
     leaderElection: true,
   });
+  host.resources(policies);
+  return host;
 }
 
 export const policies = 'CollectorVersionPolicy';

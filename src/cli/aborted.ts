@@ -1,0 +1,7 @@
+/** Waiting for a signal, apart from those who wait: what they bring along is not for everybody. */
+
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,191 @@
+/**
+ * What exports would do now: each is planned as the operator plans it, by its own code (`export-planning.ts`), and nothing is searched
+ * further or written anywhere. The service counts rows for it, which takes a few requests.
+ *
+ * Invariant: it ends, at the latest when its time is over; every search job that was opened is closed.
+ */
+import type { Account, Accounts } from '../account/accounts.ts';
+import { reasons } from '../api/conditions.ts';
+import type { SearchExport } from '../api/kinds.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { asLogfleetError, LogfleetError } from '../base/errors.ts';
+import { silentLogger } from '../base/log.ts';
+import { type ExportForecast, proposePlan } from '../export/export-planning.ts';
+import { limitsOf, requestOf } from '../export/export-spec.ts';
+import { type ExportTask, exportTask } from '../export/export-task.ts';
+import { ServiceTraits } from '../export/service-traits.ts';
+import type { WorkLimits } from '../export/work-view.ts';
+
+export interface ExportPlanningOptions {
+  readonly exports: readonly SearchExport[];
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  /** What pauses everything, to go on from "paused by"; undefined while nothing does. */
+  readonly pausedBy: string | undefined;
+  /** After so long the service is waited for no longer. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** What can be said of one export. */
+export type ExportOutlook =
+  | { readonly kind: 'plan'; readonly resource: SearchExport; readonly plan: PlannedSearches }
+  /** It is complete, as its status says. */
+  | { readonly kind: 'complete'; readonly resource: SearchExport }
+  /** Nothing of its range can be searched before then (protocol E11). */
+  | { readonly kind: 'waiting'; readonly resource: SearchExport; readonly untilMs: number }
+  | {
+      readonly kind: 'problem';
+      readonly resource: SearchExport;
+      readonly reason: string;
+      readonly message: string;
+    };
+
+/** Figures are of the whole export, as if nothing of it were done. */
+export interface PlannedSearches extends ExportForecast {
+  readonly rows: number;
+  /** Where the part ends that is settled now; the rest is searched later. */
+  readonly settledMs: number;
+  readonly toMs: number;
+  /** Search jobs, those that count among them. */
+  readonly jobs: number;
+  readonly parallelism: number;
+  readonly requestsPerSecond: number;
+  /** Undefined where the service does not say. */
+  readonly bytesToScan: number | undefined;
+  readonly durationMs: number;
+  /** What keeps it from being complete, or from beginning, in whole sentences. */
+  readonly hindrances: readonly string[];
+}
+
+/** A service that fails may be starting up; after so long it is no more waited for. */
+const patienceMs = 30_000;
+const retryDelayMs = 2_000;
+/** The service's clock has whole seconds (E11). */
+const clockRoundingMs = 2_000;
+
+/** Those are over with the planning, in about. */
+const requestsOfPlanning = 6;
+
+/** In the order of the exports. Rejects with the signal's reason where it is aborted, and with what is a bug. */
+export function planExports(options: ExportPlanningOptions): Promise<readonly ExportOutlook[]> {
+  return Promise.all(options.exports.map((resource) => planInTime(resource, options)));
+}
+
+async function planInTime(resource: SearchExport, options: ExportPlanningOptions): Promise<ExportOutlook> {
+  const { clock, timeoutMs, signal } = options;
+  const startedMs = clock.monotonic();
+  const timeout = new AbortController();
+  const timer = clock.after(timeoutMs, () => timeout.abort());
+  const either = AbortSignal.any([signal, timeout.signal]);
+  try {
+    for (;;) {
+      try {
+        return await plan(resource, { ...options, signal: either });
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (timeout.signal.aborted) return timedOut(resource, timeoutMs);
+        const error = asLogfleetError(thrown);
+        if (error.handling.kind === 'bug') throw thrown;
+        const isOver = error.handling.kind !== 'backoff' || clock.monotonic() - startedMs >= patienceMs;
+        if (isOver) return { kind: 'problem', resource, reason: error.reason, message: error.message };
+        await sleep(clock, retryDelayMs, either).catch(() => {});
+      }
+    }
+  } finally {
+    timer.cancel();
+  }
+}
+
+function timedOut(resource: SearchExport, timeoutMs: number): ExportOutlook {
+  const message = `The service did not answer in full within ${timeoutMs / 1_000} s; --timeout allows more.`;
+  return { kind: 'problem', resource, reason: 'TimedOut', message };
+}
+
+async function plan(resource: SearchExport, options: ExportPlanningOptions): Promise<ExportOutlook> {
+  const { accounts, clock, signal } = options;
+  const isComplete = resource.status?.conditions?.some(({ type, status }) => type === 'Complete' && status === 'True');
+  if (isComplete) return { kind: 'complete', resource };
+  const { namespace } = resource.metadata;
+  const limits = limitsOf(resource, clock.now(), resource.spec.paused);
+  const settledMs = clock.now() - limits.settleDelayMs - clockRoundingMs;
+  const { fromMs, toMs } = taskOf(resource, 'unknown').identity;
+  if (settledMs <= fromMs) return { kind: 'waiting', resource, untilMs: fromMs + limits.settleDelayMs };
+  const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });
+  const task = taskOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
+  const traits = new ServiceTraits();
+  const tools = { jobs: account.searches, task, traits, clock, log: silentLogger };
+  const startedMs = clock.monotonic();
+  const { first, forecast, scannedBytes } = await proposePlan(tools, { settleDelayMs: 0, signal });
+  const { job } = first.opened;
+  const planningMs = clock.monotonic() - startedMs;
+  const { scannedBytes: ofFirst } = job.progress;
+  await job.close();
+  // Whoever counts scans the whole range, and so does an only search.
+  const bytesToScan = scannedBytes > 0 ? scannedBytes : forecast.areKnown ? ofFirst : undefined;
+  const figures = figuresOf(forecast, account, limits, planningMs);
+  const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan };
+  return { kind: 'plan', resource, plan: { ...planned, hindrances: hindrancesOf(planned, task, limits, options) } };
+}
+
+/** Where the service is does not decide what is searched. */
+function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
+  const task = exportTask(requestOf(resource), serviceHost);
+  if (!('problem' in task)) return task;
+  const message = `spec.timeRange.${task.member}: ${task.problem}.`;
+  throw new LogfleetError({ code: 'cli.range', reason: reasons.invalidSpec, message, handling: { kind: 'stall' } });
+}
+
+/** The part of it that can be searched now. */
+function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
+  return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: new Date(toMs).toISOString() } } };
+}
+
+/** `planningMs` is what the export takes for its planning as well: its first search, and a count. */
+function figuresOf(forecast: ExportForecast, account: Account, { parallelism }: WorkLimits, planningMs: number) {
+  const { segments, limit, areKnown, requests } = forecast;
+  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const pieces = segments.reduce((sum, segment) => sum + 1 + (limit ? Math.floor(segment.rows / limit) : 0), 0);
+  const isCounted = areKnown && segments.length > 1;
+  const jobs = pieces + (isCounted ? 1 : 0);
+  const { requestsPerSecond } = account;
+  const searchMs = planningMs / (isCounted ? 2 : 1);
+  const requestsMs = (Math.max(0, requests - requestsOfPlanning) / requestsPerSecond) * 1_000;
+  const durationMs = planningMs + Math.max(requestsMs, ((pieces - 1) / Math.min(parallelism, pieces)) * searchMs);
+  return { rows, jobs, requests, requestsPerSecond, parallelism, durationMs };
+}
+
+type Figures = Omit<PlannedSearches, 'hindrances'>;
+
+function hindrancesOf(
+  { rows, areKnown, limit, bytesToScan, durationMs }: Figures,
+  { isSplittable, unsplittableReason }: ExportTask,
+  { isPaused, maxMessages, maxBytesScanned, deadlineMs }: WorkLimits,
+  { pausedBy, clock }: ExportPlanningOptions,
+): readonly string[] {
+  const sentences: string[] = [];
+  if (isPaused) sentences.push('It is paused: nothing is searched before it is resumed.');
+  else if (pausedBy !== undefined) sentences.push(`Everything is paused by ${pausedBy}: nothing is searched before.`);
+  if (!areKnown && !isSplittable) {
+    const why = `It runs as one search (${unsplittableReason})`;
+    const rowsOfLimit = limit === undefined ? '' : ` of ${limit} rows`;
+    sentences.push(`${why}, and that is cut at the service's limit${rowsOfLimit}: it would be incomplete.`);
+  } else if (!areKnown) {
+    sentences.push('The service cannot count its rows beforehand: there may be more of them, and more searches.');
+  }
+  if (maxMessages !== undefined && rows >= maxMessages) {
+    sentences.push(`limits.maxMessages of ${maxMessages} stops it before its end.`);
+  }
+  if (maxBytesScanned !== undefined && (bytesToScan ?? 0) >= maxBytesScanned) {
+    sentences.push(`limits.maxBytesScanned of ${maxBytesScanned} bytes stops it before its end.`);
+  }
+  if (deadlineMs !== undefined && clock.now() + durationMs > deadlineMs) {
+    sentences.push('activeDeadlineSeconds are over before its end.');
+  }
+  return sentences;
+}
+
+/** Whether there is something to search, whatever it is that it waits for. */
+export function hasSearches(outlook: ExportOutlook): boolean {
+  return outlook.kind === 'plan' || outlook.kind === 'waiting';
+}

@@ -1,0 +1,198 @@
+/**
+ * `logfleet export`: one SearchExport as a process of its own, from a manifest or from flags, by the operator's own parts. It ends when the
+ * export has: what is committed stays at the destination, so that the next start goes on from there.
+ *
+ * With `-o -` rows are kept in a temporary folder until all of them are proven, and go to stdout then; the folder goes with the process,
+ * however that ends.
+ */
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SearchExport } from '../api/kinds.ts';
+import type { SourceFile } from '../api/manifest-set.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { systemRandom } from '../base/random.ts';
+import { ExportLayout } from '../destination/export-layout.ts';
+import { readManifest } from '../destination/manifest.ts';
+import { openDestination } from '../destination/open-destination.ts';
+import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
+import type { ResourceKey } from '../host/host.ts';
+import { connectOverTls } from '../service/undici/connect.ts';
+import { aborted } from './aborted.ts';
+import { type CommandContext, exitStatus } from './context.ts';
+import { type ExportSink, type FlagManifest, flagManifest, renderExportFinding, sinkOf } from './export-manifest.ts';
+import { exportPlaces } from './export-places.ts';
+import { areValid, decodeSources, resourcesIn, secretsOf } from './given-manifests.ts';
+import { keepHeapSmall } from './heap.ts';
+import { LiveView } from './live-view.ts';
+import { createLogger } from './logging.ts';
+import { readSources } from './manifest-sources.ts';
+import { Operator } from './operator.ts';
+import type { ExportOptions } from './options.ts';
+import { nowhere } from './plan-place.ts';
+import { provenRows } from './proven-rows.ts';
+import { renderIncomplete } from './render/export-view.ts';
+import { renderInterruption } from './render/interruption.ts';
+import { countingRequests } from './request-count.ts';
+import { isExported, renderOutcome } from './run-outcome.ts';
+import { ShownHost } from './shown-host.ts';
+import { SingleHost } from './single-host.ts';
+import { UsageError } from './usage-error.ts';
+import { packageVersion } from './version.ts';
+
+/** Nobody is woken by a status. */
+const statusIntervalMs = 1_000;
+
+/** Of a manifest where `file` is one, else of what the flags say. */
+export async function exportCommand(
+  file: string | undefined,
+  options: ExportOptions,
+  context: CommandContext,
+): Promise<number> {
+  keepHeapSmall();
+  const secrets = await readSources(options.secret ?? [], context);
+  if (file !== undefined) {
+    const sources = await readSources([file], context);
+    if (!areValid([...sources, ...secrets], context, renderExportFinding)) return exitStatus.usage;
+    return work({ sources, secrets, volumes: options.volume ?? new Map() }, options, context);
+  }
+  const sink = sinkOf(options);
+  const folder = sink.kind === 'stdout' ? temporaryFolder() : '';
+  const secret = serviceSecret(secrets, options);
+  const { source, volumes } = flagManifest(options, sink, { ...context, folder, secret, nowMs: systemClock.now() });
+  if (!areValid([source, ...secrets], context, renderExportFinding)) return exitStatus.usage;
+  for (const directory of volumes.values()) makeFolder(directory);
+  return work({ sources: [source], secrets, volumes }, options, context, sink);
+}
+
+/** The one among them that leads to a service; others may be of stores. */
+function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): ResourceKey | undefined {
+  const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
+  const [one, ...others] = all.filter(({ members }) => members.has('baseURL'));
+  if (others.length === 0) return one?.key;
+  throw new UsageError('--secret names several Secrets with a baseURL: leave in the one that is meant');
+}
+
+interface Given {
+  readonly sources: readonly SourceFile[];
+  readonly secrets: readonly SourceFile[];
+  readonly volumes: FlagManifest['volumes'];
+}
+
+async function work(
+  { sources, secrets, volumes }: Given,
+  options: ExportOptions,
+  context: CommandContext,
+  sink?: ExportSink,
+): Promise<number> {
+  const namespace = options.namespace ?? defaultNamespace;
+  const decoded = decodeSources([...sources, ...secrets], namespace);
+  const resource = theOne(resourcesIn('SearchExport', decoded, ports), options, sources);
+  const host = new SingleHost(resource, await secretsOf(decoded, nowhere, context));
+  const { stdout, stderr, signal } = context;
+  await run(host, exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context), options, context);
+  const ended = host.resource;
+  if (signal.aborted) {
+    const nothing = 'interrupted; nothing was written';
+    const said = sink?.kind === 'stdout' ? nothing : renderInterruption([ended]);
+    stderr.write(`logfleet export: ${said}\n`);
+    return exitStatus.interrupted;
+  }
+  const { manifest, location, incomplete = [] } = ended.status ?? {};
+  // No status is left that could be looked at later.
+  const said = [renderOutcome(ended, {}, undefined), ...renderIncomplete(incomplete, Number.POSITIVE_INFINITY)];
+  stderr.write(said.map((line) => `${line}\n`).join(''));
+  if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
+  else if (manifest) stdout.write(`${manifest.url}\n`);
+  if (signal.aborted) return exitStatus.interrupted;
+  return isExported(ended) ? exitStatus.ok : exitStatus.failed;
+}
+
+const ports = { clock: systemClock, random: systemRandom };
+
+/** Resolves once the export has come to an end, or somebody interrupts it. */
+async function run(
+  host: SingleHost,
+  places: ReturnType<typeof exportPlaces>,
+  options: ExportOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { PrometheusMetrics } = await import('../base/prometheus-metrics.ts');
+  const view = new LiveView({ output: context.stderr, clock: systemClock });
+  const metrics: Metrics = countingRequests(new PrometheusMetrics(), () => view.request());
+  const log = createLogger(options, context.stderr, { write: (line) => view.print(line.trimEnd()) });
+  const shown = new ShownHost(view, host);
+  const common = { ...ports, log, metrics };
+  const operator = new Operator({
+    ...common,
+    host: shown.host,
+    connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: context.env }),
+    exports: { places, settings: { statusIntervalMs } },
+  });
+  try {
+    operator.start();
+    await Promise.race([aborted(context.signal), operator.whenSettled().then(() => shown.settled())]);
+    await operator.stop();
+  } finally {
+    view.end();
+  }
+}
+
+/** The export that is meant; Secrets and other manifests may lie beside it. */
+function theOne(found: readonly SearchExport[], { name }: ExportOptions, sources: readonly SourceFile[]): SearchExport {
+  const files = sources.map((source) => source.name).join(', ');
+  const meant = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
+  const [one, ...others] = meant;
+  if (!one) throw new UsageError(`there is no SearchExport ${name === undefined ? '' : `${name} `}in ${files}`);
+  if (others.length === 0) return one;
+  const names = found.map(({ metadata }) => metadata.name).join(', ');
+  throw new UsageError(`there are several exports in ${files}; say which one with --name: ${names}`);
+}
+
+function makeFolder(directory: string): void {
+  try {
+    makeWithFoldersAbove(directory);
+  } catch (error) {
+    throw new UsageError(`cannot make the folder ${directory}: ${(error as Error).message}; name another with -o`);
+  }
+}
+
+/** Step by step: Node's own way to make all at once never ends where nothing can be made, as in /proc. */
+function makeWithFoldersAbove(directory: string): void {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return;
+  const above = path.dirname(directory);
+  if (above !== directory) makeWithFoldersAbove(above);
+  mkdirSync(directory);
+}
+
+/** Gone when the process is, also when its reader goes away or an impatient person ends it. */
+function temporaryFolder(): string {
+  const folder = madeTemporaryFolder();
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function madeTemporaryFolder(): string {
+  try {
+    return mkdtempSync(path.join(tmpdir(), 'logfleet-export-'));
+  } catch (error) {
+    throw new UsageError(
+      `cannot keep rows until they are proven: ${(error as Error).message}; name another folder with TMPDIR`,
+    );
+  }
+}
+
+/** `location` is that of the export's folder. */
+async function writeRows(location: string, { writeBytes, env, signal }: CommandContext): Promise<void> {
+  const directory = fileURLToPath(location);
+  const destination = await openDestination({ kind: 'volume', directory, root: '' }, { ...ports, environment: env });
+  const manifest = await readManifest(destination, new ExportLayout(''));
+  await destination.close();
+  if (!manifest) throw new UsageError(`${directory} was emptied while rows were being exported; begin again`);
+  for await (const piece of provenRows(directory, manifest)) {
+    if (signal.aborted) return;
+    await writeBytes(piece);
+  }
+}

@@ -1,0 +1,67 @@
+/** Figures of an export's status as texts, for all views of it. */
+import type { SearchExportStatus, SearchJobStatus } from '../../api/generated/search-export.ts';
+import { renderAge } from './age.ts';
+import { isAtWork } from './condition-lines.ts';
+import { renderHistogram } from './histogram.ts';
+import { renderMinute, renderMoment } from './moment.ts';
+import { renderBytes, renderCount, renderNumber } from './quantity.ts';
+
+/** `1,234,567 rows, 300 MiB, in 14 of 40 intervals`; undefined before anything is known. */
+export function renderDone({ progress }: SearchExportStatus): string | undefined {
+  if (!progress) return undefined;
+  const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, duplicatesDropped } = progress;
+  const dropped = duplicatesDropped === 0 ? '' : `; ${renderCount(duplicatesDropped, 'duplicate')} dropped`;
+  const of = `${renderNumber(intervalsDone)} of ${renderCount(intervalsPlanned, 'interval')}`;
+  return `${renderCount(rowsWritten, 'row')}, ${renderBytes(bytesWritten)}, in ${of}${dropped}`;
+}
+
+/** `41,000 rows and 9.8 MiB a second`; undefined while nothing comes. */
+export function renderRates({ progress }: SearchExportStatus): string | undefined {
+  const { rowsPerSecond, bytesPerSecond } = progress ?? {};
+  const parts = [
+    ...(rowsPerSecond === undefined ? [] : [renderCount(rowsPerSecond, 'row')]),
+    ...(bytesPerSecond === undefined ? [] : [renderBytes(bytesPerSecond)]),
+  ];
+  return parts.length === 0 ? undefined : `${parts.join(' and ')} a second`;
+}
+
+/** `done in about 5m`; undefined where it is not at work, or nobody can say. */
+export function renderTimeLeft(status: SearchExportStatus, nowMs: number): string | undefined {
+  const { estimatedCompletionTime: end } = status;
+  if (end === undefined || !isAtWork(status)) return undefined;
+  return `done in about ${renderAge(Math.max(0, Date.parse(end) - nowMs))}`;
+}
+
+/** `2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`; undefined where the range was not read yet. */
+export function renderRange({ timeRange }: SearchExportStatus): string | undefined {
+  if (!timeRange) return undefined;
+  return `${shortMoment(timeRange.startTime)} to ${shortMoment(timeRange.endTime)}`;
+}
+
+/** As precise as it has to be. */
+function shortMoment(time: string): string {
+  const timeMs = Date.parse(time);
+  if (timeMs % 60_000 === 0) return renderMinute(timeMs);
+  return timeMs % 1_000 === 0 ? renderMoment(timeMs) : new Date(timeMs).toISOString();
+}
+
+/** The line of blocks, between nothing; undefined where nothing is known of any piece. */
+export function renderRows({ histogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
+  if (histogram.length === 0 || !timeRange || width < 10) return undefined;
+  const pieces = histogram.map(({ startTime, endTime, count }) => ({
+    startMs: Date.parse(startTime),
+    endMs: Date.parse(endTime),
+    count,
+  }));
+  const range = { startMs: Date.parse(timeRange.startTime), endMs: Date.parse(timeRange.endTime) };
+  return renderHistogram(pieces, range, width);
+}
+
+/** Cells of a table: which interval, what it does, what it has found, and its job's id. */
+export function jobCells({ id, from, to, state, messageCount, recordCount }: SearchJobStatus): readonly string[] {
+  const found = [
+    ...(messageCount === undefined ? [] : [renderCount(messageCount, 'message')]),
+    ...(recordCount === undefined || recordCount === 0 ? [] : [renderCount(recordCount, 'record')]),
+  ];
+  return [`${shortMoment(from)} to ${shortMoment(to)}`, state, found.join(', '), id];
+}

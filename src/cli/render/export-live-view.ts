@@ -1,0 +1,146 @@
+/**
+ * An export while it moves, as lines for a terminal: the bar of the range that is covered, how much there is and how fast it comes, how
+ * the rows lie in the range, what it waits for, the searches that run, what went wrong, and what happened last. Pure, as the view
+ * of a fleet is.
+ */
+import { reasons } from '../../api/conditions.ts';
+import type { SearchExportStatus } from '../../api/generated/search-export.ts';
+import { conditionOf, holds, isAtWork } from './condition-lines.ts';
+import { jobCells, renderDone, renderRange, renderRates, renderRows, renderTimeLeft } from './export-figures.ts';
+import { block, eventLines, headline, type LiveEvent, type LiveViewOptions, standstill } from './live-parts.ts';
+import { type Colour, clip, clipColoured, type Paint, paintWith, printable, wrap } from './palette.ts';
+import { renderProgressBar } from './progress-bar.ts';
+import { columnWidths, renderRow } from './table.ts';
+
+/** What is shown of one export. */
+export interface ExportView {
+  /** `namespace/name` */
+  readonly name: string;
+  readonly status: SearchExportStatus | undefined;
+  readonly nowMs: number;
+  /** Since the run began; undefined for who only watches. */
+  readonly elapsedMs?: number;
+  /** Requests to the service, over the last whole seconds; undefined before the first. */
+  readonly requestsPerSecond?: number;
+  /** Oldest first. */
+  readonly events: readonly LiveEvent[];
+  /** How a person lets it go on, where it is paused. */
+  readonly wayOn?: string | undefined;
+  /** Where the status is about an older spec: which. */
+  readonly behind?: string | undefined;
+}
+
+/** How many of each are shown. */
+interface Detail {
+  readonly jobs: number;
+  readonly problems: number;
+  readonly events: number;
+}
+
+/** From a window with room to a small one. */
+const details: readonly [Detail, ...Detail[]] = [
+  { jobs: 10, problems: 5, events: 5 },
+  { jobs: 6, problems: 3, events: 3 },
+  { jobs: 4, problems: 2, events: 1 },
+  { jobs: 2, problems: 1, events: 0 },
+  { jobs: 0, problems: 1, events: 0 },
+];
+const widestBar = 100;
+const widestHistogram = 60;
+
+export function renderExportLive(view: ExportView, options: LiveViewOptions): readonly string[] {
+  const { height = Number.POSITIVE_INFINITY } = options;
+  let lines: readonly string[] = [];
+  for (const detail of details) {
+    lines = renderWith(detail, view, options);
+    if (lines.length <= height) break;
+  }
+  return lines;
+}
+
+function renderWith(detail: Detail, view: ExportView, { width, colour }: LiveViewOptions): readonly string[] {
+  const paint = paintWith(colour);
+  const { status, name, elapsedMs } = view;
+  const figure = status?.summary?.rows === undefined ? undefined : `${status.summary.rows} rows`;
+  const title = { name, state: status?.summary?.state, colour: stateColour(status), figure, elapsedMs };
+  const lines = [headline(title, width, paint)];
+  if (view.behind !== undefined) lines.push(...wrap(view.behind, width).map((line) => paint('yellow', line)));
+  lines.push(...coverage(status, width, paint), ...pace(view, width));
+  lines.push(...standstill(status, view.wayOn, width, paint), ...waiting(status, width, paint));
+  lines.push(...block('Searching', searches(status, detail.jobs, width - 2), paint));
+  lines.push(...block('Incomplete', incomplete(status, detail.problems, paint), paint));
+  lines.push(...block('Errors of searches', texts(status?.pendingErrors, detail.problems, width - 2, paint), paint));
+  lines.push(...block('Latest', eventLines(view.events, detail.events, width - 2, paint), paint));
+  return lines.map((line) => clipColoured(line, width));
+}
+
+/** The same in one line, for whoever is no terminal: with what it waits for, where it is not at work. */
+export function renderExportLine(name: string, status: SearchExportStatus): string {
+  const { summary, progress } = status;
+  const done = progress && progress.intervalsDone > 0 ? renderDone(status) : undefined;
+  const parts = [summary?.progress && `${summary.progress} of the range`, done].filter(Boolean);
+  const line = `${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join('; ')}` : ''}`;
+  const ready = conditionOf(status, 'Ready');
+  const isWaiting = holds(status, 'Reconciling') && ready?.reason !== reasons.exporting;
+  return printable(isWaiting && ready ? `${line}: ${ready.message}` : line);
+}
+
+/** Yellow is what stands until a person does something. */
+function stateColour(status: SearchExportStatus | undefined): Colour {
+  if (holds(status, 'Stalled')) return 'red';
+  if (holds(status, 'Ready')) return 'green';
+  return isAtWork(status) ? 'cyan' : 'yellow';
+}
+
+/** How much of the range is done, and how its rows lie in it: both as wide as each other, where there is room. */
+function coverage(status: SearchExportStatus | undefined, width: number, paint: Paint): readonly string[] {
+  if (!status?.progress) return [];
+  const { coveredPercent } = status.progress;
+  const range = renderRange(status);
+  const label = `${coveredPercent}%${range === undefined ? '' : ` of ${range}`}`;
+  const room = Math.min(widestBar, width - label.length - 2);
+  const barWidth = room >= 20 ? room : width;
+  const bar = renderProgressBar(coveredPercent / 100, barWidth, paint);
+  const rows = renderRows(status, Math.min(widestHistogram, barWidth - 2));
+  const lines = room >= 20 ? [`${bar}  ${label}`] : [bar, ...wrap(label, width)];
+  return rows === undefined ? lines : [...lines, ` ${paint('blue', rows)}`];
+}
+
+function pace({ status, nowMs, requestsPerSecond }: ExportView, width: number): readonly string[] {
+  if (!status) return [];
+  const requests =
+    requestsPerSecond === undefined || !isAtWork(status)
+      ? undefined
+      : `${requestsPerSecond.toFixed(1)} requests a second`;
+  const speed = [renderRates(status), requests, renderTimeLeft(status, nowMs)].filter((part) => part !== undefined);
+  return [renderDone(status), speed.length === 0 ? undefined : speed.join(', ')]
+    .filter((part) => part !== undefined)
+    .flatMap((part) => wrap(part, width));
+}
+
+/** What it waits for while it is at work and nothing is searched. */
+function waiting(status: SearchExportStatus | undefined, width: number, paint: Paint): readonly string[] {
+  const ready = conditionOf(status, 'Ready');
+  const isBusy = (status?.jobs?.length ?? 0) > 0;
+  if (!ready || isBusy || holds(status, 'Ready') || !holds(status, 'Reconciling')) return [];
+  return wrap(printable(ready.message), width).map((line) => paint('yellow', line));
+}
+
+function searches(status: SearchExportStatus | undefined, most: number, width: number): readonly string[] {
+  const jobs = status?.jobs ?? [];
+  const rows = jobs.slice(0, most).map(jobCells);
+  const widths = columnWidths(rows);
+  const lines = rows.map((row) => clip(renderRow(row, widths, 2), width));
+  const more = jobs.length - rows.length;
+  return more > 0 && most > 0 ? [...lines, `and ${more} more`] : lines;
+}
+
+function incomplete(status: SearchExportStatus | undefined, most: number, paint: Paint): readonly string[] {
+  return (status?.incomplete ?? [])
+    .slice(0, most)
+    .map(({ from, to, reason }) => paint('yellow', printable(`${from} to ${to}: ${reason}`)));
+}
+
+function texts(all: readonly string[] = [], most: number, width: number, paint: Paint): readonly string[] {
+  return all.slice(0, most).map((text) => paint('yellow', clip(printable(text), width)));
+}

@@ -1,0 +1,92 @@
+/** Plans of exports for people: how many rows there are and when, how many searches they take, how long, and what is in the way. */
+import type { SearchExportSpec } from '../../api/generated/search-export.ts';
+import type { ExportOutlook, PlannedSearches } from '../export-planner.ts';
+import { renderAge } from './age.ts';
+import { type Fact, renderFacts } from './facts.ts';
+import { renderHistogram } from './histogram.ts';
+import { renderMinute } from './moment.ts';
+import { paintWith, printable } from './palette.ts';
+import type { PlanViewOptions } from './plan-view.ts';
+import { renderBytes, renderCount, renderNumber } from './quantity.ts';
+import { renderTable } from './table.ts';
+
+const factsLayout = { margin: 2, nameWidth: 11 };
+const widestHistogram = 60;
+/** So many intervals are listed, unless all are wanted. */
+const listedIntervals = 5;
+
+/** The lines of the view, each export after an empty line but the first; problems are told elsewhere. */
+export function renderExportPlans(outlooks: readonly ExportOutlook[], options: PlanViewOptions): readonly string[] {
+  const known = outlooks.filter(({ kind }) => kind !== 'problem');
+  return known.flatMap((outlook, index) => [...(index === 0 ? [] : ['']), ...renderOutlook(outlook, options)]);
+}
+
+function renderOutlook(outlook: ExportOutlook, options: PlanViewOptions): readonly string[] {
+  const { namespace, name } = outlook.resource.metadata;
+  const paint = paintWith(options.colour);
+  const title = (rest: string) => paint('bold', printable(`${namespace}/${name}${rest}`));
+  switch (outlook.kind) {
+    case 'plan': {
+      const { resource, plan } = outlook;
+      const facts = renderFacts(factsOf(plan, resource.spec), { ...factsLayout, width: options.width, paint });
+      return [title(`: ${renderNumber(plan.rows)} rows`), ...facts, ...whereRowsAre(plan, options)];
+    }
+    case 'complete':
+      return [title(': nothing to do, it is complete')];
+    case 'waiting':
+      return [title(`: nothing to search before ${renderMinute(outlook.untilMs)}`)];
+    case 'problem':
+      return [];
+  }
+}
+
+function factsOf(plan: PlannedSearches, { destination, output }: SearchExportSpec): readonly Fact[] {
+  const { segments, jobs, parallelism, requests, requestsPerSecond, bytesToScan, durationMs, areKnown } = plan;
+  const from = segments[0]?.fromMs ?? 0;
+  const rest = plan.settledMs < plan.toMs ? `; the rest, until ${renderMinute(plan.toMs)}, later` : '';
+  const sideBySide = Math.min(parallelism, jobs);
+  const { volume, s3 } = destination;
+  const where = volume
+    ? `volume ${volume.name}`
+    : `s3://${s3?.bucket}${s3?.prefix === undefined ? '' : `/${s3.prefix}`}`;
+  const packed = output.compression === 'None' ? '' : ` with ${output.compression}`;
+  return [
+    ['Range', `${renderMinute(from)} to ${renderMinute(plan.settledMs)}${rest}`],
+    ['Rows', `${renderNumber(plan.rows)}${areKnown ? '' : ' or more'}, in ${renderCount(segments.length, 'interval')}`],
+    ['Searches', `${renderCount(jobs, 'job')}, ${sideBySide === 1 ? 'one by one' : `${sideBySide} at once`}`],
+    ['Requests', `about ${renderNumber(requests)} at up to ${requestsPerSecond} a second`],
+    ['Scans', bytesToScan === undefined ? undefined : `about ${renderBytes(bytesToScan)}`],
+    ['Takes', `about ${renderAge(durationMs)}`],
+    ['Writes', `${output.format}${packed} to ${where}`],
+    ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
+  ];
+}
+
+function whereRowsAre(
+  { segments, rows }: PlannedSearches,
+  { width, wide, colour }: PlanViewOptions,
+): readonly string[] {
+  const [first] = segments;
+  const last = segments.at(-1);
+  if (!first || !last || segments.length === 1 || rows === 0) return [];
+  const paint = paintWith(colour);
+  const pieces = segments.map((segment) => ({ startMs: segment.fromMs, endMs: segment.toMs, count: segment.rows }));
+  const blocks = renderHistogram(
+    pieces,
+    { startMs: first.fromMs, endMs: last.toMs },
+    Math.min(widestHistogram, width - 4),
+  );
+  const shown = wide ? segments : segments.slice(0, listedIntervals);
+  const cells = shown.map((segment) => [iso(segment.fromMs), iso(segment.toMs), renderNumber(segment.rows)]);
+  const more = segments.length - shown.length;
+  return [
+    `  ${paint('bold', 'Intervals:')}`,
+    `    ${paint('blue', blocks)}`,
+    ...renderTable(['From', 'To', 'Rows'], cells, width - 4).map((line) => `    ${line}`),
+    ...(more > 0 ? [`    and ${renderNumber(more)} more; -o wide lists them`] : []),
+  ];
+}
+
+function iso(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}

@@ -1,0 +1,123 @@
+/**
+ * One export in full, for `logfleet get sx NAME`: what it exports and where to, how far it is, why nothing is happening, how its rows lie
+ * in the range, which searches run, what is incomplete, and what went wrong. Everything comes from the resource; the time is passed in.
+ */
+import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
+import type { SearchExport } from '../../api/kinds.ts';
+import { renderAgeSince } from './age.ts';
+import { renderBehind, renderConditions } from './condition-lines.ts';
+import { jobCells, renderDone, renderRange, renderRates, renderRows, renderTimeLeft } from './export-figures.ts';
+import { type Fact, renderFacts, section } from './facts.ts';
+import { clip, type Paint, paintWith, printable, wrap } from './palette.ts';
+import { renderProgressBar } from './progress-bar.ts';
+import { renderBytes, renderCount, renderNumber } from './quantity.ts';
+import { renderTable } from './table.ts';
+
+export interface ExportViewOptions {
+  readonly width: number;
+  readonly colour: boolean;
+  readonly nowMs: number;
+  /** How a person lets it go on, where it is paused. */
+  readonly wayOn?: string | undefined;
+}
+
+const widestBar = 62;
+
+/** The lines of the view. */
+export function renderExport(resource: SearchExport, options: ExportViewOptions): readonly string[] {
+  const { width, colour } = options;
+  const paint = paintWith(colour);
+  const { status } = resource;
+  const lines = renderFacts(facts(resource, options), { width, paint });
+  if (!status) return lines;
+  return [
+    ...lines,
+    ...section('Range', range(status, width, paint), paint),
+    ...section('Searches', searches(status, width), paint),
+    ...section('Incomplete', renderIncomplete(status.incomplete ?? [], width), paint),
+    ...section('Conditions', renderConditions(status, options), paint),
+    ...section('Errors of searches, the newest first', texts(status.pendingErrors, width), paint),
+    ...section('Warnings of searches, the newest first', texts(status.pendingWarnings, width), paint),
+  ];
+}
+
+function facts(resource: SearchExport, { nowMs, wayOn }: ExportViewOptions): readonly Fact[] {
+  const { metadata, spec, status } = resource;
+  const scanned = status?.progress?.bytesScanned;
+  return [
+    ['Name', `${metadata.namespace}/${metadata.name}`],
+    ['Query', spec.query],
+    ['State', status?.summary?.state ?? 'Unknown: nothing has looked at this export yet; is an operator running?'],
+    ['Done', status && renderDone(status)],
+    ['Pace', status && paceOf(status, nowMs)],
+    ['Scanned', scanned === undefined ? undefined : `${renderBytes(scanned)} by the service`],
+    ['Paused', wayOn && `nothing new is searched; to go on: ${wayOn}`],
+    ['Output', outputOf(spec)],
+    ['Location', status?.location],
+    ['Manifest', status && manifestOf(status)],
+    ['Took', status && durationOf(status)],
+    ['Behind', renderBehind(resource)],
+    ['Age', renderAgeSince(metadata.creationTimestamp, nowMs)],
+  ];
+}
+
+function paceOf(status: SearchExportStatus, nowMs: number): string | undefined {
+  const parts = [renderRates(status), renderTimeLeft(status, nowMs)].filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : parts.join(', ');
+}
+
+function outputOf({ output, results }: SearchExportSpec): string {
+  const { format, compression, fields } = output;
+  const packed = compression === 'None' ? '' : ` with ${compression}`;
+  const of = results === 'Records' ? ' of records' : '';
+  return `${format}${packed}${of}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`;
+}
+
+function manifestOf({ manifest }: SearchExportStatus): string | undefined {
+  if (!manifest) return undefined;
+  const { url, rows, files, bytes, complete } = manifest;
+  const flag = complete ? '' : ', with intervals that are incomplete';
+  return `${url}: ${renderCount(rows, 'row')} in ${renderCount(files, 'file')}, ${renderBytes(bytes)}${flag}`;
+}
+
+function durationOf({ startTime, completionTime }: SearchExportStatus): string | undefined {
+  if (startTime === undefined || completionTime === undefined) return undefined;
+  return `${renderAgeSince(startTime, Date.parse(completionTime))}, until ${completionTime}`;
+}
+
+function range(status: SearchExportStatus, width: number, paint: Paint): readonly string[] {
+  const shown = renderRange(status);
+  if (!status.progress || shown === undefined) return [];
+  const barWidth = Math.min(widestBar, width - 2);
+  const { coveredPercent } = status.progress;
+  const rows = renderRows(status, barWidth - 2);
+  return [
+    renderProgressBar(coveredPercent / 100, barWidth, paint),
+    ...(rows === undefined ? [] : [` ${paint('blue', rows)}`]),
+    ...wrap(`${coveredPercent}% of ${shown}`, Math.max(20, width - 2)),
+  ];
+}
+
+function searches({ jobs = [] }: SearchExportStatus, width: number): readonly string[] {
+  if (jobs.length === 0) return [];
+  const lines = renderTable(['interval', 'state', 'found', 'job'], jobs.map(jobCells), width - 2);
+  return lines.map((line) => clip(line, width - 2));
+}
+
+/** A line or more for each. */
+export function renderIncomplete(all: readonly IncompleteInterval[], width: number): readonly string[] {
+  return all.flatMap(({ from, to, reason, received, expected }) => {
+    const got = received === undefined ? '' : `; ${renderNumber(received)} received`;
+    const wanted = expected === undefined ? '' : `, ${renderNumber(expected)} expected`;
+    return indented(`${from} to ${to}: ${reason}${got}${wanted}`, width);
+  });
+}
+
+function texts(all: readonly string[] = [], width: number): readonly string[] {
+  return all.flatMap((text) => indented(text, width));
+}
+
+function indented(text: string, width: number): readonly string[] {
+  const lines = wrap(printable(text), Math.max(20, width - 4));
+  return lines.map((line, index) => (index === 0 ? line : `  ${line}`));
+}

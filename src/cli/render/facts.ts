@@ -1,0 +1,31 @@
+/** Names with what is to be said of them, one below the other, and sections of lines under a title. */
+import { type Paint, printable, wrap } from './palette.ts';
+
+/** Undefined: there is nothing to say. */
+export type Fact = readonly [name: string, value: string | undefined];
+
+export interface FactsOptions {
+  readonly width: number;
+  readonly paint: Paint;
+  /** Blanks in front of each line. */
+  readonly margin?: number;
+  /** Columns of the names with their colon; as wide as these need, and three blanks, where it is left out. */
+  readonly nameWidth?: number;
+}
+
+export function renderFacts(all: readonly Fact[], { width, paint, margin = 0, nameWidth }: FactsOptions): string[] {
+  const present = all.filter((fact): fact is readonly [string, string] => fact[1] !== undefined);
+  const column = nameWidth ?? Math.max(...present.map(([name]) => name.length)) + 4;
+  const indent = margin + column;
+  return present.flatMap(([name, value]) =>
+    wrap(printable(value), Math.max(20, width - indent)).map(
+      (line, index) =>
+        (index === 0 ? ' '.repeat(margin) + paint('bold', `${name}:`.padEnd(column)) : ' '.repeat(indent)) + line,
+    ),
+  );
+}
+
+/** Nothing where there are no lines. */
+export function section(title: string, lines: readonly string[], paint: Paint): readonly string[] {
+  return lines.length === 0 ? [] : ['', paint('bold', title), ...lines.map((line) => `  ${line}`)];
+}

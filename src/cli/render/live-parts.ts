@@ -1,0 +1,78 @@
+/** What the views of all kinds share while a resource moves: its headline, why it stands still, blocks of lines, and what happened last. */
+import type { EventType } from '../../host/host.ts';
+import { renderAge } from './age.ts';
+import { conditionOf, holds, type WithConditions } from './condition-lines.ts';
+import { type Colour, clip, type Paint, printable, widthOf, wrap } from './palette.ts';
+
+/** As in the events of a resource. */
+export interface LiveEvent {
+  readonly atMs: number;
+  readonly type: EventType;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface LiveViewOptions {
+  /** Columns of the longest line. */
+  readonly width: number;
+  /** Lines that there is room for; details are left out to keep within it, as far as that helps. */
+  readonly height?: number;
+  readonly colour: boolean;
+}
+
+export interface Headline {
+  /** `namespace/name` */
+  readonly name: string;
+  /** Directly behind the name. */
+  readonly detail?: string;
+  /** In one word; undefined before anything is known. */
+  readonly state: string | undefined;
+  readonly colour: Colour;
+  /** At the right end. */
+  readonly figure: string | undefined;
+  readonly elapsedMs: number | undefined;
+}
+
+export function headline(parts: Headline, width: number, paint: Paint): string {
+  const { name, detail = '', state = 'starting', colour, figure, elapsedMs } = parts;
+  const left = `${paint('bold', printable(name))}${printable(detail)}   ${paint(colour, printable(state))}`;
+  const right = [figure, elapsedMs === undefined ? undefined : renderAge(elapsedMs)]
+    .filter((part) => part !== undefined)
+    .join('   ');
+  return left + ' '.repeat(Math.max(3, width - widthOf(left) - widthOf(right))) + right;
+}
+
+/** Why it stands, and how a person lets it go on; nothing while it is ready or at work. */
+export function standstill(
+  status: WithConditions | undefined,
+  wayOn: string | undefined,
+  width: number,
+  paint: Paint,
+): readonly string[] {
+  const stands = conditionOf(status, 'Stalled') ?? conditionOf(status, 'Ready');
+  if (!stands || holds(status, 'Ready') || holds(status, 'Reconciling')) return [];
+  const goOn = wayOn === undefined ? '' : ` To go on: ${wayOn}`;
+  const colour = stands.type === 'Stalled' ? 'red' : 'yellow';
+  return wrap(printable(stands.message + goOn), width).map((line) => paint(colour, line));
+}
+
+export function block(title: string, lines: readonly string[], paint: Paint): readonly string[] {
+  return lines.length === 0 ? [] : [paint('dim', title), ...lines.map((line) => `  ${line}`)];
+}
+
+const timeWidth = 10;
+const maxEventLines = 2;
+
+/** The newest `most` of them, oldest first. */
+export function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
+  return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
+    const at = new Date(atMs).toISOString().slice(11, 19);
+    const [head, said] = [printable(name), printable(message)];
+    const room = Math.max(20, width - timeWidth);
+    const [first = '', ...rest] = wrap(`${head}  ${said}`, room);
+    const colour = type === 'Warning' ? 'yellow' : 'bold';
+    const lines = [`${at}  ${paint(colour, head)}${first.slice(head.length)}`];
+    if (rest.length > 0) lines.push(' '.repeat(timeWidth) + clip(rest.join(' '), (maxEventLines - 1) * room));
+    return lines;
+  });
+}

@@ -1,0 +1,71 @@
+/** The views of one resource, whatever its kind: in full, while it moves, and in a line. */
+import type { AnyResource } from '../resource-access.ts';
+import { renderBehind } from './condition-lines.ts';
+import { renderExportLine, renderExportLive } from './export-live-view.ts';
+import { renderExport } from './export-view.ts';
+import { renderFleet, renderSummaryLine } from './fleet-view.ts';
+import type { LiveEvent, LiveViewOptions } from './live-parts.ts';
+import { renderPolicy, type ViewOptions } from './policy-view.ts';
+
+/** For `get KIND NAME`. */
+export function renderResource(resource: AnyResource, options: ViewOptions): readonly string[] {
+  switch (resource.kind) {
+    case 'CollectorVersionPolicy':
+      return renderPolicy(resource, options);
+    case 'SearchExport':
+      return renderExport(resource, options);
+  }
+}
+
+/** What a view of something that moves needs beside the resource. */
+export interface LiveMoment {
+  readonly nowMs: number;
+  /** Since the run began; undefined for who only watches. */
+  readonly elapsedMs?: number;
+  /** Of a policy; undefined before there is anything to count. */
+  readonly updatedPerMinute: number | undefined;
+  /** Over the last whole seconds; undefined before the first. */
+  readonly requestsPerSecond?: number | undefined;
+  /** Oldest first. */
+  readonly events: readonly LiveEvent[];
+  readonly wayOn: string | undefined;
+  readonly approve: string | undefined;
+}
+
+export function renderLive(resource: AnyResource, moment: LiveMoment, options: LiveViewOptions): readonly string[] {
+  const { nowMs, events, wayOn, approve, elapsedMs, updatedPerMinute, requestsPerSecond } = moment;
+  const common = {
+    name: `${resource.metadata.namespace}/${resource.metadata.name}`,
+    nowMs,
+    events,
+    wayOn,
+    behind: renderBehind(resource),
+    ...(elapsedMs === undefined ? {} : { elapsedMs }),
+    ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
+  };
+  switch (resource.kind) {
+    case 'CollectorVersionPolicy': {
+      const pace = updatedPerMinute === undefined ? {} : { updatedPerMinute };
+      return renderFleet({ ...common, ...pace, status: resource.status, approve }, options);
+    }
+    case 'SearchExport':
+      return renderExportLive({ ...common, status: resource.status }, options);
+  }
+}
+
+/** Undefined as long as nothing is known. `key` changes when the line is worth saying again. */
+export function renderLine(resource: AnyResource): { readonly key: string; readonly line: string } | undefined {
+  const { kind, metadata, status } = resource;
+  if (status === undefined) return undefined;
+  const name = `${metadata.namespace}/${metadata.name}`;
+  switch (kind) {
+    case 'CollectorVersionPolicy': {
+      const line = renderSummaryLine(name, status);
+      return { key: line, line };
+    }
+    case 'SearchExport': {
+      const { state, progress } = status.summary ?? {};
+      return { key: `${state} ${progress}`, line: renderExportLine(name, status) };
+    }
+  }
+}

@@ -1,0 +1,218 @@
+/** What `logfleet verify` has proven, and what differs: a table of the checks for people, a document for programs. */
+import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
+import type { Manifest } from '../../destination/manifest.ts';
+import type { Difference, DifferenceKind, Verification } from '../../destination/verify.ts';
+import { renderMoment } from './moment.ts';
+import { type Paint, paintWith, printable, wrap } from './palette.ts';
+import { renderBytes, renderCount, renderNumber } from './quantity.ts';
+import { columnWidths, renderRow } from './table.ts';
+
+export interface VerificationViewOptions {
+  readonly width: number;
+  readonly colour: boolean;
+}
+
+/** So many differences, and so many incomplete intervals, are told one by one; `-o json` has all of them. */
+const toldOneByOne = 20;
+
+/** The lines of the view. `url` is that of the manifest. */
+export function renderVerification(
+  url: string,
+  verification: Verification,
+  { width, colour }: VerificationViewOptions,
+): readonly string[] {
+  const paint = paintWith(colour);
+  const { manifest, differences } = verification;
+  const incomplete = incompleteOf(manifest);
+  return [
+    paint('bold', printable(url)),
+    ...checkLines(checksOf(verification), width),
+    ...listed(differences.map(renderDifference), width, 'red', paint),
+    ...listed(incomplete.map(renderIncomplete), width, 'yellow', paint),
+    verdictOf(verification, paint),
+  ];
+}
+
+/** A table whose last column goes on below itself where the window is too narrow for it. */
+function checkLines(checks: readonly Check[], width: number): readonly string[] {
+  const heads = checks.map(({ name, result }) => [name, result]);
+  const widths = columnWidths([['CHECK', 'RESULT'], ...heads]);
+  const indent = widths.reduce((sum, column) => sum + column + gap, 0);
+  return [{ name: 'CHECK', result: 'RESULT', what: 'WHAT' }, ...checks].flatMap(({ name, result, what }) => {
+    const head = renderRow([name, result], widths, gap).padEnd(indent);
+    const lines = wrap(printable(what), Math.max(20, width - indent));
+    return lines.map((line, index) => (index === 0 ? head : ' '.repeat(indent)) + line);
+  });
+}
+
+const gap = 3;
+
+interface Check {
+  readonly name: string;
+  readonly result: 'ok' | 'incomplete' | 'differs';
+  readonly what: string;
+}
+
+/** Which differences speak against which check. */
+const against: { readonly [K in DifferenceKind]: 'range' | 'counts' | 'files' | 'checksums' | 'manifest' | 'folder' } =
+  {
+    gap: 'range',
+    overlap: 'range',
+    completeness: 'manifest',
+    fingerprint: 'manifest',
+    total: 'manifest',
+    sharedFile: 'manifest',
+    missingFile: 'files',
+    rows: 'files',
+    unreadable: 'files',
+    bytes: 'checksums',
+    sha256: 'checksums',
+    record: 'folder',
+    strayFile: 'folder',
+  };
+
+function checksOf({ manifest, differences, incomplete, files, rows, bytes }: Verification): readonly Check[] {
+  const { export: identity, intervals, totals } = manifest;
+  const differs = new Set(differences.map(({ kind }) => against[kind]));
+  const result = (check: (typeof against)[DifferenceKind]) => (differs.has(check) ? 'differs' : 'ok');
+  const unless = (check: (typeof against)[DifferenceKind], proven: string) =>
+    differs.has(check) ? 'with the differences below' : proven;
+  const by = identity.byReceiptTime ? ' by receipt time' : '';
+  const range = `${renderMoment(identity.fromMs)} to ${renderMoment(identity.toMs)}${by}`;
+  return [
+    {
+      name: 'range',
+      result: result('range'),
+      what: `${range}: ${renderCount(intervals.length, 'interval')}, ${unless('range', 'no gap, no overlap')}`,
+    },
+    {
+      name: 'counts',
+      result: incomplete > 0 ? 'incomplete' : 'ok',
+      what: `${renderCount(totals.received, 'row')} received, as the service counts them (${renderSources(intervals)})${renderDropped(manifest)}${renderLeft(intervals)}`,
+    },
+    {
+      name: 'files',
+      result: result('files'),
+      what: `${renderCount(files, 'file')} read, ${renderCount(rows, 'row')} in them`,
+    },
+    { name: 'checksums', result: result('checksums'), what: `size and SHA-256 of each file, ${renderBytes(bytes)}` },
+    {
+      name: 'manifest',
+      result: result('manifest'),
+      what: unless('manifest', 'its fingerprint is that of the export, its sums add up'),
+    },
+    {
+      name: 'folder',
+      result: result('folder'),
+      what: unless('folder', 'nothing else lies beside, no record says otherwise'),
+    },
+  ];
+}
+
+const sourceNames: { readonly [S in CountSource]: string } = {
+  Job: 'by the search job',
+  Aggregate: 'by an aggregation',
+  Histogram: 'by the histogram',
+};
+
+/** `12 intervals by the search job, 2 by the histogram` */
+function renderSources(intervals: readonly CommitRecord[]): string {
+  const counts = new Map<CountSource, number>();
+  for (const { count } of intervals) counts.set(count.source, (counts.get(count.source) ?? 0) + 1);
+  return [...counts]
+    .map(
+      ([source, count], index) =>
+        `${index === 0 ? renderCount(count, 'interval') : renderNumber(count)} ${sourceNames[source]}`,
+    )
+    .join(', ');
+}
+
+function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
+  const parts = [
+    ...(duplicates > 0 ? [`${renderNumber(duplicates)} of them twice`] : []),
+    ...(outside > 0 ? [`${renderNumber(outside)} outside`] : []),
+  ];
+  return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
+}
+
+/** Of the millisecond at which a search was cut: what was received of it is written by another interval alone (E4). */
+function renderLeft(intervals: readonly CommitRecord[]): string {
+  const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
+  return left === 0 ? '' : `; ${renderNumber(left)} of them belong to another interval, which has them`;
+}
+
+function incompleteOf({ intervals }: Manifest): readonly CommitRecord[] {
+  return intervals.filter(({ incomplete }) => incomplete !== undefined);
+}
+
+function renderIncomplete({ fromMs, toMs, received, count, incomplete }: CommitRecord): string {
+  const moment = (timeMs: number) => new Date(timeMs).toISOString();
+  const figures = `${renderNumber(received)} received, ${renderNumber(count.rows)} counted`;
+  return `incomplete: ${moment(fromMs)} to ${moment(toMs)}: ${incomplete?.reason} (${figures})`;
+}
+
+function renderDifference({ kind, where, expected, found }: Difference): string {
+  switch (kind) {
+    case 'fingerprint':
+      return `the fingerprint in the manifest is ${found}, and that of the export which it describes ${expected}`;
+    case 'gap':
+      return `nobody looked from ${expected} to ${found} (${where})`;
+    case 'overlap':
+      return `intervals overlap ${where}: ${found} comes before ${expected}`;
+    case 'total':
+      return `the manifest's sum of ${where} is ${found}, and its intervals have ${expected}`;
+    case 'completeness':
+      return `the manifest says complete: ${found}, and its intervals say ${expected}`;
+    case 'record':
+      return `${where} says otherwise than the manifest`;
+    case 'missingFile':
+      return `${where} is missing`;
+    case 'bytes':
+      return `${where} has ${found} bytes, and had ${expected}`;
+    case 'sha256':
+      return `${where} has the SHA-256 ${found}, and had ${expected}`;
+    case 'rows':
+      return `${where} has ${found} rows, and had ${expected}`;
+    case 'unreadable':
+      return `${where} cannot be read: ${found}`;
+    case 'strayFile':
+      return `${where} is not in the manifest`;
+    case 'sharedFile':
+      return `${where} is named by more than one interval`;
+  }
+}
+
+function listed(texts: readonly string[], width: number, colour: 'red' | 'yellow', paint: Paint): readonly string[] {
+  const lines = texts
+    .slice(0, toldOneByOne)
+    .flatMap((text) => wrap(printable(text), Math.max(20, width)))
+    .map((line) => paint(colour, line));
+  const more = texts.length - toldOneByOne;
+  return more > 0 ? [...lines, `and ${renderNumber(more)} more; -o json has all of them`] : lines;
+}
+
+function verdictOf({ manifest, differences, incomplete }: Verification, paint: Paint): string {
+  if (differences.length > 0) return paint('red', `Different: ${renderCount(differences.length, 'difference')}.`);
+  const rows = renderCount(manifest.totals.rows, 'row');
+  if (manifest.complete) return paint('green', `Proven: ${rows}, each of them once.`);
+  const flagged = `${renderCount(incomplete, 'interval')} ${incomplete === 1 ? 'is' : 'are'} flagged as incomplete`;
+  return paint('yellow', `Incomplete: ${rows} as the manifest says, and ${flagged}.`);
+}
+
+/** For programs. */
+export function verificationDocument(url: string, verification: Verification): object {
+  const { manifest, differences, files, rows, bytes } = verification;
+  return {
+    manifest: url,
+    proven: differences.length === 0 && manifest.complete,
+    complete: manifest.complete,
+    fingerprint: manifest.fingerprint,
+    export: manifest.export,
+    read: { files, rows, bytes },
+    totals: manifest.totals,
+    incomplete: incompleteOf(manifest).map(({ fromMs, toMs, received, count, incomplete }) => {
+      return { fromMs, toMs, reason: incomplete?.reason, received, counted: count.rows };
+    }),
+    differences,
+  };
+}

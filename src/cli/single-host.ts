@@ -1,0 +1,72 @@
+/**
+ * The host of a process that works on one export and nothing else, as a Job does: the resource in memory, with its Secrets. What counts of
+ * an export stands at its destination, so that nothing here has to outlive the process.
+ */
+import type { KindName, ResourceOf, SearchExport } from '../api/kinds.ts';
+import type {
+  EventSink,
+  Host,
+  Leadership,
+  LedgerStore,
+  OperatorSettings,
+  ResourceKey,
+  ResourceSource,
+  SecretReader,
+} from '../host/host.ts';
+
+const notPaused: OperatorSettings = { paused: false, pausedBy: undefined };
+
+export class SingleHost implements Host {
+  readonly secrets: SecretReader;
+  readonly events: EventSink = { publish() {} };
+  /** Exports keep none. */
+  readonly ledgers: LedgerStore = { read: async () => new Map(), write: async () => '' };
+  readonly leadership: Leadership = {
+    isLeader: () => true,
+    term: () => 1,
+    tookOverByForce: () => false,
+    subscribe: () => () => {},
+  };
+  #resource: SearchExport;
+  readonly #listeners = new Set<(key: ResourceKey) => void>();
+
+  constructor(resource: SearchExport, secrets: SecretReader) {
+    this.#resource = resource;
+    this.secrets = secrets;
+  }
+
+  /** With the status as it was written last. */
+  get resource(): SearchExport {
+    return this.#resource;
+  }
+
+  resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
+    const all = () => (kind === 'SearchExport' ? [this.#resource as ResourceOf<K>] : []);
+    return {
+      synced: () => true,
+      list: all,
+      get: ({ namespace, name }) =>
+        all().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+      subscribe: (listener) => {
+        if (kind === 'SearchExport') this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+    };
+  }
+
+  async writeStatus<K extends KindName>(_kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
+    const { metadata } = this.#resource;
+    const resourceVersion = String(Number(metadata.resourceVersion) + 1);
+    this.#resource = { ...(resource as SearchExport), metadata: { ...metadata, resourceVersion } };
+    for (const listener of this.#listeners) listener(metadata);
+    return this.#resource as ResourceOf<K>;
+  }
+
+  settings(): OperatorSettings {
+    return notPaused;
+  }
+
+  subscribeSettings(): () => void {
+    return () => {};
+  }
+}

@@ -1,0 +1,188 @@
+/** `logfleet export`: what its flags stand for, what it refuses, and what it says of that. */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { flagManifest, sinkOf } from '../../../src/cli/export-manifest.ts';
+import type { ExportOptions } from '../../../src/cli/options.ts';
+import { runProgram } from '../../../src/cli/program.ts';
+import type { ResourceKey } from '../../../src/host/host.ts';
+import { recordingContext } from './recording-context.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'logfleet-export-test-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const range = ['--from', '2026-11-01', '--to', '2026-11-02', '--time-zone', 'UTC'];
+const request = ['--query', 'error', ...range];
+
+async function run(...args: readonly string[]) {
+  const context = { ...recordingContext(), cwd: directory };
+  const status = await runProgram(['export', ...args], context);
+  return { status, stdout: context.stdout.text, stderr: context.stderr.text };
+}
+
+describe('an export without a manifest', () => {
+  const nowMs = Date.UTC(2026, 10, 2);
+  const manifestOf = (options: Partial<ExportOptions>, env = {}, secret?: ResourceKey) => {
+    const all: ExportOptions = { logLevel: 'warn', query: 'error', from: '-24h', to: 'now', output: 'out', ...options };
+    const { source, volumes } = flagManifest(all, sinkOf(all), {
+      folder: '/spool',
+      nowMs,
+      cwd: directory,
+      env,
+      secret,
+    });
+    return { ...JSON.parse(source.text), volumes };
+  };
+
+  test('is the manifest that a person would have written', () => {
+    const { metadata, spec, volumes } = manifestOf({ fields: ['_raw'], maxMessages: 10, format: 'CSV' });
+    expect(metadata).toEqual({ name: 'export' });
+    expect(spec).toEqual({
+      credentialsSecretRef: { name: 'log-service' },
+      query: 'error',
+      timeRange: { from: '2026-11-01T00:00:00.000Z', to: '2026-11-02T00:00:00.000Z' },
+      limits: { maxMessages: 10 },
+      output: { format: 'CSV', fields: ['_raw'] },
+      destination: { volume: { name: 'output' } },
+    });
+    expect([...volumes]).toEqual([['output', join(directory, 'out')]]);
+  });
+
+  test.each([
+    ['2026-11-01', '2026-11-01T00:00:00'],
+    ['2026-11-01T12:00:00', '2026-11-01T12:00:00'],
+    ['1793491200000', '1793491200000'],
+    ['-90m', '2026-11-01T22:30:00.000Z'],
+    ['-soon', '-soon'],
+  ])('takes the time %s as %s', (from, expected) => {
+    expect(manifestOf({ from }).spec.timeRange.from).toBe(expected);
+  });
+
+  test('goes to a store with the credentials of the environment', () => {
+    const { spec, volumes } = manifestOf(
+      { output: 's3://audit/logs/prod/', pathStyle: true },
+      { AWS_REGION: 'eu-west-1' },
+    );
+    const s3 = { bucket: 'audit', prefix: 'logs/prod', region: 'eu-west-1', forcePathStyle: true };
+    expect(spec.destination).toEqual({ s3 });
+    expect(volumes.size).toBe(0);
+    expect(manifestOf({ output: 's3://audit' }).spec.destination).toEqual({ s3: { bucket: 'audit' } });
+  });
+
+  test('takes the name and namespace of the Secret that it is given', () => {
+    const { metadata, spec } = manifestOf({}, {}, { namespace: 'logging', name: 'tenant' });
+    expect(metadata).toEqual({ name: 'export', namespace: 'logging' });
+    expect(spec.credentialsSecretRef).toEqual({ name: 'tenant' });
+  });
+
+  test('keeps rows for stdout unpacked in a folder of their own', () => {
+    const { spec, volumes } = manifestOf({ output: '-' });
+    expect(spec.output).toEqual({ compression: 'None' });
+    expect([...volumes]).toEqual([['output', '/spool']]);
+  });
+});
+
+describe('what is wrong is said of the flag', () => {
+  test.each([
+    ['nothing at all', [], 'name a manifest, or say what to export: --query and --from and --to are missing'],
+    ['half of a range', ['--query', 'x', '--from', '2026-11-01'], '--to is missing'],
+    ['no place for the rows', request, 'say where the rows go'],
+    ['a bucket without a name', [...request, '-o', 's3:///x'], 'names no bucket'],
+    ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'cannot go to stdout'],
+    ['packed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'leave --compression out'],
+    ['a format that is none', [...request, '-o', 'x', '--format', 'xml'], 'Write NDJSON or CSV or Parquet.'],
+    [
+      'a time that is none',
+      ['--query', 'x', '--from', 'soon', '--to', 'now', '-o', 'x'],
+      expect.stringMatching(/^--from: "soon" is not allowed; .* with --time-zone, .*; or a date, now, or -24h$/m),
+    ],
+    [
+      'a time without its zone',
+      ['--query', 'x', '--from', '2026-11-01', '--to', '2026-11-02', '-o', 'x'],
+      expect.stringMatching(/^--time-zone: .* as in --time-zone Europe\/Berlin or --time-zone UTC/m),
+    ],
+    ['a store without TLS', [...request, '-o', 's3://logs', '--endpoint', 'http://store'], 'or --insecure if that is'],
+    ['a folder that cannot be made', [...request, '-o', 'all.yaml/x'], 'name another with -o'],
+    ['a size that is none', [...request, '-o', 'x', '--max-part-size', '3'], '--max-part-size: "3" is not allowed'],
+    ['a volume', [...request, '-o', 'x', '--volume', 'a=b'], '--volume is for a manifest'],
+  ])('%s', async (_, args, expected) => {
+    writeFileSync(join(directory, 'all.yaml'), '');
+    const { status, stdout, stderr } = await run(...args);
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toEqual(typeof expected === 'string' ? expect.stringContaining(expected) : expected);
+    expect(existsSync(join(directory, 'x'))).toBe(false);
+  });
+});
+
+describe('a manifest', () => {
+  const manifest = (name: string, to = '2026-11-02T00:00:00Z') => `---
+apiVersion: logfleet.dev/v1alpha1
+kind: SearchExport
+metadata: {name: ${name}}
+spec:
+  credentialsSecretRef: {name: log-service}
+  query: error
+  timeRange: {from: "2026-11-01T00:00:00Z", to: "${to}"}
+  destination: {volume: {name: exports}}
+`;
+  const write = (text: string) => writeFileSync(join(directory, 'all.yaml'), text);
+
+  test('is checked as validate checks it', async () => {
+    write(manifest('errors', '2026-10-01T00:00:00Z'));
+    expect(await run('all.yaml')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/^all\.yaml:\d+:\d+: spec/m),
+    });
+  });
+
+  test('has one export, or a name says which', async () => {
+    write('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n');
+    expect(await run('all.yaml')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('there is no SearchExport in all.yaml'),
+    });
+    write(manifest('errors') + manifest('audit'));
+    expect((await run('all.yaml')).stderr).toContain('say which one with --name: errors, audit');
+    expect((await run('all.yaml', '--name', 'x')).stderr).toContain('there is no SearchExport x in all.yaml');
+  });
+
+  test('leaves no room for flags that it says itself', async () => {
+    write(manifest('errors'));
+    expect((await run('all.yaml', '-o', 'x')).stderr).toContain(
+      '--output is for an export without a manifest: write it into all.yaml',
+    );
+  });
+
+  test('may leave the credentials of its store to the environment, and says of a Secret where it is wrong', async () => {
+    write(
+      manifest('errors', '2026-10-01T00:00:00Z').replace('{volume: {name: exports}}', '{s3: {bucket: log-exports}}'),
+    );
+    expect((await run('all.yaml')).stderr).not.toContain('credentialsSecretRef');
+    writeFileSync(
+      join(directory, 'secret.yaml'),
+      'apiVersion: v1\nkind: Secret\nmetadata: {name: log-service}\nstringData: {baseURL: "http://x"}\n',
+    );
+    const { status, stderr } = await run(...request, '-o', 'x', '--secret', 'secret.yaml');
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^secret\.yaml:4:\d+: stringData\.baseURL: /m);
+  });
+
+  test('that is paused ends with 1, since its rows are not there', async () => {
+    write(`${manifest('errors')}  paused: true\n`);
+    const { status, stderr } = await run('all.yaml', '--volume', `exports=${directory}`);
+    expect(status).toBe(1);
+    expect(stderr).toContain('errors: Paused: Paused by spec.paused');
+    expect(stderr).toContain('To go on: take paused: true out of its manifest');
+  });
+
+  test('that leads nowhere ends with 1, and says why', async () => {
+    write(manifest('errors'));
+    const { status, stdout, stderr } = await run('all.yaml');
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('default/errors: SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL');
+  });
+});

@@ -1,0 +1,140 @@
+/** `logfleet plan` of exports: what the service counts for it, what it comes to, what is in the way, and that nothing stays open. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { SearchExport } from '../../../src/api/kinds.ts';
+import { nowhere } from '../../../src/cli/plan-place.ts';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { type PlanSetting, runPlan, secret } from './plan-run.ts';
+import { sampleExport } from './sample-export.ts';
+
+/** The virtual clock begins at 2026-11-01. */
+const scenario: Scenario = {
+  logs: { from: '2026-10-31T00:00:00Z', to: '2026-10-31T12:00:00Z', messages: 5_000 },
+  search: { messageLimit: 1_000 },
+};
+
+function searchExport(spec = '', { query = '_sourceCategory=*', to = '2026-10-31T12:00:00Z' } = {}): string {
+  return `
+apiVersion: logfleet.dev/v1alpha1
+kind: SearchExport
+metadata: {name: errors, namespace: logging}
+spec:
+  credentialsSecretRef: {name: log-service}
+  query: "${query}"
+  timeRange: {from: "2026-10-31T00:00:00Z", to: "${to}"}
+  destination: {volume: {name: exports}}
+${spec}`;
+}
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'logfleet-plan-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const plan = (text: string, setting: Partial<PlanSetting> = {}) =>
+  runPlan({ folder, scenario, texts: [secret, text], ...setting });
+
+describe('the plan of an export', () => {
+  test('counts rows, searches and requests, and lets no job live on', async () => {
+    const { status, stdout, jobs } = await plan(searchExport());
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^logging\/errors: 5,000 rows$/m);
+    expect(stdout).toMatch(/^ {2}Range: {5}2026-10-31 00:00 UTC to 2026-10-31 12:00 UTC$/m);
+    expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 6 intervals$/m);
+    expect(stdout).toMatch(/^ {2}Searches: {2}7 jobs, 4 at once$/m);
+    expect(stdout).toMatch(/^ {2}Requests: {2}about 2\d at up to 4 a second$/m);
+    expect(stdout).toMatch(/^ {2}Writes: {4}NDJSON with Gzip to volume exports$/m);
+    expect(stdout).toContain('and 1 more; -o wide lists them');
+    expect(jobs.filter(({ state }) => state === 'GATHERING RESULTS' || state === 'FORCE PAUSED')).toEqual([]);
+  });
+
+  test('is cheap: a few requests, whatever there is to export', async () => {
+    const { journal } = await plan(searchExport());
+    expect(journal.length).toBeLessThanOrEqual(10);
+  });
+
+  test('is a document for programs', async () => {
+    const { stdout } = await plan(searchExport('  parallelism: 2'), { flags: { output: 'json' } });
+    const document = JSON.parse(stdout);
+    expect(document).toMatchObject({
+      changes: true,
+      policies: [],
+      exports: [
+        {
+          namespace: 'logging',
+          name: 'errors',
+          complete: false,
+          rows: 5_000,
+          rowsAreKnown: true,
+          jobs: 7,
+          requests: { perSecond: 4 },
+          notes: [],
+        },
+      ],
+    });
+    const { intervals } = document.exports[0];
+    expect(intervals[0].from).toBe('2026-10-31T00:00:00.000Z');
+    expect(intervals.at(-1).to).toBe('2026-10-31T12:00:00.000Z');
+    const rows = intervals.map((interval: { rows: number }) => interval.rows);
+    expect(rows.reduce((sum: number, count: number) => sum + count, 0)).toBe(5_000);
+    expect(rows.filter((count: number) => count >= 1_000)).toEqual([]);
+  });
+
+  test('of what fits into one search is one', async () => {
+    const { stdout } = await plan(searchExport(), { scenario: { ...scenario, search: {} } });
+    expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 1 interval$/m);
+    expect(stdout).toMatch(/^ {2}Searches: {2}1 job, one by one$/m);
+    expect(stdout).not.toContain('Intervals');
+  });
+
+  test('leaves for later what is not settled yet, and waits for nothing', async () => {
+    const late = searchExport('', { to: '2026-11-02T00:00:00Z' });
+    const { stdout } = await plan(late);
+    expect(stdout).toMatch(/Range: .* to 2026-10-31 23:5\d UTC; the rest, until 2026-11-02 00:00 UTC, later$/m);
+    const future = late.replace('from: "2026-10-31', 'from: "2026-11-01');
+    const waiting = await plan(future);
+    expect(waiting.stdout).toBe('logging/errors: nothing to search before 2026-11-01 00:03 UTC\n');
+    expect(waiting.journal).toEqual([]);
+  });
+
+  test.each([
+    [searchExport('', { query: '* | limit 3000' }), 'It runs as one search (the operator limit'],
+    [searchExport('  limits: {maxMessages: 4000}'), 'But:       limits.maxMessages of 4000 stops it before its end.'],
+    [searchExport('  activeDeadlineSeconds: 1'), 'But:       activeDeadlineSeconds are over before its end.'],
+    [searchExport('  paused: true'), 'But:       It is paused: nothing is searched before it is resumed.'],
+  ])('says what is in the way: %#', async (text, expected) => {
+    expect((await plan(text)).stdout).toContain(expected);
+  });
+
+  test.each([
+    [searchExport(), true, 1],
+    [searchExport(), false, 0],
+    [searchExport('', { query: 'a | where' }), true, 2],
+  ])('ends with a status that says whether there is something to do: %#', async (text, exitCode, status) => {
+    expect(await plan(text, { flags: { exitCode } })).toMatchObject({ status });
+  });
+
+  test('that is complete where it stands is nothing to do', async () => {
+    const conditions = [{ type: 'Complete', status: 'True', reason: 'Exported', message: '', lastTransitionTime: '' }];
+    const { metadata, ...placed } = sampleExport();
+    const standing = { ...placed, metadata, status: { conditions } } as SearchExport;
+    const place = { ...nowhere, findExport: async () => standing };
+    const { status, stdout, journal } = await plan(searchExport(), {
+      flags: { exitCode: true },
+      open: async () => place,
+    });
+    expect([status, stdout]).toEqual([0, 'logging/errors: nothing to do, it is complete\n']);
+    expect(journal).toEqual([]);
+  });
+
+  test('says why nothing can be said, to people and to programs', async () => {
+    const wrong = secret.replace('simulator-key', 'another');
+    const { status, stderr } = await plan(searchExport(), { texts: [wrong, searchExport()] });
+    expect([status, stderr]).toEqual([1, expect.stringContaining('logging/errors: Unauthorized: ')]);
+    const { stdout } = await plan(searchExport(), { texts: [wrong, searchExport()], flags: { output: 'json' } });
+    expect(JSON.parse(stdout).exports).toMatchObject([{ name: 'errors', problem: { reason: 'Unauthorized' } }]);
+  });
+});

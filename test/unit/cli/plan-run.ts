@@ -1,0 +1,62 @@
+/** `logfleet plan` on manifests in a folder, against a simulated service in virtual time. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { noMetrics } from '../../../src/base/metrics.ts';
+import { planCommand } from '../../../src/cli/plan.ts';
+import { nowhere, type OpenPlace } from '../../../src/cli/plan-place.ts';
+import { connectWith } from '../../../src/service/connection.ts';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { InProcessTransport } from '../../support/in-process-transport.ts';
+import { serviceOrigin, World } from '../../support/world.ts';
+import { recordingContext } from './recording-context.ts';
+
+export const secret = `
+apiVersion: v1
+kind: Secret
+metadata: {name: log-service, namespace: logging}
+stringData: {baseURL: ${serviceOrigin}/api, accessId: simulator, accessKey: simulator-key}
+`;
+
+export interface PlanSetting {
+  readonly folder: string;
+  readonly scenario: Scenario;
+  readonly texts?: readonly string[];
+  readonly flags?: Partial<Parameters<typeof planCommand>[1]>;
+  readonly files?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly open?: OpenPlace;
+}
+
+export async function runPlan(setting: PlanSetting) {
+  const { folder, scenario, texts = [], flags = {}, files = [folder], env = {}, open } = setting;
+  for (const [index, text] of texts.entries()) await writeFile(join(folder, `${index}.yaml`), text);
+  const world = new World({ scenario });
+  const { clock, random } = world;
+  const connect = connectWith({
+    clock,
+    metrics: noMetrics,
+    userAgent: 'logfleet/test',
+    transport: () => new InProcessTransport((origin) => (origin === serviceOrigin ? world.service : undefined), clock),
+  });
+  const context = { ...recordingContext(), cwd: folder, env };
+  const dependencies = { open: open ?? (async () => nowhere), connect, clock, random };
+  const ending = planCommand(files, { output: 'table', ...flags }, context, dependencies);
+  let status: number | undefined;
+  let failure: unknown;
+  ending.then(
+    (ended) => {
+      status = ended;
+    },
+    (error: unknown) => {
+      failure = error;
+    },
+  );
+  // The files are read in real time, and the service answers in virtual time.
+  while (status === undefined && failure === undefined) {
+    await clock.run(() => status !== undefined || failure !== undefined, clock.monotonic() + 60_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  if (failure) throw failure;
+  const { tasks, jobs } = world.model.snapshot(clock.monotonic());
+  return { status, stdout: context.stdout.text, stderr: context.stderr.text, tasks, jobs, journal: world.journal };
+}

@@ -1,0 +1,162 @@
+/** One export in full and while it moves: figures, the bar and the histogram, what it waits for, and what fits a window. */
+import { describe, expect, test } from 'vitest';
+import type { SearchExportStatus } from '../../../../src/api/generated/search-export.ts';
+import { type ExportView, renderExportLine, renderExportLive } from '../../../../src/cli/render/export-live-view.ts';
+import { renderExport } from '../../../../src/cli/render/export-view.ts';
+import { renderHistogram } from '../../../../src/cli/render/histogram.ts';
+import { widthOf } from '../../../../src/cli/render/palette.ts';
+import { exportingStatus, sampleExport } from '../sample-export.ts';
+import { ago, nowMs } from '../sample-policy.ts';
+
+const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: string, message: string) => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: ago(30),
+});
+const full = (status: SearchExportStatus | undefined = exportingStatus, width = 100) =>
+  renderExport(sampleExport({ status }), { width, colour: false, nowMs });
+
+describe('an export in full', () => {
+  test('says what it exports, how far it is and where the files go', () => {
+    const lines = full();
+    expect(lines.slice(0, 10)).toEqual([
+      'Name:       logging/errors',
+      'Query:      _sourceCategory=prod/* error',
+      'State:      Exporting',
+      'Done:       1,234,567 rows, 300 MiB, in 17 of 40 intervals; 3 duplicates dropped',
+      'Pace:       41,000 rows and 9.8 MiB a second, done in about 4m50s',
+      'Scanned:    5.0 GiB by the service',
+      'Output:     NDJSON with Gzip',
+      'Location:   file:///srv/exports/logging/errors/ffff',
+      'Age:        5m',
+      '',
+    ]);
+    expect(lines).toContain('  42% of 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC');
+  });
+
+  test('lists searches, what is incomplete, conditions, and what searches said', () => {
+    const text = full().join('\n');
+    expect(text).toContain(
+      '2026-11-01 10:00 UTC to 2026-11-01 12:00 UTC       GATHERING RESULTS   23,000 messages   1A2B',
+    );
+    expect(text).toContain('2026-11-01T08:30:00.001Z to 2026-11-01 10:00 UTC');
+    expect(text).toContain('CountDiffers; 9,999 received, 10,000 expected');
+    expect(text).toContain('Ready=False for 3m20s: Exporting');
+    expect(text).toContain('A node did not answer.');
+    expect(text).toContain('A field was cut.');
+  });
+
+  test('names the manifest and how long it took once it is complete, and flags what is incomplete', () => {
+    const manifest = { url: 's3://b/m.json', sha256: '0', rows: 5, files: 1, bytes: 10, complete: false };
+    const { estimatedCompletionTime: _, jobs: __, ...rest } = exportingStatus;
+    const text = full({ ...rest, manifest, completionTime: ago(20) }).join('\n');
+    expect(text).toContain('s3://b/m.json: 5 rows in 1 file, 10 B, with intervals that are incomplete');
+    expect(text).toContain('Took:       3m');
+  });
+
+  test('says so while nobody has looked at it', () => {
+    const { status: _, ...unseen } = sampleExport();
+    expect(renderExport(unseen, { width: 100, colour: false, nowMs })[2]).toMatch(
+      /nothing has looked at this export yet/,
+    );
+  });
+
+  test.each([40, 80])('fits %d columns', (width) => {
+    const wide = full(exportingStatus, width).filter((line) => widthOf(line) > width);
+    // Words are never broken: an address is longer than a narrow window.
+    expect(wide.filter((line) => !line.includes('://'))).toEqual([]);
+  });
+});
+
+describe('an export while it moves', () => {
+  const view: ExportView = { name: 'logging/errors', status: exportingStatus, nowMs, elapsedMs: 75_000, events: [] };
+  const live = (changes: Partial<ExportView> = {}, width = 100) =>
+    renderExportLive({ ...view, ...changes }, { width, colour: false });
+
+  test('shows bar, histogram, figures and searches', () => {
+    const event = { atMs: nowMs, type: 'Normal' as const, reason: 'Planned', message: '40 intervals' };
+    expect(live({ requestsPerSecond: 3.2, events: [event] })).toEqual([
+      `logging/errors   Exporting${' '.repeat(59)}1.2M rows   75s`,
+      `[${'█'.repeat(18)}▉${' '.repeat(26)}]  42% of 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`,
+      ` ${'·'.repeat(22)}▂${'▄'.repeat(10)}▅${'█'.repeat(11)}`,
+      '1,234,567 rows, 300 MiB, in 17 of 40 intervals; 3 duplicates dropped',
+      '41,000 rows and 9.8 MiB a second, 3.2 requests a second, done in about 4m50s',
+      'Searching',
+      '  2026-11-01 10:00 UTC to 2026-11-01 12:00 UTC      GATHERING RESULTS  23,000 messages  1A2B',
+      '  2026-11-01T08:30:00.001Z to 2026-11-01 10:00 UTC  NOT STARTED                         3C4D',
+      'Incomplete',
+      '  2026-11-01T20:00:00Z to 2026-11-01T20:10:00Z: CountDiffers',
+      'Errors of searches',
+      '  A node did not answer.',
+      'Latest',
+      '  12:00:00  Planned  40 intervals',
+    ]);
+  });
+
+  test('says what it waits for only while nothing is searched', () => {
+    expect(live()).not.toContain('42% of the range, 2 searches run.');
+    expect(live({ status: { ...exportingStatus, jobs: [] } })).toContain('42% of the range, 2 searches run.');
+  });
+
+  test('says why it stands, and how it goes on where it is paused', () => {
+    const conditions = [condition('Ready', 'Unknown', 'Paused', 'Paused by alice.')];
+    const lines = live({ status: { ...exportingStatus, conditions }, wayOn: 'logfleet resume sx/errors' });
+    expect(lines).toContain('Paused by alice. To go on: logfleet resume sx/errors');
+    expect(lines.join('\n')).not.toContain('done in about');
+  });
+
+  test('leaves out details to fit a low window, and is never wider than it is', () => {
+    const jobs = Array.from({ length: 30 }, (_, index) => ({ ...exportingStatus.jobs![0]!, id: `J${index}` }));
+    const busy = { ...view, status: { ...exportingStatus, jobs } };
+    for (const height of [24, 15, 12]) {
+      expect(renderExportLive(busy, { width: 80, height, colour: false }).length).toBeLessThanOrEqual(height);
+    }
+    for (const width of [40, 80, 200]) {
+      const lines = renderExportLive(busy, { width, colour: true });
+      expect(lines.filter((line) => widthOf(line) > width)).toEqual([]);
+    }
+  });
+
+  test('is starting as long as nothing is known', () => {
+    expect(live({ status: undefined })).toEqual([`logging/errors   starting${' '.repeat(72)}75s`]);
+  });
+
+  test('in a line: state, share of the range, and what there is', () => {
+    expect(renderExportLine('logging/errors', exportingStatus)).toBe(
+      'logging/errors: Exporting; 42% of the range; 1,234,567 rows, 300 MiB, in 17 of 40 intervals; 3 duplicates dropped',
+    );
+    expect(renderExportLine('logging/errors', {})).toBe('logging/errors: Unknown');
+  });
+
+  test('in a line: what it waits for while nothing is searched', () => {
+    const ready = condition('Ready', 'False', 'DestinationFull', 'Make room.');
+    const conditions = [ready, { ...ready, type: 'Reconciling', status: 'True' as const }];
+    const status: SearchExportStatus = { conditions, summary: { state: 'DestinationFull', progress: '7%' } };
+    expect(renderExportLine('logging/errors', status)).toBe(
+      'logging/errors: DestinationFull; 7% of the range: Make room.',
+    );
+  });
+});
+
+describe('the histogram', () => {
+  const range = { startMs: 0, endMs: 80 };
+
+  test('has a block for each slice, as high as there are rows; no row has none, and what is unknown a dot', () => {
+    const pieces = [1, 2, 3, 4, 5, 6, 0].map((count, index) => ({
+      startMs: index * 10,
+      endMs: (index + 1) * 10,
+      count,
+    }));
+    expect(renderHistogram(pieces, range, 8)).toBe('▂▃▄▆▇█ ·');
+  });
+
+  test('spreads a long piece over its columns, and adds short ones up', () => {
+    const pieces = [
+      { startMs: 0, endMs: 40, count: 40 },
+      ...[40, 50, 60, 70].map((startMs) => ({ startMs, endMs: startMs + 10, count: 5 })),
+    ];
+    expect(renderHistogram(pieces, range, 4)).toBe('██▄▄');
+  });
+});
