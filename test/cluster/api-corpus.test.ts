@@ -4,7 +4,8 @@ import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { applyDefaults } from '../../src/api/defaults.ts';
 import { parseManifestFile } from '../../src/api/manifest-file.ts';
-import { readCorpus } from '../corpus/corpus.ts';
+import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
+import { type CorpusManifest, readCorpus } from '../corpus/corpus.ts';
 import { type ApiAnswer, controlPlane, createNamespace } from '../support/control-plane.ts';
 
 let namespace: string;
@@ -17,10 +18,9 @@ beforeAll(async () => {
 afterAll(() => agent.close());
 
 /** As `kubectl create` would, but for the text, which goes to the server as it stands in the file. */
-async function create(text: string): Promise<ApiAnswer> {
+async function create({ kind, text }: CorpusManifest): Promise<ApiAnswer> {
   const { server, adminToken } = controlPlane();
-  const path = `/apis/logfleet.dev/v1alpha1/namespaces/${namespace}/collectorversionpolicies`;
-  const answer = await request(`${server}${path}?dryRun=All&fieldValidation=Strict`, {
+  const answer = await request(`${server}${resourcePath(kind, namespace)}?dryRun=All&fieldValidation=Strict`, {
     method: 'POST',
     dispatcher: agent,
     headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/yaml', accept: 'application/json' },
@@ -35,11 +35,11 @@ function firstDocument(text: string): string {
 }
 
 describe('good manifests of the corpus', () => {
-  test.each(readCorpus('good'))('$file is taken, with the defaults that we fill in', async ({ text }) => {
-    const { status, body } = await create(text);
+  test.each(readCorpus('good'))('$file is taken, with the defaults that we fill in', async (manifest) => {
+    const { status, body } = await create(manifest);
     expect({ status, message: body.message }).toEqual({ status: 201, message: undefined });
-    const [document] = parseManifestFile(text).documents;
-    const ours = applyDefaults('CollectorVersionPolicy', document?.value as { readonly spec: unknown });
+    const [document] = parseManifestFile(manifest.text).documents;
+    const ours = applyDefaults(manifest.kind, document?.value as { readonly spec: unknown });
     expect(body.spec).toEqual(ours.spec);
   });
 });
@@ -47,16 +47,16 @@ describe('good manifests of the corpus', () => {
 describe('bad manifests of the corpus', () => {
   const manifests = readCorpus('bad');
 
-  test.each(manifests.filter(({ apiServer }) => apiServer.refuses))('$file is refused', async ({ text, apiServer }) => {
-    const { status, body } = await create(text);
+  test.each(manifests.filter(({ apiServer }) => apiServer.refuses))('$file is refused', async (manifest) => {
+    const { status, body } = await create(manifest);
     expect([400, 404, 422]).toContain(status);
-    expect(body.message).toContain(apiServer.says);
+    expect(body.message).toContain(manifest.apiServer.says);
   });
 
   test.each(manifests.filter(({ apiServer }) => !apiServer.refuses))(
     '$file is taken, and only validate can say',
-    async ({ text }) => {
-      expect(await create(text)).toMatchObject({ status: 201 });
+    async (manifest) => {
+      expect(await create(manifest)).toMatchObject({ status: 201 });
     },
   );
 });

@@ -1,6 +1,8 @@
 /** What the CRD promises beyond refusing manifests: the columns of `kubectl get`, the shape of status, the rules on change. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
+import type { SearchExportStatus } from '../../src/api/generated/search-export.ts';
+import { kinds } from '../../src/api/kinds.ts';
 import { callApi, createNamespace, kubectl } from '../support/control-plane.ts';
 
 const spec = {
@@ -32,13 +34,16 @@ async function writeStatus(name: string, policy: object, status: CollectorVersio
   return callApi('PUT', `${policies}/${name}/status`, { ...policy, status });
 }
 
-test('the API server finds the CRD established, with nothing against its schema', async () => {
-  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/collectorversionpolicies.logfleet.dev';
-  const { body } = await callApi('GET', path);
-  const conditions: { readonly type: string; readonly status: string }[] = body.status.conditions;
-  expect(conditions).toContainEqual(expect.objectContaining({ type: 'Established', status: 'True' }));
-  expect(conditions.map(({ type }) => type)).not.toContain('NonStructuralSchema');
-});
+test.each(Object.values(kinds))(
+  'the API server finds the CRD of $plural established, with nothing against its schema',
+  async ({ plural }) => {
+    const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.logfleet.dev`;
+    const { body } = await callApi('GET', path);
+    const conditions: { readonly type: string; readonly status: string }[] = body.status.conditions;
+    expect(conditions).toContainEqual(expect.objectContaining({ type: 'Established', status: 'True' }));
+    expect(conditions.map(({ type }) => type)).not.toContain('NonStructuralSchema');
+  },
+);
 
 test('kubectl get cvp shows the columns of a status', async () => {
   const policy = await createPolicy('columns');
@@ -115,5 +120,151 @@ describe('status', () => {
     const policy = await createPolicy(name.replaceAll(' ', '-').toLowerCase());
     const answer = await writeStatus(name.replaceAll(' ', '-').toLowerCase(), policy, status as never);
     expect(answer.status).toBe(422);
+  });
+});
+
+describe('an export', () => {
+  const exportSpec = {
+    credentialsSecretRef: { name: 'log-service' },
+    query: 'error',
+    timeRange: { from: '2026-10-01T00:00:00', to: '2026-10-02T00:00:00', timeZone: 'Europe/Berlin' },
+    destination: { volume: { name: 'exports' } },
+  };
+  let exports: string;
+
+  beforeAll(() => {
+    exports = `/apis/logfleet.dev/v1alpha1/namespaces/${namespace}/searchexports`;
+  });
+
+  async function createExport(name: string, members: object = {}): Promise<object> {
+    const body = {
+      apiVersion: 'logfleet.dev/v1alpha1',
+      kind: 'SearchExport',
+      metadata: { name },
+      spec: { ...exportSpec, ...members },
+    };
+    const answer = await callApi('POST', exports, body);
+    expect({ status: answer.status, message: answer.body.message }).toEqual({ status: 201, message: undefined });
+    return answer.body;
+  }
+
+  async function writeExportStatus(name: string, resource: object, status: SearchExportStatus) {
+    return callApi('PUT', `${exports}/${name}/status`, { ...resource, status });
+  }
+
+  test('kubectl get sx shows the columns of a status', async () => {
+    const resource = await createExport('columns');
+    const summary = { state: 'Exporting', rows: '1.2M', progress: '42%' };
+    expect((await writeExportStatus('columns', resource, { summary })).status).toBe(200);
+    const { stdout } = await kubectl(['get', 'sx', 'columns', '-n', namespace]);
+    const [header = '', row = ''] = stdout.trim().split('\n');
+    expect(header.split(/\s{2,}/)).toEqual(['NAME', 'STATE', 'ROWS', 'PROGRESS', 'AGE']);
+    expect(row.split(/\s+/).slice(0, 4)).toEqual(['columns', 'Exporting', '1.2M', '42%']);
+  });
+
+  test('is among all that logfleet has', async () => {
+    await createExport('among-all');
+    const { stdout } = await kubectl(['get', 'logfleet', '-n', namespace, '-o', 'name']);
+    expect(stdout.split('\n')).toContain('searchexport.logfleet.dev/among-all');
+  });
+
+  describe('status', () => {
+    test('may be as large as its schema says, stays below 100 KB, and loses nothing on the way', async () => {
+      const resource = await createExport('largest');
+      const count = 1_000_000_000_000;
+      const status: SearchExportStatus = {
+        observedGeneration: 1,
+        lastHandledReconcileAt: long(256),
+        summary: { state: 'DestinationCredentialsInvalid', progress: '42%', rows: '1.2M' },
+        startTime: now,
+        completionTime: now,
+        estimatedCompletionTime: now,
+        timeRange: { startTime: '2026-09-30T22:00:00.001Z', endTime: '2026-10-01T22:00:00Z' },
+        fingerprint: long(64),
+        location: long(2048),
+        progress: {
+          ...{ coveredPercent: 100, intervalsPlanned: count, intervalsDone: count, intervalsIncomplete: count },
+          ...{ rowsWritten: count, bytesWritten: count, bytesScanned: count, duplicatesDropped: count },
+          ...{ rowsPerSecond: count, bytesPerSecond: count },
+        },
+        jobs: many(50, (index) => ({
+          ...{ id: `${index}${long(120)}`, from: now, to: now, state: long(64) },
+          ...{ messageCount: count, recordCount: count },
+        })),
+        histogram: many(60, (index) => ({ startTime: now, endTime: now, count: index })),
+        incomplete: many(20, () => ({ from: now, to: now, reason: long(512), received: count, expected: count })),
+        pendingErrors: many(10, () => long(512)),
+        pendingWarnings: many(10, () => long(512)),
+        manifest: { url: long(2048), sha256: long(64), rows: count, files: count, bytes: count, complete: false },
+        conditions: (['Ready', 'Stalled', 'Failed'] as const).map((type) => {
+          return { type, status: 'True', reason: 'DeadlineExceeded', message: long(1024), lastTransitionTime: now };
+        }),
+      };
+      const answer = await writeExportStatus('largest', resource, status);
+      expect(answer.body.message).toBeUndefined();
+      expect(answer.body.status).toEqual(status);
+      expect(JSON.stringify(status).length).toBeLessThan(100_000);
+    });
+
+    test.each([
+      ['more jobs than it shows', { jobs: many(51, () => ({ id: '1', from: now, to: now, state: 'x' })) }],
+      ['more buckets than it shows', { histogram: many(61, () => ({ startTime: now, endTime: now, count: 1 })) }],
+      ['more errors than it shows', { pendingErrors: many(11, () => 'x') }],
+      ['a share beyond all', { progress: { coveredPercent: 101 } }],
+      ['a time that is none', { startTime: 'yesterday' }],
+    ])('is refused with %s', async (name, status) => {
+      const resource = await createExport(name.replaceAll(' ', '-'));
+      expect((await writeExportStatus(name.replaceAll(' ', '-'), resource, status as never)).status).toBe(422);
+    });
+  });
+
+  describe('that is changed', () => {
+    const patch = { contentType: 'application/merge-patch+json' };
+    const change = (name: string, spec: object) => callApi('PATCH', `${exports}/${name}`, { spec }, patch);
+
+    test.each<[string, string, object]>([
+      ['query', 'query', { query: 'warning' }],
+      ['end', 'timeRange', { timeRange: { to: '2026-10-03T00:00:00' } }],
+      ['zone', 'timeRange', { timeRange: { timeZone: 'UTC' } }],
+      ['zone, which is left out,', 'timeRange', { timeRange: { from: '0', to: '1', timeZone: null } }],
+      ['time', 'byReceiptTime', { byReceiptTime: true }],
+      ['parsing', 'autoParsingMode', { autoParsingMode: 'AutoParse' }],
+      ['results', 'results', { results: 'Records' }],
+      ['raw messages', 'requiresRawMessages', { requiresRawMessages: false }],
+      ['format', 'output', { output: { format: 'CSV' } }],
+      ['fields', 'output', { output: { fields: ['_raw'] } }],
+      ['size of parts', 'output', { output: { maxPartSize: '1Gi' } }],
+      ['path', 'destination', { destination: { volume: { path: 'audit' } } }],
+      ['store', 'destination', { destination: { volume: null, s3: { bucket: 'log-exports' } } }],
+    ])('in its %s is refused', async (what, field, spec) => {
+      const name = what.replaceAll(/[^a-z]+/g, '-').replace(/-$/, '');
+      await createExport(name);
+      const { status, body } = await change(name, spec);
+      expect(status).toBe(422);
+      expect(body.message).toMatch(
+        new RegExp(`spec.${field}: Invalid value: .*cannot be changed.*: write a new SearchExport, with another name`),
+      );
+      expect(body.details.causes).toHaveLength(1);
+    });
+
+    test('back from raw messages that it did without is refused, too', async () => {
+      await createExport('no-raw', { requiresRawMessages: false });
+      expect((await change('no-raw', { requiresRawMessages: null })).status).toBe(422);
+    });
+
+    test.each<[string, object]>([
+      ['speed', { parallelism: 8, settleDelay: '5m' }],
+      ['limits', { limits: { maxMessages: 5, maxBytesScanned: '1Ti' }, activeDeadlineSeconds: 3_600 }],
+      ['end-of-life', { ttlSecondsAfterFinished: 86_400, incompletePolicy: 'Keep', paused: true }],
+      ['credentials', { credentialsSecretRef: { name: 'another' } }],
+      ['defaults', { requiresRawMessages: true, results: 'Messages', output: { format: 'NDJSON', fields: [] } }],
+    ])('in its %s goes on, and back', async (name, spec) => {
+      const before = (await createExport(name)) as { readonly spec: object };
+      expect((await change(name, spec)).status).toBe(200);
+      const path = `${exports}/${name}`;
+      const { metadata } = (await callApi('GET', path)).body;
+      const { status, body } = await callApi('PUT', path, { ...before, metadata });
+      expect({ status, spec: body.spec }).toEqual({ status: 200, spec: before.spec });
+    });
   });
 });

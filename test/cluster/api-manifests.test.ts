@@ -1,19 +1,26 @@
 /** What `manifests/` installs, as a real API server sees it. What the operator does with its rights is tested elsewhere. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 
+/** As much of one as is looked at. */
+interface Deployment {
+  readonly spec: { readonly template: { readonly spec: object } };
+}
+
 const manifests = join(import.meta.dirname, '../../manifests');
 
 /** A kustomization as a user writes it, to put a base into a namespace of the test. */
-function overlay(base: string, namespace: string): string {
+function overlay(base: string, namespace: string, components: readonly string[] = []): string {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
+  const within = (folder: string) => JSON.stringify(relative(directory, join(manifests, folder)));
   const lines = [
     'kind: Kustomization',
     `namespace: ${namespace}`,
-    `resources: ["${relative(directory, join(manifests, base))}"]`,
+    `resources: [${within(base)}]`,
+    `components: [${components.map(within).join()}]`,
   ];
   writeFileSync(join(directory, 'kustomization.yaml'), lines.join('\n'));
   return directory;
@@ -33,6 +40,26 @@ test.each(['cluster-wide', 'namespaced'])(
   },
 );
 
+test('a volume for exports is added to the operator, as its flags take it', async () => {
+  const namespace = await createNamespace('manifests');
+  const folder = overlay('namespaced', namespace, ['export-volume']);
+  const args = ['apply', '--server-side', '--dry-run=server', '-k', folder, '-o', 'json'];
+  const { status, stdout, stderr } = await kubectl(args);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  const { items } = JSON.parse(stdout) as {
+    readonly items: readonly { readonly kind: string; readonly spec: Deployment['spec'] }[];
+  };
+  const { template } = items.find(({ kind }) => kind === 'Deployment')?.spec ?? {};
+  expect(template?.spec).toMatchObject({
+    securityContext: { fsGroup: 65_532 },
+    volumes: [{ name: 'exports', persistentVolumeClaim: { claimName: 'logfleet-exports' } }],
+    containers: [
+      { args: ['run', '--volume=exports=/exports'], volumeMounts: [{ name: 'exports', mountPath: '/exports' }] },
+    ],
+  });
+  expect(items.some(({ kind }) => kind === 'PersistentVolumeClaim')).toBe(true);
+});
+
 test('samples are taken', async () => {
   const namespace = await createNamespace('samples');
   const { stdout } = await kubectl(['kustomize', overlay('samples', namespace)]);
@@ -40,4 +67,15 @@ test('samples are taken', async () => {
     input: stdout,
   });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+});
+
+test('so are those that are left out at first', async () => {
+  const namespace = await createNamespace('samples');
+  const folder = join(manifests, 'samples');
+  const files = readdirSync(folder).filter((file) => file.startsWith('export-'));
+  const texts = files.map((file) => readFileSync(join(folder, file), 'utf8').replace('namespace: logging', ''));
+  const args = ['apply', '--dry-run=server', '--validate=strict', '-n', namespace, '-f', '-'];
+  const { status, stdout, stderr } = await kubectl(args, { input: texts.join('---\n') });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout.trim().split('\n')).toHaveLength(3);
 });

@@ -2,7 +2,7 @@
  * The Kubernetes host against a real API server, with the rights that `manifests/` gives it and no others.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
@@ -70,6 +70,8 @@ async function operate(
     metrics: outcomes,
   });
   running.push(host);
+  host.resources(kind);
+  host.resources('SearchExport');
   host.start();
   return { host, outcomes };
 }
@@ -89,6 +91,23 @@ async function cached(host: KubernetesHost, key: OwnerRef): Promise<CollectorVer
   return vi.waitUntil(() => host.resources(kind).get(key), { timeout: 20_000, interval: 5 });
 }
 
+/** One that is over, and is removed by the operator; another is made each time. */
+async function createExport(host: KubernetesHost, namespace: string): Promise<SearchExport> {
+  const name = 'audit';
+  await callApi('POST', resourcePath('SearchExport', namespace), {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind: 'SearchExport',
+    metadata: { name },
+    spec: {
+      credentialsSecretRef: { name: 'log-service' },
+      query: '*',
+      timeRange: { from: '2026-10-01T00:00:00Z', to: '2026-10-02T00:00:00Z' },
+      destination: { volume: { name: 'exports' } },
+    },
+  });
+  return vi.waitUntil(() => host.resources('SearchExport').get({ namespace, name }), { timeout: 20_000, interval: 5 });
+}
+
 async function until(condition: () => boolean): Promise<void> {
   await vi.waitUntil(condition, { timeout: 40_000, interval: 5 });
 }
@@ -104,8 +123,11 @@ async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Prom
     if (outcomes.refusals.length > 0) throw new Error(outcomes.refusals.join());
   };
   await allowed(() => host.leadership.isLeader() && host.ready());
-  await allowed(() => [plural, 'configmaps'].every((followed) => outcomes.seen.has(`WATCH ${followed} 200`)));
+  const followed = [plural, 'searchexports', 'configmaps'];
+  await allowed(() => followed.every((resource) => outcomes.seen.has(`WATCH ${resource} 200`)));
   await host.writeStatus(kind, withTarget(await cached(host, owner), '19.500-1'));
+  const over = await createExport(host, owner.namespace);
+  await host.remove?.('SearchExport', await host.writeStatus('SearchExport', { ...over, status: {} }));
   const version = await host.ledgers.write(owner, 'head', 'one', undefined);
   await host.ledgers.write(owner, 'head', 'two', version);
   await host.secrets.get({ namespace: owner.namespace, name: 'log-service' });

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The demo may take so long; the guard of the test only has to be longer. */
-const guardMs = 150_000;
+const guardMs = 170_000;
 
 let temporary: string;
 let demo: ChildProcess;
@@ -50,7 +50,7 @@ function row(start: string): string | undefined {
 }
 
 describe('the demo', { timeout: guardMs }, () => {
-  test('shows a canary that stops a rollout and one that goes through, with a table in the end and commands that work', async () => {
+  test('shows a canary that stops a rollout, one that goes through, and an export, with a table in the end and commands that work', async () => {
     demo.stderr?.resume();
     const [status] = await once(demo, 'exit');
     expect(status).toBe(0);
@@ -78,9 +78,13 @@ describe('the demo', { timeout: guardMs }, () => {
     // A request more for each that the service refused for its rate, which a busy machine can bring about.
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ to create a task, \d+ to read one, \d+ to list\./);
     expect(stdout).toMatch(/At most \d+ arrivals in any one second, of 4 that the service allows/);
+    expect(row('range ok')).toContain('2026-11-01T00:00:00Z to 2026-11-02T00:00:00Z: ');
+    expect(row('Proven:')).toBe('Proven: 250,000 rows, each of them once.');
+    expect(stdout).toMatch(/\d+ requests in \d+ s: \d searches, \d+ pages of their results\./);
     const offered = stdout.split('\n').flatMap((line) => /^ +npx logfleet (.+)$/.exec(line)?.[1]?.split(' ') ?? []);
     expect(offered.slice(0, 3)).toEqual(['get', 'cvp', 'production']);
     expect(await statusOf(...offered.slice(0, 5))).toBe(0);
+    expect(await statusOf('verify', offered[offered.indexOf('verify') + 1] ?? '')).toBe(0);
     expect(stdout).not.toContain('\u001b');
   });
 

@@ -142,6 +142,8 @@ describe('--help', () => {
       'src/base/errors.ts',
       'src/cli/command-parts.ts',
       'src/cli/context.ts',
+      'src/cli/export-commands.ts',
+      'src/cli/export-places.ts',
       'src/cli/flag-values.ts',
       'src/cli/person-commands.ts',
       'src/cli/process-context.ts',

@@ -16,6 +16,7 @@ import type {
 } from '../../src/host/kubernetes/kube-api.ts';
 import {
   concerns,
+  copyOf,
   isNamed,
   MemoryApiStore,
   parsePath,
@@ -197,7 +198,7 @@ export class MemoryApiServer {
   }
 
   #act(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: unknown): StoredObject {
-    const { status, body: answer } = this.store.handle({ method, path, body }, this.clock.now());
+    const { status, body: answer } = this.store.handle({ method, path, body: copyOf(body) }, this.clock.now());
     if (status > 299) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
     return answer as StoredObject;
   }
@@ -254,12 +255,7 @@ export class MemoryApiClient implements KubeApi {
     const { store, clock } = this.#server;
     const { method, path, query, body } = request;
     // What the client changes afterwards is not in what it sent.
-    const sent = {
-      method,
-      path,
-      ...(query ? { query } : {}),
-      ...(body === undefined ? {} : { body: JSON.parse(JSON.stringify(body)) }),
-    };
+    const sent = { method, path, ...(query ? { query } : {}), body: copyOf(body) };
     return this.#exchange(method, request, () => store.handle(sent, clock.now()));
   }
 

@@ -41,6 +41,12 @@ export interface Target {
   readonly subresource: string | undefined;
 }
 
+/** Of a deletion. */
+interface Preconditions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
 export interface StoreRequest {
   readonly method: string;
   readonly path: string;
@@ -89,13 +95,13 @@ export class MemoryApiStore {
     return this.#collections.get(collection)?.get(`${namespace}/${name}`);
   }
 
-  /** `nowMs` dates what is created. */
+  /** The body is the store's from now on. `nowMs` dates what is created. */
   handle(request: StoreRequest, nowMs: number): KubeResponse {
     const target = parsePath(request.path);
     if (!target) return refuse(404, 'NotFound', 'the server could not find the requested resource');
     const { name } = target;
     if (request.method === 'GET' && name === undefined) return this.#list(target, request.query ?? {});
-    if (request.method === 'POST' && name === undefined) return this.#create(target, copyOf(request.body), nowMs);
+    if (request.method === 'POST' && name === undefined) return this.#create(target, objectOf(request.body), nowMs);
     if (name === undefined) return refuse(405, 'MethodNotAllowed', 'the server does not allow this method here');
     const current = this.find(target.collection, target.namespace ?? '', name);
     if (!current) return refuse(404, 'NotFound', `${target.collection} "${name}" not found`);
@@ -103,11 +109,11 @@ export class MemoryApiStore {
       case 'GET':
         return answer(200, current);
       case 'PUT':
-        return this.#replace(target, current, copyOf(request.body));
+        return this.#replace(target, current, objectOf(request.body));
       case 'PATCH':
-        return this.#replace(target, current, mergePatch(copyOf(current), copyOf(request.body)) as Json);
+        return this.#replace(target, current, mergePatch(current, objectOf(request.body)) as Json);
       case 'DELETE':
-        return this.#delete(target, current);
+        return this.#deleteIf(target, current, request.body);
       default:
         return refuse(405, 'MethodNotAllowed', 'the server does not allow this method here');
     }
@@ -185,8 +191,18 @@ export class MemoryApiStore {
       return refuse(409, 'Conflict', 'the object has been modified; please apply your changes to the latest version');
     }
     const next = target.subresource === 'status' ? withStatus(current, body) : withoutStatus(target, current, body);
-    if (sameText(next, current)) return answer(200, current);
+    if (isSame(next, current)) return answer(200, current);
     return answer(200, this.#store(target.collection, 'MODIFIED', next));
+  }
+
+  #deleteIf(target: Target, current: StoredObject, body: unknown): KubeResponse {
+    const { preconditions = {} } = (body ?? {}) as { readonly preconditions?: Preconditions };
+    const { uid, resourceVersion } = preconditions;
+    if (uid !== undefined && uid !== current.metadata.uid) return refuse(409, 'Conflict', 'the UID is another');
+    if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
+      return refuse(409, 'Conflict', 'the ResourceVersion is another');
+    }
+    return this.#delete(target, current);
   }
 
   #delete(target: Target, current: StoredObject): KubeResponse {
@@ -217,7 +233,20 @@ export function concerns(event: StoreEvent, collection: string, namespace: strin
   return event.collection === collection && (namespace === undefined || event.object.metadata.namespace === namespace);
 }
 
+/** Paths that were read; there are not many. */
+const targets = new Map<string, Target | undefined>();
+const mostTargets = 10_000;
+
 export function parsePath(path: string): Target | undefined {
+  const known = targets.get(path);
+  if (known) return known;
+  if (targets.size >= mostTargets) targets.clear();
+  const target = readPath(path);
+  targets.set(path, target);
+  return target;
+}
+
+function readPath(path: string): Target | undefined {
   const match =
     /^\/(?:api|apis\/([^/]+))\/([^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path);
   if (!match) return undefined;
@@ -262,7 +291,7 @@ function withoutStatus(target: Target, current: StoredObject, body: Json): objec
   const { name, namespace, uid, resourceVersion, creationTimestamp, generation } = current.metadata;
   const { status: _ignored, ...rest } = body;
   const custom = isCustom(target);
-  const raised = custom && !sameText(rest.spec, current.spec);
+  const raised = custom && !isSame(rest.spec, current.spec);
   return {
     ...rest,
     ...(custom && current.status !== undefined ? { status: current.status } : {}),
@@ -291,20 +320,22 @@ function sortKey({ metadata }: StoredObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-function copyOf(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value ?? {})) as Json;
+/** What of a value goes over the wire. */
+export function copyOf(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-/** Whether two values say the same, whatever the order of their members. */
-function sameText(left: unknown, right: unknown): boolean {
-  return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
+function objectOf(body: unknown): Json {
+  return (body ?? {}) as Json;
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, member]) => [name, sorted(member)]));
+/** Whether two JSON values say the same, whatever the order of their members. */
+function isSame(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  const [names, others] = [Object.keys(left), Object.keys(right)];
+  if (Array.isArray(left) !== Array.isArray(right) || names.length !== others.length) return false;
+  return names.every((name) => Object.hasOwn(right, name) && isSame((left as Json)[name], (right as Json)[name]));
 }
 
 function mergePatch(target: unknown, patch: unknown): unknown {

@@ -1,7 +1,9 @@
 /** A plan of the policies of a small world, made as `logfleet plan` makes it in a cluster, in virtual time. */
+import { Accounts } from '../../src/account/accounts.ts';
+import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
 import { PlanHost } from '../../src/cli/plan-host.ts';
-import { type Planned, planPolicies } from '../../src/cli/planner.ts';
+import { type Planned, planPolicies, withoutTasks } from '../../src/cli/planner.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { ConfigMapLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
 import { KubernetesSecretReader } from '../../src/host/kubernetes/secret-reader.ts';
@@ -43,9 +45,16 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
   });
   let planned: Planned | undefined;
   let failure: unknown;
+  const accounts = new Accounts({
+    secrets: host.secrets,
+    connect: withoutTasks(connect),
+    clock,
+    log: silentLogger,
+    metrics: noMetrics,
+  });
   planPolicies({
     host,
-    connect,
+    accounts,
     clock,
     random,
     wanted: wanted.map((name) => ({ namespace: 'logging', name })),
@@ -61,6 +70,7 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
     },
   );
   await clock.run(() => planned !== undefined || failure !== undefined, clock.monotonic() + 2 * timeoutMs);
+  await accounts.close();
   if (!planned) throw failure ?? new Error('the plan did not end');
   return planned;
 }

@@ -3,16 +3,17 @@
  * controllers and policies. Tests, simulations and benchmarks set it up, let time pass, and look at what is true afterwards.
  */
 
-import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
-import { Operator } from '../../src/cli/operator.ts';
+import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connection.ts';
 import { InProcessService } from '../../src/simulator/in-process.ts';
 import type { JournalEntry } from '../../src/simulator/journal.ts';
+import type { LogData } from '../../src/simulator/log-data/log-data.ts';
 import { ServiceModel } from '../../src/simulator/model.ts';
 import type { Scenario } from '../../src/simulator/scenario.ts';
 import { InProcessTransport } from './in-process-transport.ts';
@@ -20,6 +21,7 @@ import { MemoryApiServer } from './memory-api-server.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 export const policiesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
+export const exportsPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports';
 export const secretsPath = '/api/v1/namespaces/logging/secrets';
 export const serviceOrigin = 'https://logs.example.com';
 
@@ -31,6 +33,9 @@ export interface WorldOptions {
   readonly latencyMs?: number;
   readonly jitterMs?: number;
   readonly log?: Logger;
+  readonly logData?: (startMs: number) => LogData;
+  /** What exports are lent. */
+  readonly exports?: OperatorOptions['exports'];
 }
 
 /** One replica of the operator. */
@@ -59,8 +64,10 @@ export class World {
     this.clock = new VirtualClock();
     this.random = seededRandom(options.seed ?? 1);
     this.api = new MemoryApiServer({ clock: this.clock, random: this.random });
+    const startMs = this.clock.now();
     this.model = new ServiceModel(options.scenario, {
-      startMs: this.clock.now(),
+      startMs,
+      ...(options.logData === undefined ? {} : { logData: options.logData(startMs) }),
       journal: (entry) => this.journal.push(entry),
     });
     this.service = new InProcessService(this.model, this.clock, {
@@ -93,6 +100,19 @@ export class World {
     });
   }
 
+  addExport(name: string, spec: object, metadata: object = {}): void {
+    this.api.create(exportsPath, {
+      apiVersion: 'logfleet.dev/v1alpha1',
+      kind: 'SearchExport',
+      metadata: { name, namespace: 'logging', ...metadata },
+      spec: { ...exportDefaults, ...spec },
+    });
+  }
+
+  export(name: string): SearchExport | undefined {
+    return this.api.get(`${exportsPath}/${name}`) as SearchExport | undefined;
+  }
+
   policy(name: string): CollectorVersionPolicy | undefined {
     return this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
   }
@@ -101,7 +121,10 @@ export class World {
     return this.policy(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
   }
 
-  start(options: { readonly leaderElection?: boolean; readonly metrics?: Metrics } = {}): Replica {
+  /** Watches live long unless told: days would be full of them where nothing is said of them. */
+  start(
+    options: { readonly leaderElection?: boolean; readonly watchSeconds?: number; readonly metrics?: Metrics } = {},
+  ): Replica {
     const name = `replica-${++this.#names}`;
     const api = this.api.client(name);
     const log = this.#options.log ?? silentLogger;
@@ -113,6 +136,7 @@ export class World {
       operatorNamespace: 'logfleet-system',
       identity: name,
       leaderElection: options.leaderElection ?? false,
+      watchSeconds: options.watchSeconds ?? 300,
       clock,
       random,
       log,
@@ -127,6 +151,7 @@ export class World {
       log,
       metrics,
       ...(this.#options.settings === undefined ? {} : { settings: this.#options.settings }),
+      ...(this.#options.exports === undefined ? {} : { exports: this.#options.exports }),
       connect: connectWith({
         clock,
         metrics,
@@ -179,6 +204,22 @@ export const policyDefaults = {
   resyncInterval: '5m',
   strategy: { maxInProgress: 1000, order: 'OldestVersionFirst' },
   retryPolicy: { limit: 2, backoff: { duration: '5m', factor: 2, cap: '1h' } },
+} as const;
+
+/** What the API server would fill in. */
+export const exportDefaults = {
+  credentialsSecretRef: { name: 'log-service' },
+  query: '*',
+  byReceiptTime: false,
+  autoParsingMode: 'Manual',
+  results: 'Messages',
+  parallelism: 4,
+  output: { format: 'NDJSON', compression: 'None', fields: [], maxPartSize: '256Mi' },
+  destination: { volume: { name: 'exports' } },
+  limits: {},
+  incompletePolicy: 'Fail',
+  settleDelay: '3m',
+  paused: false,
 } as const;
 
 /** Most arrivals in any window of one second, and most at once, as the service saw them. */

@@ -3,7 +3,7 @@
  * operators that run under exactly the rights of these.
  */
 import { expect } from 'vitest';
-import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
 import { resourcePath } from '../../../src/host/kubernetes/api-paths.ts';
 import { callApi, type KubectlResult, kubectl } from '../../support/control-plane.ts';
 import { type Installation, install } from '../../support/installation.ts';
@@ -59,14 +59,24 @@ export class Namespace {
     return watchUntil<Policy>(resourcePath(kind, this.name), name, done);
   }
 
+  /** Resolves to the export once `done` holds of it. */
+  exportUntil(name: string, done: (resource: SearchExport) => boolean): Promise<SearchExport> {
+    return watchUntil<SearchExport>(resourcePath('SearchExport', this.name), name, done);
+  }
+
+  /** Resolves to the export once the reason of its condition Ready is this one. */
+  exportReason(name: string, reason: string): Promise<SearchExport> {
+    return this.exportUntil(name, (resource) => conditionOf(resource, 'Ready')?.reason === reason);
+  }
+
   /** Resolves to the policy once the reason of its condition is this one. */
   reason(name: string, reason: string, type = 'Ready'): Promise<Policy> {
     return this.policyUntil(name, (policy) => conditionOf(policy, type)?.reason === reason);
   }
 }
 
-export function conditionOf(policy: Policy, type: string) {
-  return policy.status?.conditions?.find((condition) => condition.type === type);
+export function conditionOf(resource: Policy | SearchExport, type: string) {
+  return resource.status?.conditions?.find((condition) => condition.type === type);
 }
 
 export const test = endToEnd

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
-import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
 import { targetVersion } from './simulator.ts';
 
 /** A part of a spec: what a manifest says. */
@@ -37,6 +37,12 @@ export class ManifestDirectory {
   async status(name: string): Promise<CollectorVersionPolicy> {
     const file = join(this.path, '.logfleet/status/CollectorVersionPolicy/logging', `${name}.json`);
     return (JSON.parse(await readFile(file, 'utf8')) as { readonly resource: CollectorVersionPolicy }).resource;
+  }
+
+  /** An export as the operator keeps it beside the manifests. */
+  async export(name: string): Promise<SearchExport> {
+    const file = join(this.path, '.logfleet/status/SearchExport/logging', `${name}.json`);
+    return (JSON.parse(await readFile(file, 'utf8')) as { readonly resource: SearchExport }).resource;
   }
 
   async remove(): Promise<void> {

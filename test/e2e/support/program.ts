@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from '../../support/compile-cache.ts';
 
 const launcher = fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
@@ -63,7 +64,7 @@ export class Program {
     this.#args = args;
     this.#child = spawn(process.execPath, [launcher, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...inherited(), ...options.env },
+      env: { ...inherited(), NODE_COMPILE_CACHE: compileCache, ...options.env },
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
     // The simulator goes first: what it notes of when requests came is to be about who sent them, not about a busy machine.

@@ -17,6 +17,9 @@ export const newestVersion = '19.501-7';
 const control = { id: 'control', key: 'control-key' };
 const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.450-3', targetVersion, newestVersion];
 
+/** Messages that are searched; many more than one search may find. */
+export const logs = { messages: 600, from: '2026-10-01T00:00:00Z', to: '2026-10-01T03:00:00Z' };
+
 /** What the simulator says when it is ready. */
 interface Address {
   readonly baseURL: string;
@@ -44,8 +47,13 @@ export class Simulator {
     return new Simulator(program, journalFile, address);
   }
 
-  /** The scenario to be written to `scenario.yaml`: builds, and a user for the tests themselves. */
-  static readonly scenario: Scenario = { builds, users: { [control.id]: { keys: { [control.id]: control.key } } } };
+  /** The scenario to be written to `scenario.yaml`: builds, messages that all tenants see, and a user for the tests themselves. */
+  static readonly scenario: Scenario = {
+    builds,
+    users: { [control.id]: { keys: { [control.id]: control.key } } },
+    logs: { ...logs, seed: 7, sources: 3 },
+    search: { duration: '300ms', messageLimit: 200, pages: { maxMessages: 100 } },
+  };
 
   private constructor(program: Program, journalFile: string, address: Address) {
     this.#program = program;

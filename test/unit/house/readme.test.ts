@@ -75,12 +75,15 @@ describe('the README', () => {
     expect(variables.filter((variable) => !page.includes(variable))).toEqual([]);
   });
 
-  test('shows a policy that is good', async () => {
-    const [policy = ''] = blocks('yaml');
-    expect(policy).toContain('kind: CollectorVersionPolicy');
-    const context = { ...recordingContext(), readStdin: async () => policy };
+  test('shows a policy and an export that are good', async () => {
+    const manifests = blocks('yaml');
+    expect(manifests.map((text) => /^kind: (\w+)$/m.exec(text)?.[1])).toEqual([
+      'CollectorVersionPolicy',
+      'SearchExport',
+    ]);
+    const context = { ...recordingContext(), readStdin: async () => manifests.join('---\n') };
     const status = await runProgram(['validate', '-'], context);
-    expect({ status, said: context.stderr.text }).toMatchObject({ status: 0 });
+    expect({ status, found: context.stdout.text }).toEqual({ status: 0, found: '' });
   });
 
   test('has a place for the figures', () => {

@@ -33,7 +33,7 @@ export interface SourceFile {
   readonly text: string;
   readonly imports: readonly Import[];
   readonly comments: readonly Comment[];
-  /** Calls back with each node and the nodes around it, the nearest last. */
+  /** Calls back with each node and, until it returns, the nodes around it, the nearest last. */
   walk(visit: (node: SyntaxNode, ancestors: readonly SyntaxNode[]) => void): void;
   lineOf(node: SyntaxNode): number;
 }
@@ -42,7 +42,8 @@ export function parseSource(path: string, text: string): SourceFile {
   const { program, comments, errors } = parseSync(path, text);
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`);
   const tree = program as unknown as SyntaxNode;
-  const lineAt = (index: number) => text.slice(0, index).split('\n').length;
+  const ends = [...text.matchAll(/\n/g)].map(({ index }) => index);
+  const lineAt = (index: number) => 1 + countBelow(ends, index);
   const imports: Import[] = [];
   walkNode(tree, [], (node) => {
     const source = importTypes.has(node.type) ? (node['source'] as SyntaxNode | null) : null;
@@ -68,16 +69,29 @@ const importTypes = new Set([
 
 function walkNode(
   node: SyntaxNode,
-  ancestors: readonly SyntaxNode[],
+  ancestors: SyntaxNode[],
   visit: (node: SyntaxNode, ancestors: readonly SyntaxNode[]) => void,
 ): void {
   visit(node, ancestors);
-  const inside = [...ancestors, node];
-  for (const member of Object.values(node)) {
+  ancestors.push(node);
+  for (const name in node) {
+    const member = node[name];
     for (const child of Array.isArray(member) ? member : [member]) {
-      if (isNode(child)) walkNode(child, inside, visit);
+      if (isNode(child)) walkNode(child, ancestors, visit);
     }
   }
+  ancestors.pop();
+}
+
+/** How many of them, which are in order, are below a number. */
+function countBelow(numbers: readonly number[], number: number): number {
+  let [from, to] = [0, numbers.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((numbers[middle] as number) < number) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 function isNode(value: unknown): value is SyntaxNode {
@@ -92,9 +106,14 @@ export function pathsBelow(folder: string, ending = '.ts'): string[] {
     .sort();
 }
 
-export function sourcesBelow(folder: string): SourceFile[] {
-  return pathsBelow(folder).map((path) => parseSource(path, readText(path)));
+export function sourcesBelow(folder: string): readonly SourceFile[] {
+  const known = sources.get(folder) ?? pathsBelow(folder).map((path) => parseSource(path, readText(path)));
+  sources.set(folder, known);
+  return known;
 }
+
+/** By folder: several tests look at the same. */
+const sources = new Map<string, readonly SourceFile[]>();
 
 export function readText(path: string): string {
   return readFileSync(join(root, path), 'utf8');

@@ -1,0 +1,170 @@
+/** Exports by the operator as its manifests let it run: what `kubectl apply` sets off, what people see of it, and what they do to it. */
+import { expect, vi } from 'vitest';
+import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
+import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
+import {
+  type ExportSpecPart,
+  expectExported,
+  exportManifest,
+  type Place,
+  volumePlace,
+} from '../e2e/support/exports.ts';
+import { logs, type Tenant } from '../e2e/support/simulator.ts';
+import { callApi } from '../support/control-plane.ts';
+
+vi.setConfig({ maxConcurrency: 20, testTimeout: 180_000 });
+
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+const test = base.extend('place', ({}, { onCleanup }): Place => {
+  const place = volumePlace();
+  onCleanup(() => place.remove());
+  return place;
+});
+
+async function apply(namespace: Namespace, tenant: Tenant, place: Place, spec: ExportSpecPart = {}): Promise<void> {
+  await namespace.apply(namespace.secretManifest(tenant), exportManifest(place, namespace.name, spec));
+}
+
+const isAlive = (count: number | undefined) => (count ?? 0) > 0;
+
+test.concurrent('an export that is applied is complete, and everybody tells the same story of it', async ({
+  tenant,
+  namespace,
+  operator,
+  place,
+}) => {
+  await operator('logfleet-0', place.flags);
+  await apply(namespace, tenant, place);
+  const resource = await namespace.exportReason('audit', 'Exported');
+  const { status } = resource;
+  await expectExported(place, status?.fingerprint ?? '', namespace.name);
+  expect(status?.conditions?.map(({ type, status: holds, reason }) => [type, holds, reason])).toEqual([
+    ['Ready', 'True', 'Exported'],
+    ['Complete', 'True', 'Exported'],
+  ]);
+  expect(status).toMatchObject({ observedGeneration: 1, jobs: [], manifest: { rows: logs.messages, complete: true } });
+  const shown = await namespace.kubectl(['get', 'sx']);
+  expect(shown.stdout.split('\n').map((line) => line.split(/\s{2,}/))).toMatchObject([
+    ['NAME', 'STATE', 'ROWS', 'PROGRESS', 'AGE'],
+    ['audit', 'Exported', String(logs.messages), '100%', expect.stringMatching(/^\d+s$/)],
+    [''],
+  ]);
+  const { stdout: described } = await namespace.kubectl(['describe', 'sx', 'audit']);
+  expect(described).toContain(conditionOf(resource, 'Ready')?.message);
+  for (const reason of ['Progressing', 'Exporting', 'Exported']) {
+    expect(described).toMatch(new RegExp(`Normal +${reason} `));
+  }
+  const waited = await namespace.kubectl(['wait', '--for=condition=Complete', 'sx/audit', '--timeout=5s']);
+  expect(waited.status).toBe(0);
+});
+
+test.concurrent('a pause is an annotation, which lets what runs end', async ({
+  tenant,
+  namespace,
+  operator,
+  place,
+}) => {
+  await operator('logfleet-0', place.flags);
+  await apply(namespace, tenant, place, { parallelism: 1 });
+  await namespace.exportUntil('audit', ({ status }) => isAlive(status?.progress?.intervalsDone));
+  await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/paused=true']);
+  const paused = await namespace.exportReason('audit', 'Paused');
+  expect(conditionOf(paused, 'Ready')?.status).toBe('Unknown');
+  await namespace.exportUntil('audit', ({ status }) => status?.jobs?.length === 0);
+  const created = () => tenant.journal().filter(({ operation }) => operation === 'createJob').length;
+  const atPause = created();
+  await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/requestedAt=now']);
+  await namespace.exportUntil('audit', ({ status }) => status?.lastHandledReconcileAt === 'now');
+  expect(created()).toBe(atPause);
+  await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/paused-']);
+  const { status } = await namespace.exportReason('audit', 'Exported');
+  await expectExported(place, status?.fingerprint ?? '', namespace.name);
+});
+
+test.concurrent('a deadline fails it, and it goes on once that is raised', async ({
+  tenant,
+  namespace,
+  operator,
+  place,
+}) => {
+  await operator('logfleet-0', place.flags);
+  await apply(namespace, tenant, place, { activeDeadlineSeconds: 4 });
+  const failed = await namespace.exportReason('audit', 'DeadlineExceeded');
+  expect(['Failed', 'Stalled'].map((type) => conditionOf(failed, type)?.status)).toEqual(['True', 'True']);
+  const patch = JSON.stringify({ spec: { activeDeadlineSeconds: 3_600 } });
+  await namespace.kubectl(['patch', 'sx', 'audit', '--type=merge', '-p', patch]);
+  const { status } = await namespace.exportReason('audit', 'Exported');
+  expect(status?.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Complete']);
+  await expectExported(place, status?.fingerprint ?? '', namespace.name);
+});
+
+test.concurrent('what decides the files cannot be changed, and the rest can', async ({
+  tenant,
+  namespace,
+  operator,
+  place,
+}) => {
+  await operator('logfleet-0', place.flags);
+  await apply(namespace, tenant, place, { paused: true });
+  await namespace.exportReason('audit', 'Paused');
+  const patch = (spec: object) =>
+    namespace.kubectl(['patch', 'sx', 'audit', '--type=merge', '-p', JSON.stringify({ spec })]);
+  const refused = await patch({ query: 'error' });
+  expect(refused.status).not.toBe(0);
+  expect(refused.stderr).toContain('write a new SearchExport, with another name');
+  expect((await patch({ paused: false, parallelism: 2 })).status).toBe(0);
+  await namespace.exportReason('audit', 'Exported');
+});
+
+test.concurrent('it is removed when it has been over for long enough, and one made again is complete at once', async ({
+  tenant,
+  namespace,
+  operator,
+  place,
+}) => {
+  await operator('logfleet-0', place.flags);
+  await apply(namespace, tenant, place, { ttlSecondsAfterFinished: 2 });
+  const { metadata, status } = await namespace.exportReason('audit', 'Exported');
+  const path = resourcePath('SearchExport', namespace.name, 'audit');
+  await vi.waitUntil(async () => (await callApi('GET', path)).status === 404, { timeout: 60_000, interval: 100 });
+  await expectExported(place, status?.fingerprint ?? '', namespace.name);
+  const created = () => tenant.journal().filter(({ operation }) => operation === 'createJob').length;
+  const before = created();
+  await apply(namespace, tenant, place);
+  const again = await namespace.exportReason('audit', 'Exported');
+  expect(again.metadata.uid).not.toBe(metadata.uid);
+  expect(created()).toBe(before);
+});
+
+test.concurrent('one that is deleted while it runs leaves no search job, and no part', async ({
+  tenant,
+  namespace,
+  operator,
+  place,
+}) => {
+  await operator('logfleet-0', place.flags);
+  await apply(namespace, tenant, place);
+  await namespace.exportUntil('audit', ({ status }) => isAlive(status?.progress?.intervalsDone));
+  await namespace.kubectl(['delete', 'sx', 'audit']);
+  const alive = (operation: string) => tenant.journal().filter((entry) => entry.operation === operation).length;
+  await tenant.journalUntil(() => alive('deleteJob') === alive('createJob'));
+  // What is made again goes on from what was committed.
+  await apply(namespace, tenant, place);
+  const { status } = await namespace.exportReason('audit', 'Exported');
+  await expectExported(place, status?.fingerprint ?? '', namespace.name);
+});
+
+test.concurrent('of two operators one exports, and the other goes on when that is killed', async ({
+  tenant,
+  namespace,
+  operator,
+  place,
+}) => {
+  const first = await operator('logfleet-0', ['--leader-election', ...place.flags]);
+  await apply(namespace, tenant, place);
+  await namespace.exportUntil('audit', ({ status }) => isAlive(status?.progress?.intervalsDone));
+  await operator('logfleet-1', ['--leader-election', ...place.flags]);
+  await first.kill();
+  const { status } = await namespace.exportReason('audit', 'Exported');
+  await expectExported(place, status?.fingerprint ?? '', namespace.name);
+});

@@ -1,0 +1,114 @@
+/** Exports of all messages of the simulator, to a directory or to a bucket, and what has come of them. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { expect } from 'vitest';
+import type { SearchExportSpec } from '../../../src/api/generated/search-export.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { systemRandom } from '../../../src/base/random.ts';
+import { SecretText } from '../../../src/base/secret-text.ts';
+import type { Destination } from '../../../src/destination/destination.ts';
+import { bucketRoot, ExportLayout, volumeRoot } from '../../../src/destination/export-layout.ts';
+import { type DestinationSettings, openDestination } from '../../../src/destination/open-destination.ts';
+import { verifyExport } from '../../../src/destination/verify.ts';
+import { S3Gateway } from '../../support/s3-gateway.ts';
+import { logs } from './simulator.ts';
+
+export type ExportSpecPart = { readonly [M in keyof SearchExportSpec]?: unknown };
+
+/** Where exports of a test go. */
+export interface Place {
+  /** As a manifest names it. */
+  readonly destination: object;
+  /** Of `logfleet run`. */
+  readonly flags: readonly string[];
+  /** Manifests that it takes beside that of the export. */
+  readonly manifests: readonly object[];
+  settings(namespace: string): DestinationSettings;
+  remove(): void;
+}
+
+export function volumePlace(): Place {
+  const directory = mkdtempSync(join(tmpdir(), 'logfleet-exports-'));
+  return {
+    destination: { volume: { name: 'exports' } },
+    flags: ['--volume', `exports=${directory}`],
+    manifests: [],
+    settings: (namespace) => ({ kind: 'volume', directory, root: volumeRoot(namespace, '') }),
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+let gateway: Promise<S3Gateway> | undefined;
+
+/** A bucket of its own at a gateway that all tests of a file share. */
+export async function s3Place(namespace: string): Promise<Place> {
+  gateway ??= S3Gateway.start();
+  const { endpoint, accessKeyId, secretAccessKey, content } = (await gateway).access;
+  const bucket = `bucket-${randomBytes(6).toString('hex')}`;
+  mkdirSync(join(content, bucket));
+  const common = { bucket, endpoint, forcePathStyle: true, insecure: true };
+  const metadata = { name: 'export-store', namespace };
+  const credentials = { accessKeyId, secretAccessKey: new SecretText(secretAccessKey) };
+  return {
+    destination: { s3: { ...common, credentialsSecretRef: { name: metadata.name } } },
+    flags: [],
+    manifests: [{ apiVersion: 'v1', kind: 'Secret', metadata, stringData: { accessKeyId, secretAccessKey } }],
+    settings: (of) => ({ kind: 's3', settings: { ...common, credentials, root: bucketRoot('', of) } }),
+    remove: () => {},
+  };
+}
+
+export async function stopGateway(): Promise<void> {
+  await (await gateway)?.stop();
+  gateway = undefined;
+}
+
+export function exportManifest(place: Place, namespace = 'logging', spec: ExportSpecPart = {}): object {
+  return {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind: 'SearchExport',
+    metadata: { name: 'audit', namespace },
+    spec: {
+      credentialsSecretRef: { name: 'log-service' },
+      query: '*',
+      timeRange: { from: logs.from, to: logs.to },
+      destination: place.destination,
+      ...spec,
+    },
+  };
+}
+
+/** Every message once, proven by the files alone, and nothing else beside them. */
+export async function expectExported(place: Place, fingerprint: string, namespace = 'logging'): Promise<void> {
+  const ports = { clock: systemClock, random: systemRandom, environment: {} };
+  const destination = await openDestination(place.settings(namespace), ports);
+  try {
+    const layout = ExportLayout.of('audit', fingerprint);
+    const { differences, rows, incomplete, manifest } = await verifyExport(destination, layout);
+    expect(differences).toEqual([]);
+    expect({ rows, incomplete, complete: manifest.complete }).toEqual({
+      rows: logs.messages,
+      incomplete: 0,
+      complete: true,
+    });
+    const names = manifest.intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name)));
+    const ids = (await Promise.all(names.map((name) => messageIds(destination, name)))).flat();
+    expect(new Set(ids).size).toBe(logs.messages);
+    expect(await destination.abortLeftovers(layout.folder, 'all')).toBe(0);
+  } finally {
+    await destination.close();
+  }
+}
+
+async function messageIds(destination: Destination, name: string): Promise<readonly string[]> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of destination.stream(name)) pieces.push(Uint8Array.from(piece));
+  const text = gunzipSync(Buffer.concat(pieces)).toString();
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => (JSON.parse(line) as { readonly _messageid: string })._messageid);
+}

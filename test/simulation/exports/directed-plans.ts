@@ -1,0 +1,247 @@
+/** Histories that lead to where a rule decides, and to little else, so that a program that breaks the rule is caught by few of them. */
+import type { SearchScenario } from '../../../src/simulator/search/search-scenario.ts';
+import { Chance } from '../chance.ts';
+import { type ExportHistoryPlan, historyStartMs, planExportHistory } from './plan.ts';
+import type { PlannedMessage } from './planned-corpus.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const toMs = historyStartMs - 24 * hourMs;
+const fromMs = toMs - hourMs;
+
+interface Direction {
+  readonly messages?: (chance: Chance) => readonly PlannedMessage[];
+  readonly search?: SearchScenario;
+  readonly more?: (chance: Chance, plan: ExportHistoryPlan) => Partial<ExportHistoryPlan>;
+}
+
+const directions: Readonly<Record<string, Direction>> = {
+  /** Two processes work on the same export, and commit the same intervals. */
+  raced: {
+    more: (chance) => ({
+      actions: [{ kind: 'start', atMs: chance.whole(0, 4_000), seat: 'second' }],
+      destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
+    }),
+  },
+  /** The same while messages come in, so that they plan and find different things. */
+  racedLate: {
+    messages: (chance) => late(chance, plain(chance, 300)),
+    more: (chance) => ({
+      actions: [{ kind: 'start', atMs: chance.whole(0, 4_000), seat: 'second' }],
+      destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
+    }),
+  },
+  killed: {
+    more: (chance) => ({
+      maxPartBytes: 1_000,
+      actions: Array.from({ length: 3 }, () => ({
+        ...({ kind: 'killAtEffect', seat: 'first', againAfterMs: 3_000 } as const),
+        ...{
+          atMs: chance.whole(0, 15_000),
+          effect: chance.whole(1, 15),
+          when: chance.one(['before', 'after'] as const),
+        },
+      })),
+    }),
+  },
+  cut: {},
+  /** Milliseconds with many messages, that a cut goes through; where it is only the rows tell. */
+  crowded: {
+    messages: (chance) => plain(chance, 300, 40),
+    search: { status: { bucketLength: '3h' } },
+    more: (_, plan) => withLowerLimit(plan),
+  },
+  silent: {
+    search: { atMessageLimit: 'done', status: { bucketLength: '3h' } },
+    more: () => ({ isLimitSilent: true }),
+  },
+  /** At most one thousand, and nothing tells so. */
+  round: {
+    messages: (chance) => plain(chance, 10_000 + chance.whole(1, 2_000)),
+    search: { atMessageLimit: 'done', messageLimit: 10_000 },
+    more: () => ({ isLimitSilent: true, smallestLimit: 10_000 }),
+  },
+  warned: { search: { atMessageLimit: 'doneWithWarning' } },
+  byReceiptTime: { messages: (chance) => received(chance, plain(chance, 200)), more: () => ({ byReceiptTime: true }) },
+  disordered: { messages: (chance) => displaced(chance, plain(chance, 150)) },
+  erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
+  /** The status in which an error is told is lost, mostly. */
+  erringUnheard: {
+    more: (_, plan) => ({
+      flaws: { missShard: 0.5, holes: 0, forget: 0 },
+      scenario: {
+        ...plan.scenario,
+        faults: { lost: { kind: 'reset', effect: true, operations: ['getJob'], probability: 0.5, until: '5m' } },
+      },
+    }),
+  },
+  holed: {
+    search: { histogramFirst: true, status: { bucketLength: '1m' } },
+    more: (_, plan) => ({ ...withLowerLimit(plan), flaws: { missShard: 0, holes: 0.4, forget: 0 } }),
+  },
+  forgetful: {
+    search: { messageLimit: 1_000 },
+    more: () => ({ flaws: { missShard: 0, holes: 0, forget: 0.5 }, smallestLimit: 1_000 }),
+  },
+  /** Messages come in before those that have been read, while they are read by a process that begins with a plan. */
+  shifting: {
+    messages: (chance) =>
+      plain(chance, 21_100).map((message, index) =>
+        index % 2_000 === 0 ? { ...message, searchableMs: historyStartMs + chance.whole(55_000, 95_000) } : message,
+      ),
+    search: { duration: '40s', messageLimit: 100_000 },
+    more: () => ({
+      ...{ smallestLimit: 100_000, lateJoin: true },
+      actions: [
+        {
+          ...({ kind: 'killAtEffect', atMs: 0, seat: 'first', againAfterMs: 3_000 } as const),
+          ...({ effect: 1, named: 'create audit', when: 'after' } as const),
+        },
+      ],
+    }),
+  },
+  limited: { more: (chance) => withQueryLimit(chance.whole(45, 120)) },
+  doubled: { messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.one([1, 1, 2]) })) },
+  sharedIds: {
+    messages: (chance) =>
+      plain(chance, 200).map((each, index, all) => {
+        const before = all[index - 1];
+        if (index % 2 === 0 || !before) return each;
+        const { atMs, receivedMs, searchableMs, id } = before;
+        return { ...each, atMs, receivedMs, searchableMs, id };
+      }),
+  },
+  inclusive: { messages: (chance) => plain(chance, 300, 60), search: { toInclusive: true } },
+  /** The range ends now or soon, and messages come as late as is waited for. */
+  recent: {
+    messages: (chance) => plain(chance, 60),
+    more: (chance, plan) => recent(chance, plan),
+  },
+  /** The same, gone on with by another process that finds a plan, and whose clock is ahead. */
+  recentTaken: {
+    messages: (chance) => plain(chance, 120),
+    more: (chance, plan) => ({
+      ...recent(chance, plan),
+      skewMs: -90_000,
+      actions: [
+        {
+          ...({ kind: 'killAtEffect', atMs: 0, seat: 'first', againAfterMs: 3_000 } as const),
+          ...({ effect: 1, named: 'create audit', when: 'after' } as const),
+        },
+      ],
+    }),
+  },
+  /** A search takes longer than the service lets one live. */
+  endless: {
+    messages: (chance) => plain(chance, 60),
+    search: { messageLimit: 1_000, rangePerSecond: '83ms', status: { bucketLength: '1m' } },
+    more: () => ({ smallestLimit: 1_000, completeWithinMs: 24 * hourMs }),
+  },
+  /** What could not be removed, and what was left by who was killed. */
+  littered: {
+    more: (chance) => ({
+      maxPartBytes: 600,
+      destination: { share: 0.4, slowShare: 0, calls: ['write', 'finish', 'abort', 'remove'] },
+      actions: [
+        {
+          kind: 'killAtEffect',
+          atMs: 0,
+          seat: 'first',
+          effect: chance.whole(15, 40),
+          when: 'before',
+          againAfterMs: 3_000,
+        },
+      ],
+    }),
+  },
+};
+
+export function directed(name: string, seed: number): ExportHistoryPlan {
+  const direction = directions[name];
+  if (!direction) throw new Error(`there is no direction ${name}`);
+  const chance = new Chance(seed);
+  const { search = {}, messages = (from: Chance) => plain(from, 250), more = () => ({}) } = direction;
+  const base = planExportHistory(seed);
+  const plan: ExportHistoryPlan = {
+    ...base,
+    isWhole: false,
+    ...{ query: '*', queryLimit: undefined, byReceiptTime: false, fromMs, toMs, settleMs: minuteMs },
+    corpus: corpusOf(messages(chance)),
+    scenario: {
+      seed,
+      users: base.scenario.users ?? {},
+      search: { messageLimit: 40, duration: '3s', histogramFirst: false, ...search },
+    },
+    ...{ smallestLimit: 40, isLimitSilent: false, lateJoin: false, parallelism: 4, incompletePolicy: 'Fail' },
+    flaws: { missShard: 0, holes: 0, forget: 0 },
+    destination: { share: 0, slowShare: 0, calls: [] },
+    ...{ maxPartBytes: 10 ** 9, skewMs: 0, latencyMs: 20, jitterMs: 0, actions: [], calmAtMs: 5 * minuteMs },
+  };
+  return { ...plan, ...more(chance, plan) };
+}
+
+/** Once the range is cut into segments the service gives less than they were made for. */
+function withLowerLimit({ scenario }: ExportHistoryPlan): Partial<ExportHistoryPlan> {
+  const messageLimit = 17;
+  const events = { limit: { at: '7s', patch: { search: { messageLimit } } } };
+  return { scenario: { ...scenario, events }, smallestLimit: messageLimit };
+}
+
+function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpus'] {
+  return {
+    messages,
+    fieldCase: 'lower',
+    isDisordered: messages.some(({ displacedMs }) => displacedMs !== 0),
+    densest: 1,
+  };
+}
+
+/** Evenly over the range by chance; or on so many milliseconds of it, its ends among them. */
+function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
+  const places =
+    moments === undefined
+      ? undefined
+      : [toMs, fromMs, toMs - 1, ...Array.from({ length: moments }, () => chance.whole(fromMs, toMs - 1))];
+  return Array.from({ length: count }, (_, index) => {
+    const atMs = places ? chance.one(places) : chance.whole(fromMs, toMs - 1);
+    const id = String(BigInt(index) * 1_000_003n - 50_000n);
+    const raw = `message ${index}`;
+    return { atMs, receivedMs: atMs, searchableMs: atMs, id, raw, copies: 1, displacedMs: 0 };
+  });
+}
+
+function late(chance: Chance, messages: readonly PlannedMessage[]): readonly PlannedMessage[] {
+  return messages.map((message) =>
+    chance.happens(0.3) ? { ...message, searchableMs: historyStartMs + chance.whole(0, 60_000) } : message,
+  );
+}
+
+function received(chance: Chance, messages: readonly PlannedMessage[]): readonly PlannedMessage[] {
+  return messages.map((message) => {
+    const receivedMs = message.atMs + chance.whole(0, 20 * minuteMs);
+    return { ...message, receivedMs, searchableMs: receivedMs };
+  });
+}
+
+function displaced(chance: Chance, messages: readonly PlannedMessage[]): readonly PlannedMessage[] {
+  return messages.map((message) =>
+    chance.happens(0.2) ? { ...message, displacedMs: chance.whole(-hourMs, hourMs) } : message,
+  );
+}
+
+function withQueryLimit(queryLimit: number): Partial<ExportHistoryPlan> {
+  return { query: `* | limit ${queryLimit}`, queryLimit };
+}
+
+function recent(chance: Chance, plan: ExportHistoryPlan): Partial<ExportHistoryPlan> {
+  const shiftMs = historyStartMs + chance.whole(-2, 2) * minuteMs - toMs;
+  const settleMs = 3 * minuteMs;
+  const messages = plan.corpus.messages.map((message) => {
+    const atMs = message.atMs + shiftMs;
+    return { ...message, atMs, receivedMs: atMs, searchableMs: atMs + chance.whole(0, settleMs) };
+  });
+  return {
+    ...{ fromMs: plan.fromMs + shiftMs, toMs: plan.toMs + shiftMs, settleMs, corpus: corpusOf(messages) },
+    ...{ skewMs: chance.one([0, 90_000]), calmAtMs: 10 * minuteMs },
+  };
+}

@@ -1,0 +1,78 @@
+/** How a history ends: complete, or with a reason that is true; and nothing is left over (E3, E15). */
+import { decodeManifest } from '../../../src/destination/manifest.ts';
+import { decodePlan } from '../../../src/destination/plan-object.ts';
+import type { ExportHistoryRecord } from './record.ts';
+
+export function endViolations(record: ExportHistoryRecord): string[] {
+  const { told, completeAtMs } = record;
+  const found = leftovers(record);
+  if (completeAtMs === undefined) {
+    return [...found, `end: it does not come to an end: ${told.map(({ text }) => text).join('; ')}`];
+  }
+  const allowed = allowedReasons(record);
+  for (const { reason, message } of told.flatMap(({ unproven }) => unproven)) {
+    const isAllowed = reason === undefined ? allowed.size > 0 : allowed.has(reason);
+    if (!isAllowed) found.push(`end: incomplete for ${reason}, which cannot be: ${message}`);
+  }
+  if (!told.every(({ isComplete }) => isComplete)) return found;
+  return [...found, ...manifestViolations(record)];
+}
+
+/** Why all cannot be had, whoever asks. */
+function allowedReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
+  const { messages, densest } = plan.corpus;
+  const reasons = new Set<string>();
+  if (!task.isSplittable && messages.length >= plan.smallestLimit) reasons.add('LimitReached');
+  if (densest >= plan.smallestLimit || plan.byReceiptTime) reasons.add('MillisecondTooDense');
+  return reasons;
+}
+
+/** What could not be removed when it was given up is removed once all is complete, or by the next start. */
+function leftovers({ task, store, counters, told }: ExportHistoryRecord): string[] {
+  const found: string[] = [];
+  const isOver = told.every(({ isComplete }) => isComplete);
+  for (const { name } of store.uploads) if (isOver) found.push(`E15: an upload of ${name} is left`);
+  if (counters.jobsActive > 0) found.push(`end: ${counters.jobsActive} jobs are left`);
+  const { layout } = task;
+  const content = store.objects.get(layout.manifest);
+  if (!content) return found;
+  const manifest = decodeManifest(layout.manifest, content);
+  const counted = new Set(manifest.intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
+  for (const name of store.objects.keys()) {
+    if (name.startsWith(`${layout.data}/`) && !counted.has(name) && isOver) found.push(`E15: ${name} is left`);
+  }
+  if (!store.objects.has(layout.plan)) found.push('E2: there is no plan');
+  for (const name of counted) if (!store.objects.has(name)) found.push(`E3: ${name} is missing`);
+  return found;
+}
+
+/** E2, E3: the records are the plan's segments without gaps, and the manifest names them all. */
+function manifestViolations({ task, store, records, plan }: ExportHistoryRecord): string[] {
+  const { layout } = task;
+  const content = store.objects.get(layout.manifest);
+  if (!content) return ['E3: complete without a manifest'];
+  const found: string[] = [];
+  const { intervals, complete, totals } = decodeManifest(layout.manifest, content);
+  const planned = decodePlan(layout.plan, store.objects.get(layout.plan) ?? new Uint8Array());
+  let atMs = plan.fromMs;
+  for (const { fromMs, toMs, segment } of intervals) {
+    if (fromMs !== atMs) found.push(`E3: a gap or an overlap from ${atMs} to ${fromMs}`);
+    atMs = toMs;
+    const [begin = Number.NaN, end = Number.NaN] = planned.boundariesMs.slice(segment, segment + 2);
+    if (!(fromMs >= begin && toMs <= end)) found.push(`E2: ${fromMs} to ${toMs} is not of segment ${segment}`);
+  }
+  if (plan.queryLimit !== undefined && intervals.length > 1) {
+    found.push(`E8: a query that gives ${plan.queryLimit} messages was split into ${intervals.length} intervals`);
+  }
+  if (atMs !== plan.toMs) found.push(`E3: the manifest ends at ${atMs}`);
+  if (intervals.length !== records.length) {
+    found.push(`E3: ${records.length} records stand there, and the manifest has ${intervals.length}`);
+  }
+  for (const { name, times } of records) if (times > 1) found.push(`E3: ${name} was written ${times} times`);
+  const rows = intervals.reduce((sum, { written }) => sum + written, 0);
+  if (totals.rows !== rows) found.push(`E3: the manifest counts ${totals.rows} rows, and its intervals ${rows}`);
+  const isFlagged = intervals.some(({ incomplete }) => incomplete !== undefined);
+  if (complete === isFlagged) found.push(`E3: the manifest says complete: ${complete}`);
+  if (isFlagged && plan.incompletePolicy !== 'Keep') found.push('E6: an incomplete interval was kept');
+  return found;
+}

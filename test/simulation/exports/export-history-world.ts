@@ -1,0 +1,330 @@
+/** The world of one history: service, store and processes, and what is written down of them for the oracles. */
+import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
+import { type ExportTask, exportTask } from '../../../src/export/export-task.ts';
+import type { ServiceTraits } from '../../../src/export/service-traits.ts';
+import type { WorkLimits } from '../../../src/export/work-view.ts';
+import type { JournalEntry } from '../../../src/simulator/journal.ts';
+import { ServiceModel } from '../../../src/simulator/model.ts';
+import { type DestinationCall, type DestinationFault, MemoryStore } from '../../support/memory-destination.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { Chance } from '../chance.ts';
+import { ExportProcess } from './export-process.ts';
+import { ExportResource } from './export-resource.ts';
+import type { DestinationObserver } from './gated-destination.ts';
+import type { HistoryProcess } from './history-process.ts';
+import { LiveData, noFlaws, type SearchFlaws, shards } from './live-data.ts';
+import { OperatorProcess } from './operator-process.ts';
+import type { ExportHistoryPlan } from './plan.ts';
+import type { Seat } from './planned-actions.ts';
+import type { ExportHistoryRecord, StandingRecord } from './record.ts';
+import { TellingService } from './telling-service.ts';
+
+interface DueKill {
+  effectsLeft: number;
+  readonly named?: string;
+  readonly when: 'before' | 'after';
+  readonly againAfterMs: number;
+}
+
+export class ExportHistoryWorld {
+  readonly clock = new VirtualClock();
+  readonly model: ServiceModel;
+  readonly service: TellingService;
+  readonly data: LiveData;
+  readonly store = new MemoryStore();
+  readonly task: ExportTask;
+  readonly #plan: ExportHistoryPlan;
+  readonly #chance: Chance;
+  readonly #trace: ((line: string) => void) | undefined;
+  readonly #journal: JournalEntry[] = [];
+  readonly #processes = new Map<Seat, HistoryProcess>();
+  readonly #dueKills = new Map<HistoryProcess, DueKill>();
+  readonly #disturbances: string[] = [];
+  /** When each record was written for the first time. */
+  readonly #records = new Map<string, StandingRecord>();
+  readonly #resource: ExportResource | undefined;
+  #isPaused = false;
+  #isCalm = false;
+  #starts = 0;
+  /** Processes that will be started again. */
+  #missing = 0;
+
+  constructor(plan: ExportHistoryPlan, trace?: (line: string) => void) {
+    this.#plan = plan;
+    this.#trace = trace;
+    this.#chance = new Chance(plan.seed ^ 0x5eed);
+    const startMs = this.clock.now();
+    this.data = new LiveData({
+      corpus: plan.corpus,
+      nowMs: () => startMs + this.clock.monotonic(),
+      flaws: () => this.#flaws(),
+      lateJoin: plan.lateJoin,
+      histogramFirst: plan.scenario.search?.histogramFirst ?? false,
+    });
+    this.model = new ServiceModel(plan.scenario, {
+      startMs,
+      logData: this.data,
+      journal: (entry) => this.#noteRequest(entry),
+    });
+    const { latencyMs, jitterMs } = plan;
+    const random = { next: () => this.#chance.between(0, 1) };
+    this.service = new TellingService({
+      ...{ model: this.model, clock: this.clock, data: this.data, chance: this.#chance },
+      network: { latencyMs, jitterMs, random },
+      note: (what) => this.note(what),
+    });
+    this.task = taskOf(plan);
+    this.#resource = plan.isWhole ? this.#newResource() : undefined;
+    this.#followStore();
+  }
+
+  note(what: string): void {
+    this.#trace?.(`${(this.clock.monotonic() / 1_000).toFixed(3).padStart(9)} ${what}`);
+  }
+
+  get processes(): readonly HistoryProcess[] {
+    return [...this.#processes.values()];
+  }
+
+  /** Whether all processes are there that should be, and none is stopped. */
+  get isWhole(): boolean {
+    const isHeard = this.#resource?.isHeard ?? true;
+    return isHeard && this.#missing === 0 && this.processes.every(({ running }) => running);
+  }
+
+  /** Nothing goes wrong any more, and whatever should be there is; a person asks that everything be looked at again. */
+  calm(): void {
+    this.#isCalm = true;
+    this.#resource?.calm();
+    this.#dueKills.clear();
+    this.pause(false);
+    this.askAgain();
+    this.note('calm');
+  }
+
+  start(seat: Seat): void {
+    if (this.#processes.has(seat)) return;
+    const process = this.#newProcess(seat, ++this.#starts);
+    this.#processes.set(seat, process);
+    this.note(`start ${process.name}`);
+    process.start();
+  }
+
+  #newResource(): ExportResource {
+    return new ExportResource({
+      ...{ plan: this.#plan, clock: this.clock, chance: this.#chance, basePath: this.model.basePath },
+      hasManifest: () => this.store.objects.has(this.task.layout.manifest),
+      note: (what) => this.note(what),
+    });
+  }
+
+  #newProcess(seat: Seat, number: number): HistoryProcess {
+    const { seed, skewMs } = this.#plan;
+    const name = `${seat}-${number}`;
+    const common = {
+      ...{ name, seat, clock: this.clock, service: this.service, store: this.store },
+      seed: seed * 100 + number,
+      skewMs: number % 2 === 0 ? -skewMs : skewMs,
+    };
+    const observer: DestinationObserver = {
+      before: (effect) => this.#effect(seat, name, effect, 'before'),
+      after: (effect) => this.#effect(seat, name, effect, 'after'),
+      strike: (call, object) => this.#strike(call, object),
+    };
+    const resource = this.#resource;
+    // Without an election nobody leads but the first.
+    if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
+    return new ExportProcess({
+      ...{ ...common, observer, task: this.task },
+      limits: () => this.#limits(),
+      prepareTraits: (traits) => this.#prepare(traits),
+    });
+  }
+
+  kill(seat: Seat, againAfterMs: number): void {
+    const process = this.#processes.get(seat);
+    if (!process) return;
+    this.#processes.delete(seat);
+    this.#disturb(`kill ${process.name}`);
+    process.kill();
+    this.#startLater(seat, againAfterMs);
+  }
+
+  stop(seat: Seat, againAfterMs: number): void {
+    const process = this.#processes.get(seat);
+    if (!process?.running) return;
+    this.#processes.delete(seat);
+    this.#disturb(`stop ${process.name}`);
+    this.#missing++;
+    void process.stop().then(() => {
+      this.#missing--;
+      this.#startLater(seat, againAfterMs);
+    });
+  }
+
+  freeze(seat: Seat, forMs: number): void {
+    const process = this.#processes.get(seat);
+    if (!process?.running) return;
+    this.#disturb(`freeze ${process.name}`);
+    process.freeze();
+    this.clock.after(forMs, () => {
+      this.note(`thaw ${process.name}`);
+      process.thaw();
+    });
+  }
+
+  killAtEffect(seat: Seat, due: Omit<DueKill, 'effectsLeft'> & { readonly effect: number }): void {
+    const process = this.#processes.get(seat);
+    if (process) this.#dueKills.set(process, { ...due, effectsLeft: due.effect });
+  }
+
+  pause(isPaused: boolean): void {
+    this.#isPaused = isPaused;
+    this.#resource?.pause(isPaused);
+    for (const process of this.processes) process.tell(false);
+  }
+
+  askAgain(): void {
+    this.#resource?.askAgain();
+    for (const process of this.processes) process.tell(true);
+  }
+
+  record(completeAtMs: number | undefined): ExportHistoryRecord {
+    this.model.advance(this.service.nowMs());
+    return {
+      plan: this.#plan,
+      task: this.task,
+      startMs: this.model.startMs,
+      journal: this.#journal,
+      searches: this.data.searches,
+      store: this.store,
+      records: [...this.#records.values()],
+      counters: this.model.counters(),
+      disturbances: this.#disturbances,
+      completeAtMs,
+      told: this.processes.flatMap(({ told }) => told ?? []),
+      statuses: this.#resource?.statuses ?? [],
+      endMs: this.clock.monotonic(),
+    };
+  }
+
+  /** Lets go of everything. */
+  end(): void {
+    for (const process of this.processes) process.kill();
+  }
+
+  #startLater(seat: Seat, delayMs: number): void {
+    this.#missing++;
+    this.clock.after(delayMs, () => {
+      this.#missing--;
+      this.start(seat);
+    });
+  }
+
+  #limits(): WorkLimits {
+    const { parallelism, settleMs, incompletePolicy } = this.#plan;
+    return {
+      ...{ isPaused: this.#isPaused, parallelism, settleDelayMs: settleMs, incompletePolicy },
+      ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
+    };
+  }
+
+  /** A limit that shows by nothing else was met before. */
+  #prepare(traits: ServiceTraits): void {
+    if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
+    const texts = { texts: [], isCut: false };
+    traits.searched({
+      ...{ recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, isTainted: false },
+      ...{ state: 'forcePaused', isLimitReached: true, statuses: 1, dateMs: 0 },
+      messageCount: this.#plan.smallestLimit,
+    });
+  }
+
+  #disturb(what: string): void {
+    this.#disturbances.push(what);
+    this.note(what);
+  }
+
+  #flaws(): SearchFlaws {
+    const { missShard, holes, forget } = this.#plan.flaws;
+    if (this.#isCalm) return noFlaws;
+    return {
+      missedShard: this.#chance.happens(missShard) ? this.#chance.whole(0, shards - 1) : undefined,
+      hasHole: this.#chance.happens(holes),
+      forgotten: this.#chance.happens(forget) ? this.#chance.whole(1, 3) : 0,
+    };
+  }
+
+  #effect(seat: Seat, name: string, effect: string, when: 'before' | 'after'): void {
+    if (when === 'before') this.note(`${name} ${effect}`);
+    const process = this.#processes.get(seat);
+    const due = process?.name === name ? this.#dueKills.get(process) : undefined;
+    if (!process || !due || due.when !== when || !effect.includes(due.named ?? '') || --due.effectsLeft > 0) return;
+    this.#dueKills.delete(process);
+    this.note(`killed ${when} ${effect}`);
+    this.kill(seat, due.againAfterMs);
+  }
+
+  #strike(call: DestinationCall, name: string): DestinationFault | undefined {
+    const { share, slowShare, calls } = this.#plan.destination;
+    if (this.#isCalm || !calls.includes(call)) return undefined;
+    const delayMs = this.#chance.happens(slowShare) ? this.#chance.whole(1, 8_000) : undefined;
+    const until = delayMs === undefined ? {} : { until: new Promise<void>((done) => this.clock.after(delayMs, done)) };
+    if (!this.#chance.happens(share)) return until;
+    const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
+    const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
+    // Whoever is told that it is there already was heard the first time.
+    const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
+    this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
+    return { ...until, failure, hasEffect };
+  }
+
+  #noteRequest(entry: JournalEntry): void {
+    this.#journal.push(entry);
+    const { operation, status, code, fault, jobId, at } = entry;
+    this.note(
+      `service ${operation} ${jobId ?? ''} -> ${status} ${code ?? ''}${fault === null ? '' : ` (${fault})`} arrived ${at - this.model.startMs}`,
+    );
+  }
+
+  /** Every object that is written for the first time. */
+  #followStore(): void {
+    const { objects } = this.store;
+    const set = objects.set.bind(objects);
+    objects.set = (name, content) => {
+      if (name.includes('/commits/')) {
+        const record = JSON.parse(Buffer.from(content).toString()) as CommitRecord;
+        const known = this.#records.get(name);
+        this.#records.set(name, {
+          ...{ name, record },
+          atMs: known?.atMs ?? this.service.nowMs(),
+          times: (known?.times ?? 0) + 1,
+        });
+        const { segment, fromMs, toMs, written, count } = record;
+        this.note(`record ${segment} [${fromMs}, ${toMs}) ${written} rows, ${count.rows} by ${count.source}`);
+      }
+      return set(name, content);
+    };
+  }
+}
+
+function taskOf(plan: ExportHistoryPlan): ExportTask {
+  const task = exportTask(
+    {
+      name: 'audit',
+      query: plan.query,
+      timeRange: { from: String(plan.fromMs), to: String(plan.toMs) },
+      byReceiptTime: plan.byReceiptTime,
+      autoParsingMode: 'Manual',
+      results: 'Messages',
+      output: {
+        ...{ format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes },
+        csv: { formulaGuard: true },
+      },
+    },
+    'logs.example.com',
+  );
+  if ('problem' in task) throw new Error(task.problem);
+  return task;
+}

@@ -1,0 +1,226 @@
+/**
+ * One process that works on the export of a history: the real client, searches and work on a clock, a service connection and a destination
+ * that can be stopped or cut short. It plays the reconciler: lets the work go on whenever something has changed or time may have.
+ *
+ * Invariant: as of any simulated process; what a dead one has sent before takes effect.
+ */
+import { type Clock, sleep } from '../../../src/base/clock.ts';
+import { type Logger, silentLogger } from '../../../src/base/log.ts';
+import { noMetrics } from '../../../src/base/metrics.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { SecretText } from '../../../src/base/secret-text.ts';
+import { Writer } from '../../../src/destination/writer.ts';
+import { planExport } from '../../../src/export/export-planning.ts';
+import type { ExportTask } from '../../../src/export/export-task.ts';
+import { ExportWork } from '../../../src/export/export-work.ts';
+import { IntervalSearch } from '../../../src/export/interval-search.ts';
+import { ServiceTraits } from '../../../src/export/service-traits.ts';
+import type { WorkLimits, WorkView } from '../../../src/export/work-view.ts';
+import { connectWith } from '../../../src/service/connection.ts';
+import { RequestBudget } from '../../../src/service/request-budget.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../../../src/service/transport.ts';
+import type { InProcessService } from '../../../src/simulator/in-process.ts';
+import { InProcessTransport } from '../../support/in-process-transport.ts';
+import type { MemoryStore } from '../../support/memory-destination.ts';
+import { serviceOrigin } from '../../support/world.ts';
+import { isDead, never, ProcessClock, ProcessGate } from '../process-gate.ts';
+import { type DestinationObserver, GatedDestination } from './gated-destination.ts';
+import type { HistoryProcess, ToldState } from './history-process.ts';
+import type { Seat } from './planned-actions.ts';
+
+export interface ExportProcessOptions {
+  readonly name: string;
+  readonly seat: Seat;
+  readonly clock: Clock;
+  readonly service: InProcessService;
+  readonly store: MemoryStore;
+  readonly task: ExportTask;
+  readonly observer: DestinationObserver;
+  /** As the newest text of the export has them. */
+  readonly limits: () => WorkLimits;
+  readonly seed: number;
+  readonly skewMs: number;
+  readonly prepareTraits: (traits: ServiceTraits) => void;
+  readonly log?: Logger;
+}
+
+const newsDelayMs = 1_000;
+
+export class ExportProcess implements HistoryProcess {
+  readonly name: string;
+  readonly seat: Seat;
+  readonly traits = new ServiceTraits();
+  readonly #options: ExportProcessOptions;
+  readonly #gate = new ProcessGate();
+  readonly #clock: Clock;
+  readonly #destination: GatedDestination;
+  readonly #work: ExportWork;
+  #view: WorkView | undefined;
+  #isDue = false;
+  #isNewsDue = false;
+  #isClosing = false;
+  #dueMs = Number.POSITIVE_INFINITY;
+
+  constructor(options: ExportProcessOptions) {
+    const { name, seat, store, task, observer, seed, log = silentLogger } = options;
+    this.name = name;
+    this.seat = seat;
+    this.#options = options;
+    this.#clock = new ProcessClock(options.clock, this.#gate, options.skewMs);
+    this.#destination = new GatedDestination(store, this.#gate, observer);
+    options.prepareTraits(this.traits);
+    this.#work = new ExportWork({
+      ...{ task, log, clock: this.#clock, traits: this.traits, scannedBytes: 0 },
+      jobs: this.#connect().searches,
+      writer: new Writer({ scope: 'simulation', pid: seed, processStart: name }, seededRandom(seed)),
+      openDestination: async () => this.#destination,
+      plan: planExport,
+      search: (order, tools, start) => new IntervalSearch(order, tools, start),
+      onChange: () => this.#wake(),
+      onProgress: () => this.#news(),
+    });
+  }
+
+  get running(): boolean {
+    return this.#gate.state === 'running';
+  }
+
+  get told(): ToldState | undefined {
+    if (!this.#view) return undefined;
+    const { stage, waitsFor, unproven, lastError, messages } = this.#view;
+    return {
+      isComplete: stage === 'complete',
+      isStalled: waitsFor?.kind === 'people',
+      unproven: stage === 'complete' ? [] : unproven,
+      text: JSON.stringify({ stage, waitsFor, lastError: lastError?.message, messages: messages.slice(0, 2) }),
+    };
+  }
+
+  start(): void {
+    this.#wake();
+  }
+
+  /** A person asks, or the text of the export has changed. */
+  tell(isToTryAgain: boolean): void {
+    this.#gate.deliver(() => {
+      if (isToTryAgain) this.#work.tryAgain();
+      this.#wake();
+    });
+  }
+
+  /** As by SIGKILL. */
+  kill(): void {
+    this.#gate.die();
+  }
+
+  /** As by SIGSTOP. */
+  freeze(): void {
+    this.#gate.close();
+  }
+
+  /** As by SIGCONT. */
+  thaw(): void {
+    this.#gate.open();
+  }
+
+  /** As by SIGTERM: ends in order, then is gone. */
+  async stop(): Promise<void> {
+    this.#isClosing = true;
+    await this.#work.close();
+    // Deletions that failed are sent again for a little while.
+    await sleep(this.#clock, 5_000);
+    this.kill();
+  }
+
+  #connect() {
+    const { seat, service } = this.#options;
+    const clock = this.#clock;
+    const transport = () =>
+      new GatedTransport(
+        new InProcessTransport((origin) => (origin === serviceOrigin ? service : undefined), clock),
+        this.#gate,
+        this.#options.observer,
+      );
+    const accessId = `id-${seat}`;
+    return connectWith({ clock, metrics: noMetrics, userAgent: 'logfleet/test', transport })({
+      address: { origin: serviceOrigin, basePath: service.model.basePath },
+      ...{ accessId, accessKey: new SecretText('key'), caCertificates: undefined, allowedHosts: [] },
+      budget: new RequestBudget({ clock }).key(accessId),
+    });
+  }
+
+  #news(): void {
+    if (this.#isNewsDue) return;
+    this.#isNewsDue = true;
+    this.#clock.after(newsDelayMs, () => {
+      this.#isNewsDue = false;
+      this.#wake();
+    });
+  }
+
+  #wake(): void {
+    if (this.#isDue || this.#isClosing) return;
+    this.#isDue = true;
+    this.#clock.after(0, () => {
+      this.#isDue = false;
+      if (!this.#isClosing) this.#advance();
+    });
+  }
+
+  #advance(): void {
+    this.#view = this.#work.advance(this.#options.limits());
+    const dueMs = this.#clock.monotonic() + Math.max(1, this.#view.requeueAfterMs);
+    if (dueMs >= this.#dueMs || !Number.isFinite(dueMs)) return;
+    this.#dueMs = dueMs;
+    this.#clock.after(dueMs - this.#clock.monotonic(), () => {
+      if (this.#dueMs === dueMs) this.#dueMs = Number.POSITIVE_INFINITY;
+      this.#wake();
+    });
+  }
+}
+
+class GatedTransport implements Transport {
+  readonly #inner: InProcessTransport;
+  readonly #gate: ProcessGate;
+  readonly #observer: DestinationObserver;
+
+  constructor(inner: InProcessTransport, gate: ProcessGate, observer: DestinationObserver) {
+    this.#inner = inner;
+    this.#gate = gate;
+    this.#observer = observer;
+  }
+
+  ready(origin: string): Promise<void> {
+    return this.#inner.ready(origin);
+  }
+
+  async send(request: TransportRequest): Promise<TransportResponse> {
+    if (isDead(this.#gate)) return never();
+    const effect = `${request.method} ${request.path}`;
+    let isSent = false;
+    const answer = this.#inner.send({
+      ...request,
+      beforeWrite: () => {
+        request.beforeWrite();
+        this.#observer.before(effect);
+        if (isDead(this.#gate)) throw new Error('the process is no more');
+        isSent = true;
+      },
+    });
+    if (isSent && !isDead(this.#gate)) this.#observer.after(effect);
+    return new Promise((resolve, reject) => {
+      answer.then(
+        (response) => this.#gate.deliver(() => resolve(response)),
+        (error: unknown) => this.#gate.deliver(() => reject(error)),
+      );
+    });
+  }
+
+  drain(): Promise<void> {
+    return this.#inner.drain();
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+}

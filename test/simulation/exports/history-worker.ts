@@ -1,0 +1,27 @@
+/** A thread that runs histories of exports by their seeds, of the program as it is or of a mutant of it. */
+import { enableCompileCache } from 'node:module';
+import { parentPort, workerData } from 'node:worker_threads';
+import { compileCache } from '../../support/compile-cache.ts';
+import type { HistoryOrder, WorkerData, WorkerReply } from '../history-worker.ts';
+import { applyMutations } from '../mutated-sources.ts';
+
+const { mutations } = workerData as WorkerData;
+
+enableCompileCache(compileCache);
+applyMutations(mutations);
+
+const { runHistory } = await import('./history.ts');
+const { planExportHistory } = await import('./plan.ts');
+const { directed } = await import('./directed-plans.ts');
+
+parentPort?.on('message', ({ seed, directions }: HistoryOrder) => {
+  const plan = directions === undefined ? planExportHistory(seed) : directed(directions, seed);
+  runHistory(plan).then(
+    ({ violations, digest }) => parentPort?.postMessage({ seed, violations, digest } satisfies WorkerReply),
+    (error: unknown) => {
+      const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const violations = [`the history broke off: ${what}`];
+      parentPort?.postMessage({ seed, violations, digest: '' } satisfies WorkerReply);
+    },
+  );
+});

@@ -1,0 +1,98 @@
+/**
+ * Runs one history: processes that export from the simulated service into a store in memory, as its plan says, until all of them are done
+ * or time is up. A plan gives the same history each time.
+ */
+import { createHash } from 'node:crypto';
+import { ExportHistoryWorld } from './export-history-world.ts';
+import type { HistoryProcess } from './history-process.ts';
+import { violationsOf } from './oracles.ts';
+import type { ExportHistoryPlan } from './plan.ts';
+import type { ExportAction } from './planned-actions.ts';
+import type { ExportHistoryRecord } from './record.ts';
+
+const lookEveryMs = 5_000;
+const steadyLooks = 3;
+/** So often a person asks once it is calm. */
+const mostAsked = 2;
+/** After that nothing is under way any more: jobs that nobody deleted have died. */
+const restMs = 90_000;
+
+export interface ExportHistoryResult {
+  readonly seed: number;
+  readonly violations: readonly string[];
+  /** Of everything that the service saw, and of what stands at the destination. */
+  readonly digest: string;
+  readonly record: ExportHistoryRecord;
+}
+
+export async function runHistory(
+  plan: ExportHistoryPlan,
+  trace?: (line: string) => void,
+): Promise<ExportHistoryResult> {
+  const world = new ExportHistoryWorld(plan, trace);
+  world.start('first');
+  for (const action of plan.actions) world.clock.after(action.atMs, () => perform(world, action));
+  await world.clock.advance(plan.calmAtMs);
+  world.calm();
+  const isEnded = await untilEnded(world, plan.completeWithinMs);
+  const completeAtMs = isEnded ? world.clock.monotonic() : undefined;
+  await world.clock.advance(restMs);
+  const record = world.record(completeAtMs);
+  world.end();
+  return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
+}
+
+/** Until each process is done, or says that a person has to do something although one has done it, and that for a while. */
+async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): Promise<boolean> {
+  const deadlineMs = world.clock.monotonic() + completeWithinMs;
+  let asked = 0;
+  let looks = 0;
+  while (world.clock.monotonic() < deadlineMs) {
+    await world.clock.advance(lookEveryMs);
+    const { processes, isWhole } = world;
+    const isWaiting = ({ told }: HistoryProcess) => told?.isStalled;
+    const areEnded = isWhole && processes.every((process) => process.told?.isComplete || isWaiting(process));
+    looks = areEnded ? looks + 1 : 0;
+    if (looks < steadyLooks) continue;
+    // What began before it was calm may have failed after it, for all that a person has asked then.
+    if (asked === mostAsked || !processes.some(isWaiting)) return true;
+    asked++;
+    looks = 0;
+    world.askAgain();
+  }
+  return false;
+}
+
+function perform(world: ExportHistoryWorld, action: ExportAction): void {
+  world.note(`action ${JSON.stringify(action)}`);
+  switch (action.kind) {
+    case 'start':
+      world.start(action.seat);
+      break;
+    case 'kill':
+      world.kill(action.seat, action.againAfterMs);
+      break;
+    case 'stop':
+      world.stop(action.seat, action.againAfterMs);
+      break;
+    case 'killAtEffect':
+      world.killAtEffect(action.seat, action);
+      break;
+    case 'freeze':
+      world.freeze(action.seat, action.forMs);
+      break;
+    case 'pause':
+      world.pause(action.isPaused);
+      break;
+    case 'again':
+      world.askAgain();
+      break;
+  }
+}
+
+function digestOf({ journal, store }: ExportHistoryRecord): string {
+  const hash = createHash('sha256');
+  for (const entry of journal) hash.update(JSON.stringify(entry));
+  for (const [name, content] of store.objects) hash.update(name).update(content);
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,291 @@
+/**
+ * Messages that searches go through while more of them become searchable, and while the service gets some of it wrong: searches that
+ * miss a shard, and say so once; that leave a hole where they are cut; whose pages end too soon.
+ *
+ * Each search remembers what it should have shown, so that oracles need not guess: the corpus as it was searchable when that search ended.
+ */
+import type { LogData, MessagePage, Search, SearchRange, Telling } from '../../../src/simulator/log-data/log-data.ts';
+import { messageFields } from '../../../src/simulator/query/message-fields.ts';
+import type { FieldDescriptor, Filter, Row } from '../../../src/simulator/query/row.ts';
+import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
+
+/** What a search gets wrong. */
+export interface SearchFlaws {
+  /** Messages of this part of the ids are not found; a status says so once. */
+  readonly missedShard: number | undefined;
+  /** One message is left out, if there are more than it may have. */
+  readonly hasHole: boolean;
+  /** So many of the oldest are counted, and no page has them. */
+  readonly forgotten: number;
+}
+
+export const noFlaws: SearchFlaws = { missedShard: undefined, hasHole: false, forgotten: 0 };
+export const shards = 4;
+
+export interface LiveDataOptions {
+  readonly corpus: CorpusPlan;
+  /** ms since the epoch. */
+  readonly nowMs: () => number;
+  /** Of a search that begins. */
+  readonly flaws: () => SearchFlaws;
+  /** Whether what becomes searchable behind the back of a search joins what it found, or is not seen by it. */
+  readonly lateJoin: boolean;
+  /** The histogram is found by a search of its own. */
+  readonly histogramFirst: boolean;
+}
+
+export interface StoredMessage {
+  readonly message: PlannedMessage;
+  readonly shard: number;
+  readonly row: Row;
+  readonly json: string;
+  readonly jsonWithoutRaw: string;
+  readonly bytes: number;
+}
+
+export class LiveData implements LogData {
+  readonly fields: readonly FieldDescriptor[];
+  /** One for each job, in the order of their creation. */
+  readonly searches: LiveSearch[] = [];
+  readonly #options: LiveDataOptions;
+  readonly #byMessageTime: readonly StoredMessage[];
+  readonly #byReceiptTime: readonly StoredMessage[];
+  #isSecond = false;
+
+  constructor(options: LiveDataOptions) {
+    this.#options = options;
+    const { messages, fieldCase } = options.corpus;
+    const name = (field: string) => (fieldCase === 'camel' ? (camelNames[field] ?? field) : field);
+    this.fields = messageFields
+      .filter((field) => shown.has(field.name))
+      .map((field) => ({ ...field, name: name(field.name) }));
+    const stored = messages.map((message) => store(message, name));
+    this.#byMessageTime = stored.toSorted((left, right) => left.message.atMs - right.message.atMs);
+    this.#byReceiptTime = stored.toSorted((left, right) => left.message.receivedMs - right.message.receivedMs);
+  }
+
+  search(range: SearchRange, filter: Filter): LiveSearch {
+    const { nowMs, flaws, lateJoin, histogramFirst } = this.#options;
+    const of = this.#isSecond ? this.searches.at(-1) : undefined;
+    this.#isSecond = histogramFirst && !of;
+    const [messages, timeOf] = range.byReceiptTime
+      ? [this.#byReceiptTime, receivedAt]
+      : [this.#byMessageTime, happenedAt];
+    const inside = slice(messages, timeOf, range);
+    const search = new LiveSearch({
+      ...{ inside, timeOf, range, filter, nowMs, lateJoin },
+      // Where there is one, the histogram lacks the same shard, and nothing else.
+      flaws: of ? { ...noFlaws, missedShard: of.flaws.missedShard } : flaws(),
+    });
+    if (!of) this.searches.push(search);
+    return search;
+  }
+}
+
+interface LiveSearchOptions {
+  /** In the order of time. */
+  readonly inside: readonly StoredMessage[];
+  readonly timeOf: (message: StoredMessage) => number;
+  readonly range: SearchRange;
+  readonly filter: Filter;
+  readonly nowMs: () => number;
+  readonly flaws: SearchFlaws;
+  readonly lateJoin: boolean;
+}
+
+export class LiveSearch implements Search {
+  readonly isGivenUp = false;
+  readonly range: SearchRange;
+  readonly flaws: SearchFlaws;
+  readonly beganAtMs: number;
+  /** When it had gone through all of its range, or had all that it may have; undefined before. */
+  endedAtMs: number | undefined;
+  /** Whether the error that it has to tell was told. */
+  hasTold = false;
+  scannedBytes = 0;
+  reachedMs: number;
+  readonly #options: LiveSearchOptions;
+  /** Those that are not passed yet, the newest last. */
+  #left: number;
+  /** Passed ones that were not searchable then. */
+  #unseen: StoredMessage[] = [];
+  /** In the order of pages. */
+  #found: StoredMessage[] = [];
+  /** All that it passed and that was searchable, whatever it gets wrong. */
+  readonly #expected = new Set<StoredMessage>();
+  #isSorted = true;
+  #hole: StoredMessage | undefined;
+  #hasBegun = false;
+  #joinedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LiveSearchOptions) {
+    this.#options = options;
+    this.range = options.range;
+    this.flaws = options.flaws;
+    this.beganAtMs = options.nowMs();
+    this.reachedMs = options.range.toMs;
+    this.#left = options.inside.length;
+  }
+
+  get found(): number {
+    return this.#found.length;
+  }
+
+  /** The part of its range that it has gone through. */
+  get gone(): { readonly fromMs: number; readonly toMs: number } {
+    return { fromMs: this.reachedMs, toMs: this.range.toMs };
+  }
+
+  /**
+   * What should be known of an interval by this search; undefined where it has not gone through all of it, or through as much as the query
+   * itself asks for.
+   */
+  expected(
+    { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+    queryLimit = Number.POSITIVE_INFINITY,
+  ): readonly StoredMessage[] | undefined {
+    if (fromMs < this.range.fromMs || toMs > this.range.toMs) return undefined;
+    if (this.reachedMs > fromMs && this.found < queryLimit) return undefined;
+    const { timeOf } = this.#options;
+    return [...this.#expected].filter((each) => timeOf(each) >= fromMs && timeOf(each) < toMs);
+  }
+
+  advance(downToMs: number, mostMatches: number, telling?: Telling): void {
+    if (this.endedAtMs !== undefined) return;
+    this.#begin(mostMatches);
+    if (this.#options.lateJoin) this.#join(mostMatches, telling);
+    const { inside, timeOf, range } = this.#options;
+    while (this.#left > 0 && this.found < mostMatches) {
+      const next = inside[this.#left - 1] as StoredMessage;
+      if (timeOf(next) < downToMs) break;
+      this.#left--;
+      this.reachedMs = timeOf(next);
+      this.#pass(next, mostMatches, telling);
+    }
+    if (this.found < mostMatches) this.reachedMs = Math.min(this.reachedMs, Math.max(range.fromMs, downToMs));
+    if (this.found >= mostMatches || this.reachedMs <= range.fromMs) this.endedAtMs = this.#options.nowMs();
+  }
+
+  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage {
+    this.#sort();
+    const elements: string[] = [];
+    let bytes = 0;
+    const end = Math.min(offset + limit, this.found - this.flaws.forgotten);
+    for (const message of this.#found.slice(offset, Math.max(offset, end))) {
+      bytes += message.bytes;
+      if (bytes > maxBytes && elements.length > 0) break;
+      elements.push(withRaw ? message.json : message.jsonWithoutRaw);
+    }
+    const body = Buffer.from(elements.join(','));
+    return { rows: elements.length, bytes: body.length, pieces: () => [body] };
+  }
+
+  /** A hole is where a search is cut: of a whole one nobody could tell. */
+  #begin(mostMatches: number): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    if (!this.flaws.hasHole || !Number.isFinite(mostMatches)) return;
+    const matching = this.#options.inside.filter((each) => this.#isVisible(each) && this.#matches(each));
+    if (matching.length > mostMatches + 2) this.#hole = matching.at(-Math.ceil(mostMatches / 2));
+  }
+
+  #pass(message: StoredMessage, mostMatches: number, telling: Telling | undefined): void {
+    this.scannedBytes += message.bytes;
+    if (!this.#matches(message)) return;
+    if (!this.#isVisible(message)) {
+      this.#unseen.push(message);
+      return;
+    }
+    this.#expected.add(message);
+    if (message.shard === this.flaws.missedShard || message === this.#hole) return;
+    for (let copy = 0; copy < message.message.copies && this.found < mostMatches; copy++) {
+      this.#found.push(message);
+      telling?.each(message.row, 1);
+    }
+    this.#isSorted = false;
+  }
+
+  #join(mostMatches: number, telling: Telling | undefined): void {
+    const nowMs = this.#options.nowMs();
+    if (nowMs === this.#joinedAtMs) return;
+    this.#joinedAtMs = nowMs;
+    const late = this.#unseen.filter((message) => this.#isVisible(message));
+    this.#unseen = this.#unseen.filter((message) => !this.#isVisible(message));
+    for (const message of late) {
+      // Behind what it may have, it finds nothing more.
+      if (this.found < mostMatches) this.#pass(message, mostMatches, telling);
+    }
+  }
+
+  #matches({ row }: StoredMessage): boolean {
+    return this.#options.filter.matches(row);
+  }
+
+  #isVisible({ message }: StoredMessage): boolean {
+    return message.searchableMs <= this.#options.nowMs();
+  }
+
+  #sort(): void {
+    if (this.#isSorted) return;
+    this.#isSorted = true;
+    this.#found.sort((left, right) => placeOf(right) - placeOf(left));
+  }
+}
+
+function placeOf({ message }: StoredMessage): number {
+  return message.atMs + message.displacedMs;
+}
+
+function happenedAt({ message }: StoredMessage): number {
+  return message.atMs;
+}
+
+function receivedAt({ message }: StoredMessage): number {
+  return message.receivedMs;
+}
+
+function slice(
+  messages: readonly StoredMessage[],
+  timeOf: (message: StoredMessage) => number,
+  { fromMs, toMs }: SearchRange,
+): readonly StoredMessage[] {
+  const firstAt = (ms: number) => {
+    let [low, high] = [0, messages.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (timeOf(messages[middle] as StoredMessage) < ms) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return messages.slice(firstAt(fromMs), firstAt(toMs));
+}
+
+const shown: ReadonlySet<string> = new Set(['_messageid', '_messagetime', '_receipttime', '_size', '_raw', '_source']);
+const camelNames: Readonly<Record<string, string>> = {
+  _messageid: '_messageId',
+  _messagetime: '_messageTime',
+  _receipttime: '_receiptTime',
+};
+
+function store(message: PlannedMessage, name: (field: string) => string): StoredMessage {
+  const { atMs, receivedMs, id, raw } = message;
+  const values: Readonly<Record<string, string>> = {
+    _messageid: id,
+    _messagetime: String(atMs),
+    _receipttime: String(receivedMs),
+    _size: String(raw.length),
+    _source: '',
+  };
+  const named = Object.fromEntries(Object.entries(values).map(([field, value]) => [name(field), value]));
+  const json = JSON.stringify({ map: { ...named, _raw: raw } });
+  const field = (asked: string) => (asked.toLowerCase() === '_raw' ? raw : values[asked.toLowerCase()]);
+  return {
+    message,
+    shard: Math.abs(Number(BigInt(id) % BigInt(shards))),
+    row: { messageTimeMs: atMs, receiptTimeMs: receivedMs, field },
+    json,
+    jsonWithoutRaw: JSON.stringify({ map: named }),
+    bytes: json.length,
+  };
+}

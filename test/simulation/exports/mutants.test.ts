@@ -1,0 +1,36 @@
+/** The oracles see: for each of the rules E3 to E10, and more, a program that breaks it is caught. */
+import { expect, test } from 'vitest';
+import { countFrom, HistoryPool } from '../history-pool.ts';
+import type { WorkerReply } from '../history-worker.ts';
+import { exportMutants } from './mutants.ts';
+import { exportHistories } from './replay.ts';
+
+const mostSeeds = 40;
+
+test.concurrent.each(exportMutants)('$rule: $name', { timeout: 120_000 }, async ({ directions, mutations }) => {
+  const pool = new HistoryPool({ threads: 1, mutations, worker: exportHistories });
+  try {
+    const onReply = ({ violations }: WorkerReply) => violations.length > 0;
+    expect(await pool.run({ seeds: countFrom(1, mostSeeds), directions, onReply })).not.toEqual([]);
+  } finally {
+    await pool.close();
+  }
+});
+
+test('each rule has a mutant', () => {
+  const numbered = Array.from({ length: 8 }, (_, index) => `E${index + 3}`);
+  expect([...new Set(exportMutants.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(numbered));
+});
+
+test.each([...new Set(exportMutants.map(({ directions }) => directions))])(
+  'the program as it is holds the rules where histories are %s',
+  { timeout: 120_000 },
+  async (directions) => {
+    const pool = new HistoryPool({ threads: 1, worker: exportHistories });
+    try {
+      expect(await pool.run({ seeds: countFrom(1, 5), directions })).toEqual([]);
+    } finally {
+      await pool.close();
+    }
+  },
+);

@@ -1,0 +1,20 @@
+/**
+ * What may never happen in a history of an export, judged by what the service saw and by what stands at the destination. Each violation
+ * begins with the rule that it breaks.
+ */
+import { budgetViolations } from './budget-oracle.ts';
+import { endViolations } from './end-oracle.ts';
+import type { ExportHistoryRecord } from './record.ts';
+import { rowViolations } from './row-oracle.ts';
+import { statusViolations } from './status-oracle.ts';
+
+const oracles: readonly ((record: ExportHistoryRecord) => string[])[] = [
+  rowViolations,
+  endViolations,
+  budgetViolations,
+  statusViolations,
+];
+
+export function violationsOf(record: ExportHistoryRecord): string[] {
+  return oracles.flatMap((oracle) => oracle(record));
+}

@@ -1,0 +1,182 @@
+/** What happens in one history of an export: all of it follows from the seed. */
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import type { SearchScenario } from '../../../src/simulator/search/search-scenario.ts';
+import type { DestinationCall } from '../../support/memory-destination.ts';
+import { Chance } from '../chance.ts';
+import { type ApiFaultPlan, planApiFaults } from '../planned-faults.ts';
+import { type ExportAction, planActions } from './planned-actions.ts';
+import { type CorpusPlan, planCorpus } from './planned-corpus.ts';
+import { planSearchFaults } from './planned-search-faults.ts';
+
+export interface ExportHistoryPlan {
+  readonly seed: number;
+  /** Whether whole operators work on it, on a resource of an API server, or only what does the work in them. */
+  readonly isWhole: boolean;
+  readonly apiFaults: ApiFaultPlan;
+  readonly query: string;
+  /** What the query says itself; such a one cannot be split (E8). */
+  readonly queryLimit: number | undefined;
+  readonly byReceiptTime: boolean;
+  /** [from, to) of the export, ms since the epoch. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly settleMs: number;
+  readonly corpus: CorpusPlan;
+  readonly scenario: Scenario;
+  /** The smallest of all limits that the service has in this history. */
+  readonly smallestLimit: number;
+  /** Whether it shows by nothing that a search was cut; then the limit was met before. */
+  readonly isLimitSilent: boolean;
+  readonly lateJoin: boolean;
+  readonly flaws: FlawPlan;
+  readonly destination: DestinationFaultPlan;
+  readonly parallelism: number;
+  readonly incompletePolicy: 'Fail' | 'Keep';
+  readonly maxPartBytes: number;
+  /** How far the wall clocks of processes are off; in turn before and behind. */
+  readonly skewMs: number;
+  readonly latencyMs: number;
+  readonly jitterMs: number;
+  readonly actions: readonly ExportAction[];
+  /** When nothing goes wrong any more, from the begin on. */
+  readonly calmAtMs: number;
+  /** How long after that everything must be done. */
+  readonly completeWithinMs: number;
+}
+
+/** Shares of searches that something is wrong with. */
+export interface FlawPlan {
+  readonly missShard: number;
+  readonly holes: number;
+  readonly forget: number;
+}
+
+export interface DestinationFaultPlan {
+  /** Of calls. */
+  readonly share: number;
+  readonly slowShare: number;
+  readonly calls: readonly DestinationCall[];
+}
+
+export const historyStartMs = Date.UTC(2026, 10, 1);
+const minuteMs = 60_000;
+
+export function planExportHistory(seed: number): ExportHistoryPlan {
+  const chance = new Chance(seed);
+  const isWhole = chance.happens(0.08);
+  const isLarge = !isWhole && chance.happens(0.005);
+  const calmAtMs = chance.whole(1, 12) * minuteMs;
+  const spanMs = chance.one([50, 20_000, 60 * minuteMs, 7 * 24 * 60 * minuteMs]);
+  const settleMs = chance.one([0, 60_000, 180_000]);
+  // Mostly all of it is over long since; sometimes its end is still to come.
+  const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
+  const toMs = historyStartMs - endsBeforeMs;
+  const fromMs = toMs - spanMs;
+  // One that shows by nothing shows by being round, from ten thousand on.
+  const limit = isLarge ? chance.one([10_000, 11_000, 12_000]) : chance.whole(4, 120);
+  const search = planSearch(chance, { limit, spanMs, isLarge, isWhole });
+  const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);
+  const isQuiet = chance.happens(0.25);
+  const queryLimit = chance.happens(0.12) ? chance.whole(1, 2 * limit) : undefined;
+  const corpusOptions = { fromMs, toMs, startMs: historyStartMs, settleMs, limit, isLarge };
+  const corpus = planCorpus(chance, { ...corpusOptions, calmAtMs: historyStartMs + calmAtMs });
+  // Later everything stays as it is.
+  const lastMs = Math.max(0, ...corpus.messages.map(({ searchableMs }) => searchableMs - historyStartMs));
+  const hasLate = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
+  return {
+    ...{ seed, isWhole },
+    apiFaults: isQuiet ? { untilMs: 0, requests: 0, watches: 0 } : planApiFaults(chance, calmAtMs),
+    query: queryLimit === undefined ? chance.one(['*', '*', 'app', '* | where _size > 12']) : `* | limit ${queryLimit}`,
+    queryLimit,
+    byReceiptTime: !isLarge && chance.happens(0.2),
+    ...{ fromMs, toMs, settleMs, corpus },
+    scenario: {
+      seed: chance.whole(1, 1_000_000),
+      builds: ['19.100-1'],
+      users: {
+        first: { keys: { 'id-first': 'key' } },
+        second: { keys: { 'id-second': 'key' } },
+      },
+      limits: { activeJobs: chance.one([200, 200, 6, 3]) },
+      search,
+      errors: { shape: chance.one(['object', 'object', 'list'] as const) },
+      faults: isQuiet ? {} : planSearchFaults(chance, calmAtMs),
+      events: limits.events,
+    },
+    smallestLimit: Math.min(limit, ...limits.all),
+    isLimitSilent: search.atMessageLimit === 'done',
+    lateJoin: chance.happens(0.6),
+    flaws: {
+      missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
+      // A histogram that has the hole too, or a late message in its place, would hide it from everybody.
+      holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
+      forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
+    },
+    destination: {
+      share: isQuiet ? 0 : chance.one([0, 0, 0.02, 0.1]),
+      slowShare: chance.one([0, 0, 0.1]),
+      calls: chance.some(
+        ['read', 'create', 'open', 'write', 'finish', 'abort', 'list', 'remove', 'abortLeftovers'],
+        0.6,
+      ),
+    },
+    parallelism: chance.one([1, 2, 4, 8]),
+    incompletePolicy: chance.happens(0.1) ? 'Keep' : 'Fail',
+    maxPartBytes: isLarge ? 300_000 : chance.one([3_000, 20_000, 10 ** 9, 10 ** 9, 10 ** 9, 10 ** 9]),
+    skewMs: chance.one([0, 0, 0, 90_000]),
+    latencyMs: chance.one([1, 20, 150]),
+    // More than a client expects at first would be too much for its first second.
+    jitterMs: chance.one([0, 10]),
+    actions: planActions(chance, calmAtMs),
+    calmAtMs: Math.max(calmAtMs, lastMs + 1_000),
+    completeWithinMs: 6 * 60 * minuteMs,
+  };
+}
+
+interface SearchPlanOptions {
+  readonly limit: number;
+  readonly spanMs: number;
+  readonly isLarge: boolean;
+  readonly isWhole: boolean;
+}
+
+function planSearch(chance: Chance, { limit, spanMs, isLarge, isWhole }: SearchPlanOptions): SearchScenario {
+  const bucketMs = chance.one([undefined, undefined, 1, Math.ceil(spanMs / 50), 3 * spanMs]);
+  return {
+    messageLimit: limit,
+    // Nobody can tell an operator of a limit that it has not met.
+    atMessageLimit: chance.one(['forcePaused', isWhole ? 'forcePaused' : 'done', 'doneWithWarning'] as const),
+    duration: chance.one<SearchScenario['duration'] & {}>(
+      isLarge ? ['5s', '25s'] : ['0s', '1s', ['0s', '15s'], '9s', '40s'],
+    ),
+    notStartedFor: chance.one(['0s', '100ms', '4s']),
+    histogramFirst: chance.happens(0.3),
+    toInclusive: chance.happens(0.3),
+    ...(chance.happens(0.1) ? { lag: '1s' } : {}),
+    status: {
+      ...(bucketMs === undefined ? {} : { bucketLength: `${bucketMs}ms` }),
+      buckets: chance.one(['new', 'new', 'all'] as const),
+      pending: chance.one(['new', 'new', 'all'] as const),
+      extraMembers: chance.happens(0.3),
+    },
+    pages: {
+      maxMessages: isLarge ? 10_000 : chance.one([10_000, 10_000, 10_000, 33]),
+      maxBytes: chance.one([100_000_000, 100_000_000, isLarge ? 400_000 : 4_000]),
+      largeFigures: chance.one(['plain', 'scientific'] as const),
+      lostJob: chance.one([404, 400] as const),
+    },
+  };
+}
+
+/** A service may change its mind about how much it gives. */
+function planLimitChanges(
+  chance: Chance,
+  limit: number,
+  calmAtMs: number,
+  isLarge: boolean,
+): { readonly events: NonNullable<Scenario['events']>; readonly all: readonly number[] } {
+  if (isLarge || !chance.happens(0.2)) return { events: {}, all: [] };
+  const changed = chance.happens(0.5) ? limit + chance.whole(1, 50) : chance.whole(2, limit);
+  const at = `${chance.whole(1, calmAtMs / 1_000)}s`;
+  return { events: { limit: { at, patch: { search: { messageLimit: changed } } } }, all: [changed] };
+}

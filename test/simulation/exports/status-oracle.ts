@@ -1,0 +1,24 @@
+/** What was told of an export, status by status: it is complete once the manifest stands there and not before, and progress adds up. */
+import { findCondition } from '../../../src/api/conditions.ts';
+import { decodeManifest } from '../../../src/destination/manifest.ts';
+import type { ExportHistoryRecord } from './record.ts';
+
+export function statusViolations({ statuses, store, task }: ExportHistoryRecord): string[] {
+  const found: string[] = [];
+  for (const { atMs, status, hasManifest } of statuses) {
+    const complete = findCondition(status.conditions, 'Complete');
+    if (complete && !hasManifest) found.push(`status: complete at ${atMs}, before the manifest stands there`);
+    const { coveredPercent = 0, intervalsDone = 0, intervalsPlanned = 0 } = status.progress ?? {};
+    if (coveredPercent === 100 && intervalsDone < intervalsPlanned) {
+      found.push(`status: all is covered at ${atMs}, and ${intervalsDone} of ${intervalsPlanned} intervals are done`);
+    }
+  }
+  const last = statuses.at(-1)?.status;
+  const content = store.objects.get(task.layout.manifest);
+  if (!content || !findCondition(last?.conditions, 'Complete')) return found;
+  const { totals } = decodeManifest(task.layout.manifest, content);
+  const { rowsWritten, coveredPercent } = last?.progress ?? {};
+  if (rowsWritten !== totals.rows) found.push(`status: ${rowsWritten} rows in the end, and ${totals.rows} in files`);
+  if (coveredPercent !== 100) found.push(`status: ${coveredPercent} % covered in the end`);
+  return found;
+}

@@ -1,0 +1,68 @@
+/**
+ * The simulated service with what its scenario cannot say: searches that missed something tell it in one status, and every answer says
+ * what time it is (5).
+ */
+import type { Clock } from '../../../src/base/clock.ts';
+import {
+  type InProcessAnswer,
+  type InProcessRequest,
+  InProcessService,
+  type Network,
+} from '../../../src/simulator/in-process.ts';
+import type { ServiceModel } from '../../../src/simulator/model.ts';
+import { jobNumberOf } from '../../../src/simulator/search/job-id.ts';
+import type { Chance } from '../chance.ts';
+import type { LiveData, LiveSearch } from './live-data.ts';
+
+export interface TellingOptions {
+  readonly model: ServiceModel;
+  readonly clock: Clock;
+  readonly network: Network;
+  readonly data: LiveData;
+  readonly chance: Chance;
+  readonly note: (what: string) => void;
+}
+
+export class TellingService extends InProcessService {
+  readonly #options: TellingOptions;
+
+  constructor(options: TellingOptions) {
+    super(options.model, options.clock, options.network);
+    this.#options = options;
+  }
+
+  override async request(request: InProcessRequest): Promise<InProcessAnswer> {
+    try {
+      const answer = this.#told(request, await super.request(request));
+      const date = new Date(Math.floor(this.nowMs() / 1_000) * 1_000).toUTCString();
+      return { ...answer, headers: { ...answer.headers, date } };
+    } catch (error) {
+      // With the answer what it had to tell may be lost.
+      const search = this.#untold(request);
+      if (search && this.#options.chance.happens(0.5)) search.hasTold = true;
+      throw error;
+    }
+  }
+
+  /** With the status that says that the search is over, or with any before it. */
+  #told(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
+    const search = this.#untold(request);
+    const isStatus = answer.status === 200 && answer.body.includes('"pendingErrors":[');
+    const isTime = search?.endedAtMs !== undefined || this.#options.chance.happens(0.5);
+    if (!search || !isStatus || !isTime) return answer;
+    search.hasTold = true;
+    this.#options.note('tells that a shard was missed');
+    const body = answer.body
+      .replace('"pendingErrors":[]', '"pendingErrors":["A shard was missed."]')
+      .replace(/"pendingErrors":\["(?!A shard was missed)/, '"pendingErrors":["A shard was missed.","');
+    return { ...answer, body };
+  }
+
+  /** The search that a status is asked of, and that has something to tell. */
+  #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
+    const id = method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined;
+    const number = id === undefined ? undefined : jobNumberOf(id, this.model.scenario.seed ?? 1);
+    const search = number === undefined ? undefined : this.#options.data.searches[number];
+    return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;
+  }
+}

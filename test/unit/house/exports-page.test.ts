@@ -1,0 +1,54 @@
+/** docs/exports.md shows manifests that are good, and reasons, flags and fields that there are. */
+import { describe, expect, test } from 'vitest';
+import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
+import { reasons } from '../../../src/api/conditions.ts';
+import { checkManifests } from '../../../src/api/manifest-set.ts';
+import { exportHealth } from '../../../src/export/export-health.ts';
+import { readText } from './source-file.ts';
+
+const page = readText('docs/exports.md');
+const manifests = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+
+/** What stands in the first cell of the rows of a table whose head begins so. */
+function firstCells(head: string): readonly string[] {
+  const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
+  return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([\w.]+)`/g)].map(([, word = '']) => word),
+  );
+}
+
+describe('docs/exports.md', () => {
+  test.each(manifests.map((text, index) => [index + 1, text] as const))(
+    'manifest %d: nothing is wrong or odd',
+    (_, text) => {
+      const { checked, findings } = checkManifests(
+        [{ name: 'page', text }],
+        checkCredentialsSecret,
+        Date.UTC(2026, 10, 21),
+      );
+      expect({ checked, findings }).toEqual({ checked: 1, findings: [] });
+    },
+  );
+
+  test('knows every reason that an export alone can have, and none that there is not', () => {
+    const told = firstCells('reason of `Ready`');
+    const all = Object.values<string>(reasons);
+    expect(told.filter((reason) => !all.includes(reason))).toEqual([]);
+    const ofExports = all.filter((reason) =>
+      /^(?:Export|Destination|Max|Interval|Volume|Ambient|Deadline|WaitingToSettle)/.test(reason),
+    );
+    expect(ofExports.filter((reason) => !told.includes(reason))).toEqual([]);
+  });
+
+  test('knows the reason of an export that begins', () => {
+    const { reason } = exportHealth({ pausedBy: undefined, problem: undefined, view: undefined, limits: undefined });
+    expect(firstCells('reason of `Ready`')).toContain(reason);
+  });
+
+  test('names fields of the spec', () => {
+    const crd = readText('crds/search-export.yaml');
+    const fields = firstCells('field').flatMap((field) => field.split('.').at(-1) ?? []);
+    expect(fields.length).toBeGreaterThan(4);
+    expect(fields.filter((field) => !new RegExp(`^ +${field}:`, 'm').test(crd))).toEqual([]);
+  });
+});
