@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/node_modules/node/bin:$(CURDIR)/node_modules/.bin:$(PAT
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{ printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(installed) ## watch a canary stop a rollout over 80 simulated collectors, and the next one go through
+demo: $(installed) ## watch a canary stop a rollout over 80 simulated collectors, the next one go through, and an export of their logs
 	@npm run --silent demo
 
 test: $(installed) ## lint, check types and generated files, and run every test

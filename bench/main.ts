@@ -19,6 +19,11 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
   output      how fast pages of messages become the bytes of files, in each format and compression, and in how much memory
                 --quick   short runs
                 --json    one JSON document instead of a table
+  export      what an export of a million messages costs in requests; how fast messages come into files, in how much memory, and how
+              much faster than by plain code: a quarter of an hour
+                --quick   few messages and no repetitions
+                --only    parts: requests, files
+                --json    one JSON document instead of tables
   simulator   what the simulated service serves with its limits lifted`;
 
 const { values, positionals } = parseArgs({
@@ -47,6 +52,12 @@ switch (positionals[0]) {
   case 'output': {
     const { benchOutput } = await import('./output.ts');
     await benchOutput(values);
+    break;
+  }
+  case 'export': {
+    const { benchExport } = await import('./export.ts');
+    const { only, ...rest } = values;
+    await benchExport({ ...rest, ...(only === undefined ? {} : { only: only.split(',') }) });
     break;
   }
   case 'simulator': {

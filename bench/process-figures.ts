@@ -5,8 +5,18 @@ const ticksPerSecond = 100;
 
 /** Of user and system, all threads. */
 export function processorSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  const fields = statFields(pid);
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+/** The same of all processes that this one has started and that have ended, from their start to their end. */
+export function endedChildrenSeconds(): number {
+  const fields = statFields(process.pid);
+  return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
+}
+
+function statFields(pid: number): readonly string[] {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
 }
 
 export function residentMiB(pid: number): number {

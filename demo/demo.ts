@@ -1,13 +1,14 @@
 /**
  * The demo: a simulated fleet, a policy in a directory, and `logfleet run` on it, shown live. Its first target is a build that breaks
  * collectors, so that the canary stops the rollout; then the manifest names another, as a commit would, and `logfleet run` goes
- * through. In the end a table of what happened.
+ * through. Then `logfleet export` takes a day of messages, more than twice as many as one search gives, and `logfleet verify` proves the
+ * files. In the end a table of what happened.
  *
  * Everything is the real thing, as `logfleet simulate` and `logfleet run` are: the simulator in a process of its own, the operator in
  * this one. The manifests are copied, so that the checkout stays clean; the copy is kept for the commands that are offered at the
  * end. Whatever happens, the simulator has ended when this has.
  */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,11 +16,12 @@ import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { type CommandContext, exitStatus } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { paintWith } from '../src/cli/render/palette.ts';
-import { renderIntroduction, renderReport, renderStop, renderSuggestions } from './report.ts';
+import { renderExportIntroduction, renderIntroduction, renderReport, renderStop, renderSuggestions } from './report.ts';
 import { SimulatedService } from './simulated-service.ts';
 
 const scenario = 'demo/scenario.yaml';
 const policyName = 'production';
+const exportManifest = 'demo/exports/export.yaml';
 /** What the manifest names, and what it is changed to. */
 const targets = { broken: '19.480-2', good: '19.500-1' } as const;
 /**
@@ -28,7 +30,7 @@ const targets = { broken: '19.480-2', good: '19.500-1' } as const;
  */
 const grace = '2s';
 /** On a machine so slow that the fleet is not there by now, the demo tells how far it came. */
-const longestRunMs = 84_000;
+const longestRunMs = 130_000;
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 
@@ -37,10 +39,12 @@ export async function runDemo(context: CommandContext): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-demo-'));
   const manifests = join(directory, 'manifests');
   cpSync(join(checkout, 'demo/manifests'), manifests, { recursive: true });
+  const exports = join(directory, 'exports');
+  mkdirSync(exports);
   const journal = join(directory, 'requests.ndjson');
   const outOfTime = AbortSignal.timeout(longestRunMs);
   const signal = AbortSignal.any([context.signal, outOfTime]);
-  const status = await withService({ ...context, signal }, { manifests, journal }).catch((error) => {
+  const status = await withService({ ...context, signal }, { manifests, exports, journal }).catch((error) => {
     if (!signal.aborted) throw error;
     return exitStatus.interrupted;
   });
@@ -60,10 +64,12 @@ export async function runDemo(context: CommandContext): Promise<number> {
 
 interface Places {
   readonly manifests: string;
+  /** Where the files of the export go. */
+  readonly exports: string;
   readonly journal: string;
 }
 
-async function withService(context: CommandContext, { manifests, journal }: Places): Promise<number> {
+async function withService(context: CommandContext, { manifests, exports, journal }: Places): Promise<number> {
   const { stdout, signal } = context;
   const paint = paintWith(stdout.colour);
   const service = await SimulatedService.start({ scenario: join(checkout, scenario), journal, signal });
@@ -81,18 +87,35 @@ async function withService(context: CommandContext, { manifests, journal }: Plac
     const stopped = { policy: await readPolicy(manifests, context), state: await service.state() };
     stdout.write(`\n${renderStop(stopped, targets.good, paint).join('\n')}\n\n`);
     changeTarget(join(manifests, 'policy.yaml'));
-    const status = await run();
+    const second = await run();
+    if (second !== exitStatus.ok || signal.aborted) return second;
+    stdout.write(`\n${renderExportIntroduction(exportManifest, paint).join('\n')}\n\n`);
+    const status = await exportDay({ ...context, env, cwd: checkout }, exports);
     const after = await service.state();
     const requests = await service.stop();
     if (status !== exitStatus.ok) return status;
     const found = { before, after, requests, policy: await readPolicy(manifests, context) };
     const width = stdout.isTTY ? stdout.columns() - 1 : Number.POSITIVE_INFINITY;
-    const lines = [...renderReport(found, width, paint), '', ...renderSuggestions(manifests, policyName, paint)];
+    const lines = [
+      ...renderReport(found, width, paint),
+      '',
+      ...renderSuggestions({ manifests, exports, name: policyName }, paint),
+    ];
     stdout.write(`\n${lines.join('\n')}\n`);
     return status;
   } finally {
     await service.stop();
   }
+}
+
+/** As a person would type it. */
+async function exportDay(context: CommandContext, exports: string): Promise<number> {
+  // The address of the manifest goes to stdout, for programs; the folder is offered in the end.
+  const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
+  const status = await runProgram(['export', exportManifest, '--volume', `exports=${exports}`], quiet);
+  if (status !== exitStatus.ok) return status;
+  context.stdout.write('\n');
+  return runProgram(['verify', exports], context);
 }
 
 /** As a commit would. */

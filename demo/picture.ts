@@ -1,6 +1,6 @@
 /**
  * `npm run demo:picture` makes docs/demo.svg from a real run of the demo: the screen with the rollout that the canary has stopped and
- * the next one while the fleet moves, and what happened in the end.
+ * the next one while the fleet moves, the export half-way, and what is proven and what happened in the end.
  * Times differ a little from run to run.
  */
 import { writeFileSync } from 'node:fs';
@@ -15,11 +15,21 @@ const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
 /** The updated share of the fleet at the moment that is shown: some are done, some under way, and some still wait. */
 const shownShare = 0.35;
+/** The covered share of the export's range. */
+const shownCoverage = 0.6;
 
 type Rows = readonly (readonly Run[])[];
 
+interface Moment {
+  readonly rows: Rows;
+  /** From what is wanted. */
+  readonly distance: number;
+}
+
 const screen = new TerminalScreen();
-let moving: { readonly rows: Rows; readonly distance: number } | undefined;
+/** The moments that come closest to what is wanted of them. */
+let moving: Moment | undefined;
+let exporting: Moment | undefined;
 
 const terminal: Output = {
   isTTY: true,
@@ -33,19 +43,20 @@ const terminal: Output = {
     // The first is of the rollout that was stopped.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
-    const distance = Math.abs(Number(updated) / Number(counted) - shownShare);
-    if (!(distance >= (moving?.distance ?? Number.POSITIVE_INFINITY)) && !Number.isNaN(distance))
-      moving = { rows, distance };
+    moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });
+    const [, percent] = rows.map((row) => /\] +(\d+)% of /.exec(textOf(row)) ?? []).find(([found]) => found) ?? [];
+    exporting = closer(exporting, { rows, distance: Math.abs(Number(percent) / 100 - shownCoverage) });
   },
 };
 
 console.log('The demo runs; this takes about a minute.');
 const status = await runDemo({ ...processContext(), stdout: terminal, stderr: terminal });
 const end = screen.rows();
-const report = end.slice(findRow('What happened'), findRow('What to try next') - 1);
-if (status === 0 && moving && report.length > 0) {
+const report = end.slice(findRow('CHECK'), findRow('What to try next') - 1);
+if (status === 0 && moving && exporting && report.length > 0) {
   const separator: Rows = [[], [{ text: '─'.repeat(columns), style: '2', column: 0 }], []];
-  const shown = [...shortened(moving.rows), ...separator, ...report];
+  const begun = exporting.rows.findIndex((row) => textOf(row).startsWith('And its logs'));
+  const shown = [...shortened(moving.rows), ...separator, ...exporting.rows.slice(begun), ...separator, ...report];
   writeFileSync(file, renderSvg(shown, columns, 'make demo'));
   console.log('docs/demo.svg is made.');
 } else {
@@ -54,7 +65,12 @@ if (status === 0 && moving && report.length > 0) {
 process.exit(status);
 
 function findRow(text: string): number {
-  return end.findIndex((row) => textOf(row) === text);
+  return end.findIndex((row) => textOf(row).startsWith(text));
+}
+
+/** Whichever of the two is closer; what is not a number is at no distance. */
+function closer(known: Moment | undefined, found: Moment): Moment | undefined {
+  return found.distance < (known?.distance ?? Number.POSITIVE_INFINITY) ? found : known;
 }
 
 /** Of the rollout that was stopped no more than its stages: the picture is about the next one. */

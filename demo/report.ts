@@ -1,6 +1,6 @@
 /**
  * What happened in a demo, as lines: why the first rollout stopped; in the end both rollouts, versions before and after, who was
- * upgraded and who was not and why, and what it took in requests. Pure. The fleet and the requests are what the simulator saw, the reasons what the policy's status says.
+ * upgraded and who was not and why, and what that and the export took in requests. Pure. The fleet and the requests are what the simulator saw, the reasons what the policy's status says.
  */
 import type { CollectorCounts, ReasonCount } from '../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
@@ -42,6 +42,14 @@ export function renderStop(
   return [
     `The canary stopped it: ${failed} of ${touched} failed, and nobody touched the other ${state.collectors.length - touched}.`,
     `Now the manifest names ${nextVersion} instead of ${targetVersion}, as a commit would have it:`,
+  ].map((line) => paint('bold', line));
+}
+
+/** What is exported next. */
+export function renderExportIntroduction(manifest: string, paint: Paint): readonly string[] {
+  return [
+    'And its logs: a day of 250,000 messages, of which one search gives 100,000 at most, into files:',
+    `$ npx logfleet export ${manifest} --volume exports=DIR`,
   ].map((line) => paint('bold', line));
 }
 
@@ -134,31 +142,45 @@ function renderReason({ reason, count, examples = [] }: ReasonCount): string {
   return `${count} × ${reason}${renderExamples(examples, count)}`;
 }
 
-function renderRequests({ after, requests }: Findings): readonly string[] {
+function renderRequests({ after, requests: all }: Findings): readonly string[] {
   const { tasksAccepted, maxPerSecond, maxInFlight, rejected429 } = after.counters;
   const tasks = after.tasks.filter(({ foreign }) => !foreign);
   const failed = tasks.filter(({ status }) => status === taskFailed).length;
-  const tookS = (Math.max(...requests.map(({ end }) => end)) - Math.min(...requests.map(({ at }) => at))) / 1000;
-  const count = (operation: string) => requests.filter((request) => request.operation === operation).length;
+  const count = (operation: string) => all.filter((request) => request.operation === operation).length;
+  const searches = all.filter(({ path }) => path.includes('/search/'));
+  const upgrades = all.filter((request) => !searches.includes(request));
   const listed = count('listCollectors') + count('listBuilds');
+  const pages = count('listMessages') + count('listRecords');
   return [
     `${tasksAccepted} upgrade tasks, of which ${failed} failed.`,
-    `${requests.length} requests in ${tookS.toFixed(0)} s: ${count('createTask')} to create a task, ${count('getTask')} to read one, ${listed} to list.`,
+    `${renderCost(upgrades)}: ${count('createTask')} to create a task, ${count('getTask')} to read one, ${listed} to list.`,
+    `${renderCost(searches)}: ${count('createJob')} searches, ${pages} pages of their results.`,
     `At most ${maxPerSecond} arrivals in any one second, of 4 that the service allows;`,
     `at most ${maxInFlight} at once, of 10; ${rejected429} refused for either.`,
   ];
+}
+
+/** `39 requests in 13 s` */
+function renderCost(requests: readonly JournalEntry[]): string {
+  const tookMs = Math.max(...requests.map(({ end }) => end)) - Math.min(...requests.map(({ at }) => at));
+  return `${requests.length} requests in ${(tookMs / 1_000).toFixed(0)} s`;
 }
 
 /** The status of a task that failed (4.8). */
 const taskFailed = 3;
 
 /** Commands that work as they stand, from the checkout. */
-export function renderSuggestions(manifests: string, name: string, paint: Paint): readonly string[] {
+export function renderSuggestions(
+  { manifests, exports, name }: { readonly manifests: string; readonly exports: string; readonly name: string },
+  paint: Paint,
+): readonly string[] {
   const suggestions = [
     ['All about this policy:', `npx logfleet get cvp ${name} --dir ${manifests}`],
     ['What it wants; kubectl takes the same:', 'cat demo/manifests/policy.yaml'],
     ['Check manifests, as CI would:', 'npx logfleet validate demo/manifests examples'],
-    ['What a rollout would do, before it does it:', 'npx logfleet plan --help'],
+    ['The files of the export, and that they are whole:', `npx logfleet verify ${exports}`],
+    ['An export without a manifest:', 'npx logfleet export --help'],
+    ['What a rollout or an export would do, before it does it:', 'npx logfleet plan --help'],
     ['A stage that waits for a person (approval: Required):', 'npx logfleet approve --help'],
     ['Go on with a rollout that was stopped, as it is:', 'npx logfleet retry --help'],
     ['The service, for tests of your own:', 'npx logfleet simulate --collectors 1000'],

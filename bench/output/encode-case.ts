@@ -2,15 +2,16 @@
  * One way from pages of messages to the bytes of a file, measured in a process of its own: `node encode-case.ts '{"way": …}'` prints the
  * figures as one line of JSON. Nothing is sent and nothing is stored. Processor time is of all threads, compression among them.
  */
+import { Writable } from 'node:stream';
 import { keepHeapSmall } from '../../src/cli/heap.ts';
 import { messageColumns } from '../../src/output/columns.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { fileForm, type OutputFormat } from '../../src/output/output-format.ts';
 import { type PartSink, PartWriter } from '../../src/output/part-writer.ts';
 import { PageScanner } from '../../src/service/page-scanner.ts';
+import { PlainExport } from '../export/plain-export.ts';
 import { peakResidentMiB } from '../process-figures.ts';
 import { LogPage } from './log-page.ts';
-import { writePlainly } from './plain-export.ts';
 
 export interface EncodeCase {
   /** As exports do it; or as a user would write it, which knows NDJSON alone. */
@@ -34,7 +35,7 @@ export interface EncodeFigures extends EncodeCase {
 }
 
 /** Takes pages until there are no more; resolves to the length of the file. */
-export type Way = (pages: Iterable<LogPage>, one: EncodeCase) => Promise<number>;
+type Way = (pages: Iterable<LogPage>, one: EncodeCase) => Promise<number>;
 
 const nowhere: PartSink = {
   write: () => Promise.resolve(),
@@ -55,6 +56,20 @@ const writeAsExports: Way = async (pages, { format, fields, compression }) => {
     scanner.end();
   }
   return (await part.end()).bytes;
+};
+
+const writePlainly: Way = async (pages, { compression }) => {
+  let bytes = 0;
+  const file = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      bytes += chunk.length;
+      done();
+    },
+  });
+  const writer = new PlainExport(file, compression);
+  for (const page of pages) await writer.page(Buffer.concat([...page.chunks()]).toString('utf8'));
+  await writer.end();
+  return bytes;
 };
 
 async function measure(one: EncodeCase): Promise<EncodeFigures> {

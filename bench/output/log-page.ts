@@ -12,14 +12,9 @@ export class LogPage {
   readonly #page: Buffer;
 
   constructor() {
-    const random = randomFrom(1);
-    const first = message(0, random);
-    const fields = Object.keys(first).map((name) => ({ name, fieldType: 'string', keyField: false }));
-    const pieces = [Buffer.from(`{"fields":${JSON.stringify(fields)},"messages":[${JSON.stringify({ map: first })}`)];
-    for (let index = 1; index < messagesOfPage; index++) {
-      pieces.push(Buffer.from(`,${JSON.stringify({ map: message(index, random) })}`));
-    }
-    this.#page = Buffer.concat([...pieces, Buffer.from(']}')]);
+    const maps = [...logMessages(messagesOfPage)];
+    const fields = Object.keys(maps[0] ?? {}).map((name) => ({ name, fieldType: 'string', keyField: false }));
+    this.#page = Buffer.from(JSON.stringify({ fields, messages: maps.map((map) => ({ map })) }));
     this.bytes = this.#page.length;
   }
 
@@ -27,6 +22,16 @@ export class LogPage {
     for (let at = 0; at < this.bytes; at += chunkBytes) yield this.#page.subarray(at, at + chunkBytes);
   }
 }
+
+/** The newest first, the same each time. */
+export function* logMessages(count: number): Generator<Readonly<Record<string, string>>> {
+  const random = randomFrom(1);
+  for (let index = 0; index < count; index++) yield message(index, random);
+}
+
+/** When the newest of them was, and all of so many are newer than. */
+export const newestLogMs = 1_788_000_000_000;
+export const oldestLogMs = (count: number): number => newestLogMs - 3 * (count + 1);
 
 type RandomNumber = (below: number) => number;
 
@@ -43,7 +48,7 @@ function randomFrom(seed: number): RandomNumber {
 
 function message(index: number, random: RandomNumber): Readonly<Record<string, string>> {
   const host = random(100);
-  const timeMs = 1_788_000_000_000 - 3 * index - random(3);
+  const timeMs = newestLogMs - 3 * index - random(3);
   const raw = accessLine(timeMs, random);
   return {
     _blockid: String(-98_765_432_101 * (1 + (index >> 8))),

@@ -27,7 +27,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   const world = new World({ scenario: fleetScenario(fleet) });
   world.addSecret();
   world.addPolicy('fleet', { target: { version: '19.300-1' }, resyncInterval: `${resyncMinutes}m` });
-  const replica = world.start({ leaderElection: true });
+  const replica = world.start({ leaderElection: true, watchSeconds: 20 });
   await world.until(() => world.ready('fleet')?.status === 'True', minuteMs * 10);
   // What is written once on the way there has been written.
   await world.clock.advance(2 * minuteMs);

@@ -54,7 +54,8 @@ function requestLines(rollout: RolloutFigures): Line[] {
 }
 
 /** Watches, the lease and the relist; and the Secret, which is read again before it is used. */
-const expectedOfApi = /^(?:(?:WATCH|GET) (?:collectorversionpolicies|settings)|(?:GET|PUT) leases|GET secrets)$/;
+const expectedOfApi =
+  /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
 /** Promised for fleets of 10,000 with a spare build; otherwise the figure is stated. */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
@@ -94,8 +95,8 @@ export function convergedSection(figures: ConvergedFigures): Section {
     ],
     notes: [
       'A sweep ends with an empty page, as the last one was full, and with a request that proves that nobody was left out.',
-      'PUT leases: the leader, every 2 s. WATCH: renewed every 20 s. GET collectorversionpolicies: the relist, every ten minutes.',
-      'GET settings: the same for the one ConfigMap that pauses everything. GET secrets: the credentials, read again before each resync.',
+      'PUT leases: the leader, every 2 s. WATCH: renewed every 20 s. GET collectorversionpolicies, searchexports: the relist, every',
+      'ten minutes. GET settings: the same for the one ConfigMap that pauses everything. GET secrets: the credentials, read again.',
     ],
   };
 }

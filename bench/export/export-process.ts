@@ -1,0 +1,100 @@
+/**
+ * A whole export as the operator works it, as a process: `node export-process.ts '{"baseURL": …}'` plans, searches, reads, writes and commits,
+ * with the request rate lifted. It can pack at any level, which an export cannot.
+ */
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { keepHeapSmall } from '../../src/cli/heap.ts';
+import { VolumeDestination } from '../../src/destination/volume/volume-destination.ts';
+import { Writer } from '../../src/destination/writer.ts';
+import { planExport } from '../../src/export/export-planning.ts';
+import { type ExportTask, exportTask } from '../../src/export/export-task.ts';
+import { ExportWork } from '../../src/export/export-work.ts';
+import { IntervalSearch } from '../../src/export/interval-search.ts';
+import { ServiceTraits } from '../../src/export/service-traits.ts';
+import type { WorkLimits } from '../../src/export/work-view.ts';
+import type { Compression } from '../../src/output/compression.ts';
+import { connectTo } from '../client/connected-client.ts';
+import type { Ready } from '../simulator-process.ts';
+
+export interface ExportOrder extends Ready {
+  readonly query: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly format: 'NDJSON' | 'CSV' | 'Parquet';
+  readonly compression: Compression;
+  /** Where the files go. */
+  readonly directory: string;
+}
+
+const limits: WorkLimits = {
+  isPaused: false,
+  parallelism: 4,
+  settleDelayMs: 0,
+  maxMessages: undefined,
+  maxBytesScanned: undefined,
+  deadlineMs: undefined,
+  incompletePolicy: 'Fail',
+};
+const compressionNames = { none: 'None', gzip: 'Gzip', zstd: 'Zstd' } as const;
+
+async function exportAll(order: ExportOrder): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const client = connectTo(order, { requestsPerSecond: 1_000 });
+  const work = new ExportWork({
+    task: taskOf(order),
+    traits: new ServiceTraits(),
+    jobs: client.jobs,
+    writer: await Writer.ours(systemRandom),
+    clock: systemClock,
+    log: silentLogger,
+    scannedBytes: 0,
+    openDestination: () =>
+      VolumeDestination.open({ directory: order.directory, root: '', clock: systemClock, random: systemRandom }),
+    plan: planExport,
+    search: (search, tools, start) => new IntervalSearch(search, tools, start),
+    onChange: () => setImmediate(advance),
+    onProgress: () => {},
+  });
+  function advance(): void {
+    const { stage, lastError } = work.advance(limits);
+    if (lastError) reject(lastError);
+    else if (stage === 'complete') resolve();
+  }
+  advance();
+  await promise;
+  await work.close();
+  await client.close();
+}
+
+function taskOf({ query, fromMs, toMs, format, compression, baseURL }: ExportOrder): ExportTask {
+  const task = exportTask(
+    {
+      name: 'bench',
+      query,
+      timeRange: { from: String(fromMs), to: String(toMs) },
+      byReceiptTime: false,
+      autoParsingMode: 'Manual',
+      results: 'Messages',
+      output: {
+        format,
+        compression: compressionNames[compression.kind],
+        fields: [],
+        maxPartBytes: 2 ** 28,
+        csv: { formulaGuard: true },
+      },
+    },
+    new URL(baseURL).host,
+  );
+  if ('problem' in task) throw new Error(task.problem);
+  if (format === 'Parquet') return task;
+  return { ...task, form: (described) => ({ ...task.form(described), compression }) };
+}
+
+if (import.meta.main) {
+  // As the operator has it.
+  keepHeapSmall();
+  await exportAll(JSON.parse(process.argv[2] ?? '') as ExportOrder);
+  process.exit();
+}

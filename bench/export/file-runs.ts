@@ -1,0 +1,198 @@
+/** Exports over TLS into files, as processes measured whole, beside code that a user would write: on the same messages, in the same run. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Compression } from '../../src/output/compression.ts';
+import type { LogScenario } from '../../src/simulator/search/log-scenario.ts';
+import { logMessages, newestLogMs, oldestLogMs } from '../output/log-page.ts';
+import { Reader } from '../simulator/reader.ts';
+import { type SimulatorProcess, startSimulator } from '../simulator-process.ts';
+import type { ExportOrder } from './export-process.ts';
+import type { PlainOrder } from './plain-process.ts';
+import { bytesIn, UsedMemory } from './used-memory.ts';
+import { type ProcessFigures, runWhole } from './whole-process.ts';
+
+export interface Corpus {
+  readonly messages: number;
+  /**
+   * Made up by the simulator, of about so many bytes: any number of them, and in them more numbers and less that comes again than in logs.
+   * Or those of `log-page.ts`, which are packed as logs are; the simulator has them in memory.
+   */
+  readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
+}
+
+/** As the export does it; or as a user would write it, which knows NDJSON alone. */
+export type Way = 'export' | 'plain';
+
+export interface FileRun {
+  readonly way: Way;
+  readonly format: ExportOrder['format'];
+  readonly compression: Compression;
+}
+
+export interface FileRunFigures extends FileRun, Corpus, ProcessFigures {
+  /** What a process takes of processors before its first message. */
+  readonly startSeconds: number;
+  /** Million bytes of pages. */
+  readonly pagesMb: number;
+  readonly filesMb: number;
+}
+
+/** Of processors, without the start. */
+export function workSeconds({ processorSeconds, startSeconds }: FileRunFigures): number {
+  return processorSeconds - startSeconds;
+}
+
+interface Range {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+const october: Range = { fromMs: Date.UTC(2026, 9, 1), toMs: Date.UTC(2026, 10, 1) };
+const programOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const programs: Readonly<Record<Way, string>> = {
+  export: programOf('export-process.ts'),
+  plain: programOf('plain-process.ts'),
+};
+/** Where `src/main.ts` has it, too: a process that had to strip types itself would show the 30 MB that this takes. */
+const compileCache = programOf('../../node_modules/.cache/compile');
+
+/** One simulator with these messages, and its limits lifted. */
+export class FileBench {
+  readonly #corpus: Corpus;
+  readonly #directory: string;
+  readonly #simulator: SimulatorProcess;
+  readonly #range: Range;
+  readonly #pageBytes: number;
+
+  static async start(corpus: Corpus): Promise<FileBench> {
+    const directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
+    const { range, logs } = await logsOf(corpus, directory);
+    const simulator = await startSimulator(directory, {
+      limits: { requestsPerSecond: 0, concurrentRequests: 0 },
+      search: { notStartedFor: '0s', duration: '0s', messageLimit: 10 * corpus.messages, cookies: { names: [] } },
+      logs,
+    });
+    const pageBytes = await pageBytesOf(simulator, corpus, range);
+    return new FileBench({ corpus, directory, simulator, range, pageBytes });
+  }
+
+  private constructor(options: {
+    readonly corpus: Corpus;
+    readonly directory: string;
+    readonly simulator: SimulatorProcess;
+    readonly range: Range;
+    readonly pageBytes: number;
+  }) {
+    this.#corpus = options.corpus;
+    this.#directory = options.directory;
+    this.#simulator = options.simulator;
+    this.#range = options.range;
+    this.#pageBytes = options.pageBytes;
+  }
+
+  /**
+   * So many runs of each, in turn; of each the one that took least processor time. What else runs on the machine only adds to it. What a
+   * process takes for its start is what it takes with no messages.
+   */
+  async best(runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
+    const best: (FileRunFigures | undefined)[] = runs.map(() => undefined);
+    for (let time = 0; time < times; time++) {
+      for (const [index, run] of runs.entries()) {
+        const { processorSeconds: startSeconds } = await this.#run(run, before(this.#range));
+        const figures = { ...(await this.#run(run, this.#range)), startSeconds };
+        const least = best[index];
+        if (!least || workSeconds(figures) < workSeconds(least)) best[index] = figures;
+      }
+    }
+    return best.filter((figures) => figures !== undefined);
+  }
+
+  async stop(): Promise<void> {
+    await this.#simulator.stop();
+    rmSync(this.#directory, { recursive: true });
+  }
+
+  async #run(run: FileRun, range: Range): Promise<Omit<FileRunFigures, 'startSeconds'>> {
+    const { way, compression } = run;
+    const directory = path.join(this.#directory, 'files');
+    mkdirSync(directory);
+    const mostBytes = compression.kind === 'none' ? this.#pageBytes : this.#pageBytes / 3;
+    const memory = new UsedMemory(range === this.#range ? mostBytes : 0);
+    const environment = {
+      NODE_COMPILE_CACHE: compileCache,
+      NODE_EXTRA_CA_CERTS: this.#simulator.caFile,
+      // As the image has it.
+      MALLOC_ARENA_MAX: '1',
+    };
+    try {
+      const figures = await runWhole(programs[way], this.#orderOf(run, range, directory), environment, () =>
+        memory.giveWay(directory),
+      );
+      const [pagesMb, filesMb] = [this.#pageBytes / 1e6, bytesIn(directory) / 1e6];
+      return { ...run, ...this.#corpus, ...figures, pagesMb, filesMb };
+    } finally {
+      memory.end();
+      rmSync(directory, { recursive: true });
+    }
+  }
+
+  #orderOf({ way, format, compression }: FileRun, range: Range, directory: string): ExportOrder | PlainOrder {
+    const { baseURL, caFile, accessId, accessKey, controlURL } = this.#simulator;
+    const order = { baseURL, accessId, accessKey, query: '*', ...range, compression };
+    if (way === 'plain') return { ...order, file: path.join(directory, 'messages') };
+    return { ...order, caFile, controlURL, format, directory };
+  }
+}
+
+/** As long, and empty. */
+function before({ fromMs, toMs }: Range): Range {
+  return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
+}
+
+const linesAtOnce = 1_000;
+
+async function logsOf({ kind, messages }: Corpus, directory: string): Promise<{ range: Range; logs: LogScenario }> {
+  if (kind !== 'packedAsLogs') {
+    const { fromMs, toMs } = october;
+    const logs = { messages, from: fromMs, to: toMs, size: { typicalBytes: kind.madeUpBytes } };
+    return { range: october, logs };
+  }
+  const file = path.join(directory, 'messages.ndjson');
+  await writeFile(file, lines(messages));
+  return { range: { fromMs: oldestLogMs(messages), toMs: newestLogMs + 1 }, logs: { files: [file] } };
+}
+
+function* lines(messages: number): Generator<string> {
+  let waiting: string[] = [];
+  for (const message of logMessages(messages)) {
+    if (waiting.push(`${JSON.stringify(message)}\n`) < linesAtOnce) continue;
+    yield waiting.join('');
+    waiting = [];
+  }
+  yield waiting.join('');
+}
+
+const sampledPages = 50;
+const sampledRows = 1_000;
+const lookEveryMs = 100;
+
+/** Bytes of all pages, from some of each part of the range. */
+async function pageBytesOf(simulator: SimulatorProcess, { messages }: Corpus, range: Range): Promise<number> {
+  const reader = new Reader(simulator);
+  try {
+    const id = await reader.createJob('*', range.fromMs, range.toMs);
+    while ((await reader.status(id)).state !== 'DONE GATHERING RESULTS') await sleep(lookEveryMs);
+    const rows = Math.min(sampledRows, Math.floor(messages / sampledPages));
+    let bytes = 0;
+    for (let page = 0; page < sampledPages; page++) {
+      bytes += await reader.page(id, Math.floor((messages / sampledPages) * page), rows);
+    }
+    return (bytes / (sampledPages * rows)) * messages;
+  } finally {
+    await reader.close();
+  }
+}

@@ -1,0 +1,131 @@
+/** How much of a processor and of memory exports into files take, and how many times as much plain code does. */
+import type { Compression } from '../../src/output/compression.ts';
+import type { Line, Section } from '../rollout/figures.ts';
+import { type Corpus, FileBench, type FileRun, type FileRunFigures, workSeconds } from './file-runs.ts';
+
+export interface FileFigures {
+  /** Each right before the plain code that it is compared with. */
+  readonly compared: readonly FileRunFigures[];
+  readonly large: readonly FileRunFigures[];
+  readonly largePages: readonly FileRunFigures[];
+}
+
+const none: Compression = { kind: 'none' };
+const gzip1: Compression = { kind: 'gzip', level: 1 };
+const gzip6: Compression = { kind: 'gzip', level: 6 };
+const zstd3: Compression = { kind: 'zstd', level: 3 };
+
+const comparedRuns: readonly FileRun[] = [none, gzip1, gzip6, zstd3].flatMap((compression) => [
+  { way: 'export', format: 'NDJSON', compression } as const,
+  { way: 'plain', format: 'NDJSON', compression } as const,
+]);
+const largeRuns: readonly FileRun[] = [
+  { way: 'export', format: 'NDJSON', compression: gzip6 },
+  { way: 'export', format: 'NDJSON', compression: zstd3 },
+  { way: 'export', format: 'CSV', compression: gzip6 },
+  { way: 'export', format: 'Parquet', compression: zstd3 },
+];
+const largePageRuns: readonly FileRun[] = [
+  { way: 'export', format: 'NDJSON', compression: none },
+  { way: 'export', format: 'NDJSON', compression: gzip6 },
+  { way: 'export', format: 'Parquet', compression: zstd3 },
+];
+
+/** A few more than a round number, which would look like a limit (E4). */
+const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
+const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
+const large: Corpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
+const lessLarge: Corpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
+/** Ten thousand of these are a page of 100 MB. */
+const largePages: Corpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
+const repetitions = 3;
+
+/** How many times what plain code does. */
+const leastTimes = new Map<Compression, number>([
+  [none, 4],
+  [gzip1, 3],
+  [gzip6, 1.7],
+]);
+const mostResidentMb = 150;
+
+export async function measureFiles(quick: boolean): Promise<FileFigures> {
+  return {
+    compared: await measure(quick ? lessCompared : compared, comparedRuns, quick ? 1 : repetitions),
+    large: await measure(quick ? lessLarge : large, largeRuns, 1),
+    largePages: await measure(largePages, largePageRuns, 1),
+  };
+}
+
+async function measure(corpus: Corpus, runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
+  const bench = await FileBench.start(corpus);
+  try {
+    return await bench.best(runs, times);
+  } finally {
+    await bench.stop();
+  }
+}
+
+export function fileSections(figures: FileFigures): Section[] {
+  return [
+    {
+      title: `${titleOf(figures.compared)} into files, beside plain code`,
+      lines: figures.compared.map((one, index) => comparedLine(one, figures.compared[index + 1])),
+      notes: [
+        'MB of pages for each second of processor time (user and system, all threads, of the whole process but for what it takes with no',
+        'messages); in brackets MB a second. The simulator is another process of the same machine. Plain code is fetch, JSON.parse of',
+        'the page, JSON.stringify of each message and a stream of node:zlib, no counts and no checksum. The least of a few runs.',
+      ],
+    },
+    { title: `${titleOf(figures.large)} into files`, lines: figures.large.flatMap(memoryLines), notes: [] },
+    {
+      title: `${titleOf(figures.largePages)}, in pages of 100 MB, into files`,
+      lines: figures.largePages.flatMap(memoryLines),
+      notes: [
+        'Memory is the most that the process had from its start to its end, with one memory pool for all threads, as in the image.',
+      ],
+    },
+  ];
+}
+
+function titleOf([one]: readonly FileRunFigures[]): string {
+  const kilobytes = ((one?.pagesMb ?? 0) * 1e3) / (one?.messages ?? 1);
+  return `${one?.messages.toLocaleString('en')} messages of ${kilobytes.toFixed(1)} KB`;
+}
+
+function comparedLine(one: FileRunFigures, plain: FileRunFigures | undefined): Line {
+  if (one.way === 'plain') {
+    return { what: '  plain code', measured: `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory` };
+  }
+  const times = plain ? workSeconds(plain) / workSeconds(one) : Number.NaN;
+  const least = [...leastTimes].find(([compression]) => isSame(compression, one.compression))?.[1];
+  const measured = `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory: ${times.toFixed(2)} times plain code`;
+  if (least === undefined) return { what: nameOf(one), measured };
+  return { what: nameOf(one), measured, target: `>= ${least} times`, met: times >= least };
+}
+
+function memoryLines(one: FileRunFigures): Line[] {
+  return [
+    { what: nameOf(one), measured: `${speedOf(one)}, files of ${one.filesMb.toFixed(0)} MB` },
+    {
+      what: '  memory',
+      measured: `${one.peakResidentMb.toFixed(0)} MB`,
+      target: `<= ${mostResidentMb} MB`,
+      met: one.peakResidentMb <= mostResidentMb,
+    },
+  ];
+}
+
+function speedOf(one: FileRunFigures): string {
+  const { pagesMb, seconds } = one;
+  return `${(pagesMb / workSeconds(one)).toFixed(0)} MB (${(pagesMb / seconds).toFixed(0)})`;
+}
+
+function nameOf({ format, compression }: FileRunFigures): string {
+  const packed = compression.kind === 'none' ? '' : `, ${compression.kind} level ${compression.level}`;
+  return `${format}${packed}`;
+}
+
+/** Figures may have come as JSON. */
+function isSame(left: Compression, right: Compression): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}

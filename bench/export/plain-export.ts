@@ -1,0 +1,44 @@
+/**
+ * What a user would write: parse the page, write each message as a line, and let gzip or zstd have it. No counts, no checksum. It knows
+ * neither the limit of a search nor pages that break off.
+ */
+import { once } from 'node:events';
+import { PassThrough, type Transform, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createGzip, createZstdCompress } from 'node:zlib';
+import type { Compression } from '../../src/output/compression.ts';
+
+/** Takes the text of pages (2.5) one after the other, each with how many messages it had. */
+export class PlainExport {
+  readonly #packer: Transform;
+  readonly #written: Promise<void>;
+
+  constructor(file: Writable, compression: Compression) {
+    this.#packer = packerOf(compression);
+    this.#written = pipeline(this.#packer, file);
+  }
+
+  /** Returns how many messages the page had. */
+  async page(body: string): Promise<number> {
+    const { messages } = JSON.parse(body) as { messages: { map: unknown }[] };
+    const lines = messages.map(({ map }) => `${JSON.stringify(map)}\n`);
+    if (!this.#packer.write(lines.join(''))) await once(this.#packer, 'drain');
+    return messages.length;
+  }
+
+  async end(): Promise<void> {
+    this.#packer.end();
+    await this.#written;
+  }
+}
+
+function packerOf(compression: Compression): Transform {
+  switch (compression.kind) {
+    case 'none':
+      return new PassThrough();
+    case 'gzip':
+      return createGzip({ level: compression.level });
+    case 'zstd':
+      return createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: compression.level } });
+  }
+}

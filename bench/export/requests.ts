@@ -1,0 +1,238 @@
+/**
+ * What the export of a million messages costs in requests, against the limits of the real service: the parts of the operator that plan,
+ * search and commit, and the simulator, in one process and in virtual time. What counts is the simulator's journal.
+ */
+import { silentLogger } from '../../src/base/log.ts';
+import { noMetrics } from '../../src/base/metrics.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { SecretText } from '../../src/base/secret-text.ts';
+import type { FileUpload } from '../../src/destination/destination.ts';
+import { Writer } from '../../src/destination/writer.ts';
+import { planExport } from '../../src/export/export-planning.ts';
+import { exportTask } from '../../src/export/export-task.ts';
+import { ExportWork } from '../../src/export/export-work.ts';
+import { IntervalSearch } from '../../src/export/interval-search.ts';
+import { ServiceTraits } from '../../src/export/service-traits.ts';
+import type { WorkLimits, WorkView } from '../../src/export/work-view.ts';
+import { ServiceClient } from '../../src/service/client.ts';
+import type { JobProgress } from '../../src/service/job-gathering.ts';
+import { RequestBudget } from '../../src/service/request-budget.ts';
+import { SearchJobs } from '../../src/service/search-jobs.ts';
+import { InProcessService } from '../../src/simulator/in-process.ts';
+import type { JournalEntry } from '../../src/simulator/journal.ts';
+import { ServiceModel } from '../../src/simulator/model.ts';
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import { InProcessTransport } from '../../test/support/in-process-transport.ts';
+import { MemoryDestination } from '../../test/support/memory-destination.ts';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import type { Line, Section } from '../rollout/figures.ts';
+
+export interface ExportRequestFigures {
+  readonly name: string;
+  readonly isForComparison: boolean;
+  readonly messages: number;
+  /** Searches that the message limit cut. */
+  readonly cuts: number;
+  readonly requests: Readonly<Record<string, number>>;
+  readonly total: number;
+  /** 13 for each 100,000, and one more job for each cut. */
+  readonly least: number;
+  readonly virtualSeconds: number;
+}
+
+const messages = 1_000_000;
+const messageLimit = 100_000;
+/** A creation, a status, ten pages and a deletion. */
+const leastOfSearch = 13;
+/** A creation, a status and a deletion. */
+const leastOfJob = 3;
+const mostShare = 1.1;
+const lookAgainMs = 50;
+const longestMs = 3_600_000;
+const range = { fromMs: Date.UTC(2026, 9, 1), toMs: Date.UTC(2026, 9, 2) };
+
+interface Shape {
+  readonly name: string;
+  readonly search: Scenario['search'];
+  readonly dense?: NonNullable<Scenario['logs']>['dense'];
+  readonly faults?: Scenario['faults'];
+  readonly byReceiptTime?: boolean;
+  /** No figure was promised. */
+  readonly isForComparison?: boolean;
+}
+
+/** A second has 500 of them, all in one millisecond, for ten minutes. */
+const burst = Array.from({ length: 600 }, (_, index) => ({
+  at: range.fromMs + 36_000_000 + 1_000 * index,
+  count: 500,
+}));
+
+const uncounted = {
+  refused: { kind: 'status', status: 400, code: 'parse.error', operations: ['createJob'], queries: ['*timeslice*'] },
+} as const satisfies Scenario['faults'];
+
+/** How long searches take, and where messages lie. */
+const shapes: readonly Shape[] = [
+  { name: 'searches of 2 s', search: { duration: '2s' } },
+  { name: 'searches of 9.5 s', search: { duration: '9500ms' } },
+  { name: 'searches of 1 to 9 s', search: { duration: ['1s', '9s'] } },
+  { name: 'searches that take as long as their range is', search: { rangePerSecond: '3h' } },
+  { name: 'searches of 4 s, a third of the messages in ten minutes', search: { duration: '4s' }, dense: burst },
+  {
+    name: 'the same, and the service cannot count',
+    search: { duration: '4s' },
+    dense: burst,
+    faults: uncounted,
+    isForComparison: true,
+  },
+  { name: 'searches of 4 s by receipt time', search: { duration: '4s' }, byReceiptTime: true, isForComparison: true },
+];
+
+const limits: WorkLimits = {
+  isPaused: false,
+  parallelism: 4,
+  settleDelayMs: 180_000,
+  maxMessages: undefined,
+  maxBytesScanned: undefined,
+  deadlineMs: undefined,
+  incompletePolicy: 'Fail',
+};
+
+/** Keeps small objects alone. */
+class DiscardingDestination extends MemoryDestination {
+  override async open(): Promise<FileUpload> {
+    return { write: async () => {}, finish: async () => {}, abort: async () => {} };
+  }
+}
+
+export async function measureExportRequests(): Promise<readonly ExportRequestFigures[]> {
+  const figures: ExportRequestFigures[] = [];
+  for (const shape of shapes) figures.push(await exportAll(shape));
+  return figures;
+}
+
+async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
+  const { name, search, dense = [], faults = {}, byReceiptTime = false, isForComparison = false } = shape;
+  const clock = new VirtualClock();
+  const journal: JournalEntry[] = [];
+  const model = new ServiceModel(
+    {
+      users: { ops: { keys: { id: 'key' } } },
+      search: { messageLimit, ...search },
+      faults,
+      logs: { messages, from: range.fromMs, to: range.toMs, dense, size: { typicalBytes: 600 } },
+    },
+    { startMs: clock.now(), journal: (entry) => journal.push(entry) },
+  );
+  const service = new InProcessService(model, clock, { latencyMs: 25 });
+  const { view, traits } = await complete(service, clock, byReceiptTime);
+  const { rows = 0 } = view.progress ?? {};
+  // Of those received within the range some are older, and some of the range are received later.
+  if (!byReceiptTime && rows !== messages) throw new Error(`${rows} of ${messages} rows were exported`);
+  const requests: Record<string, number> = {};
+  for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;
+  const cuts = traits.cuts;
+  return {
+    name,
+    isForComparison,
+    messages,
+    cuts,
+    requests,
+    total: journal.length,
+    least: (leastOfSearch * messages) / messageLimit + leastOfJob * cuts,
+    virtualSeconds: clock.monotonic() / 1_000,
+  };
+}
+
+/** Counts what the limit cuts. */
+class CountingTraits extends ServiceTraits {
+  readonly #cut = new Set<JobProgress>();
+
+  get cuts(): number {
+    return this.#cut.size;
+  }
+
+  override searched(progress: JobProgress): void {
+    if (progress.isLimitReached) this.#cut.add(progress);
+    super.searched(progress);
+  }
+}
+
+async function complete(service: InProcessService, clock: VirtualClock, byReceiptTime: boolean) {
+  const traits = new CountingTraits();
+  const task = exportTask(
+    {
+      name: 'bench',
+      query: '*',
+      timeRange: { from: String(range.fromMs), to: String(range.toMs) },
+      byReceiptTime,
+      autoParsingMode: 'Manual',
+      results: 'Messages',
+      output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 2 ** 28, csv: { formulaGuard: true } },
+    },
+    'service.test',
+  );
+  if ('problem' in task) throw new Error(task.problem);
+  let isDue = true;
+  const work = new ExportWork({
+    ...{ task, traits, clock, log: silentLogger, jobs: jobsOn(service, clock), scannedBytes: 0 },
+    writer: new Writer({ scope: 'bench', pid: 1, processStart: '1' }, seededRandom(1)),
+    openDestination: async () => new DiscardingDestination(),
+    plan: planExport,
+    search: (order, tools, start) => new IntervalSearch(order, tools, start),
+    onChange: () => {
+      isDue = true;
+    },
+    onProgress: () => {},
+  });
+  let view: WorkView | undefined;
+  const isComplete = () => {
+    if (isDue) {
+      isDue = false;
+      view = work.advance(limits);
+    }
+    return view?.stage === 'complete';
+  };
+  // What goes on without the clock is looked at, too.
+  const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
+  lookAgain();
+  await clock.run(isComplete, longestMs);
+  if (view?.stage !== 'complete') throw new Error(`the export is ${view?.stage}: ${view?.lastError?.message}`);
+  return { view, traits };
+}
+
+function jobsOn(service: InProcessService, clock: VirtualClock): SearchJobs {
+  const budget = new RequestBudget({ clock });
+  const client = new ServiceClient({
+    transport: new InProcessTransport(() => service, clock),
+    budget: budget.key('id'),
+    clock,
+    metrics: noMetrics,
+    address: { origin: 'https://service.test', basePath: '/api' },
+    accessId: 'id',
+    accessKey: new SecretText('key'),
+    allowedHosts: [],
+    userAgent: 'logfleet/bench',
+  });
+  return new SearchJobs({ service: client, permits: budget.jobs, clock });
+}
+
+export function exportRequestsSection(figures: readonly ExportRequestFigures[]): Section {
+  return {
+    title: `Exports of ${messages.toLocaleString('en')} messages at a limit of ${messageLimit.toLocaleString('en')}, virtual time`,
+    lines: figures.map(lineOf),
+    notes: [
+      'The least is 13 for each 100,000 (a creation, a status, ten pages, a deletion), and a creation, a status and a deletion for each',
+      'cut. Counted from the simulator’s journal.',
+    ],
+  };
+}
+
+function lineOf({ name, isForComparison, requests, total, least, virtualSeconds }: ExportRequestFigures): Line {
+  const share = total / least;
+  const { createJob = 0, getJob = 0, listMessages = 0 } = requests;
+  const what = `${createJob} jobs, ${getJob} statuses, ${listMessages} pages, ${virtualSeconds.toFixed(0)} s`;
+  const measured = `${total} requests (${what}): ${share.toFixed(3)} times the least, ${least}`;
+  if (isForComparison) return { what: name, measured };
+  return { what: name, measured, target: `<= ${mostShare}`, met: share <= mostShare };
+}
