@@ -250,15 +250,7 @@ export class FleetListing {
   #beginSweep(): void {
     this.#wantSweepAfter = undefined;
     const view = chooseView(this.#builds?.list ?? [], this.#options.targeted(), this.rows.countVersions(), this.#view);
-    this.#sweep = {
-      view,
-      startedAtMs: this.#options.clock.monotonic(),
-      seen: new Set(),
-      lists: [[], []],
-      offset: 0,
-      build: 0,
-      proven: false,
-    };
+    this.#sweep = sweepOf(view, this.#options.clock.monotonic());
     this.#sweepMs = 0;
   }
 
@@ -322,7 +314,7 @@ export class FleetListing {
     if (other) {
       const { value } = await this.#listForSweep(other.builds[0], seen.size, 1);
       if (value.length === 0) return view;
-      this.#sweep = { view: other, startedAtMs, seen: new Set(), lists: [[], []], offset: 0, build: 0, proven: true };
+      this.#sweep = { ...sweepOf(other, startedAtMs), proven: true };
       return undefined;
     }
     const wider = view.widened(counts);
@@ -398,4 +390,8 @@ export class FleetListing {
     const query = toVersion === undefined ? { offset, limit } : { toVersion, offset, limit };
     return this.#options.service.listCollectors(query, { signal: this.#abort.signal });
   }
+}
+
+function sweepOf(view: View, startedAtMs: number): Sweep {
+  return { view, startedAtMs, seen: new Set(), lists: [[], []], offset: 0, build: 0, proven: false };
 }
