@@ -3,13 +3,14 @@
  * them, each beside what was promised.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type JobsAliveFigures, jobsAliveSection, keepJobsAlive } from './client/jobs-alive.ts';
 import type { ScanFigures } from './client/page-scan.ts';
 import { measureScanner, scannerSection } from './client/scanner.ts';
 import { measureSearchRequests, type SearchRequestFigures, searchRequestsSection } from './client/search-requests.ts';
 import { measureTransfer, type TransferResult, transferSection } from './client/transfer.ts';
+import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
 import { renderSections, type Section } from './rollout/figures.ts';
 import { measureOpenJobs, type OpenJobsFigures, openJobsSection } from './simulator/open-jobs.ts';
 
@@ -20,10 +21,7 @@ export interface ClientBenchOptions {
 }
 
 /** What was measured, as `--json` prints it. A part that was not asked for is absent. */
-export interface ClientReport {
-  readonly machine: string;
-  /** How many processes wanted a processor in the minute before: with more of them than processors, times say little. */
-  readonly loadBefore: number;
+export interface ClientReport extends Machine {
   readonly scanner?: readonly ScanFigures[];
   readonly transfer?: readonly TransferResult[];
   readonly requests?: SearchRequestFigures;
@@ -32,19 +30,12 @@ export interface ClientReport {
 }
 
 const parts = ['scanner', 'transfer', 'requests', 'alive', 'memory'] as const;
-type Part = (typeof parts)[number];
 
 export async function benchClient({ quick, json, only }: ClientBenchOptions): Promise<void> {
-  const unknown = only?.filter((part) => !parts.some((known) => known === part)) ?? [];
-  if (unknown.length > 0) {
-    console.error(`--only takes ${parts.join(', ')}, and not ${unknown.join(', ')}`);
-    process.exitCode = 2;
-    return;
-  }
-  const wants = (part: Part) => only?.includes(part) ?? true;
+  const wants = wantedParts(parts, only);
+  if (!wants) return;
   const report: ClientReport = {
-    machine: `${availableParallelism()} x ${cpus()[0]?.model.trim()}, Node ${process.version}`,
-    loadBefore: loadavg()[0] ?? Number.NaN,
+    ...thisMachine(),
     ...(wants('scanner') ? { scanner: await measureScanner(quick) } : {}),
     ...(wants('transfer') ? { transfer: await measureTransfer(quick) } : {}),
     ...(wants('requests') ? { requests: await measureSearchRequests() } : {}),
@@ -63,12 +54,12 @@ async function measureMemory(): Promise<OpenJobsFigures> {
   }
 }
 
-function render({ machine, loadBefore, scanner, transfer, requests, alive, memory }: ClientReport): string {
+function render({ scanner, transfer, requests, alive, memory, ...machine }: ClientReport): string {
   const sections: Section[] = [];
   if (scanner) sections.push(scannerSection(scanner));
   if (transfer) sections.push(transferSection(transfer));
   if (requests) sections.push(searchRequestsSection(requests));
   if (alive) sections.push(jobsAliveSection(alive));
   if (memory) sections.push(openJobsSection(memory));
-  return `${renderSections(sections)}\n\n${machine}, load before ${loadBefore.toFixed(1)}`;
+  return `${renderSections(sections)}\n\n${machineLine(machine)}`;
 }

@@ -3,9 +3,10 @@
  * what it costs once nothing is to do; each beside what was promised.
  */
 import { execFile } from 'node:child_process';
-import { availableParallelism, constants, cpus, setPriority } from 'node:os';
+import { availableParallelism, constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
 import { type ConvergedFigures, stayConverged } from './rollout/converged.ts';
 import { renderSections, type Section } from './rollout/figures.ts';
 import { type LatencyFigures, measureLatency } from './rollout/latency.ts';
@@ -21,8 +22,7 @@ export interface BenchOptions {
 }
 
 /** What was measured, as `--json` prints it. A part that was not asked for is absent. */
-export interface RolloutReport {
-  readonly machine: string;
+export interface RolloutReport extends Machine {
   readonly requests?: readonly RolloutFigures[];
   readonly converged?: ConvergedFigures;
   readonly load?: { readonly held: HeldFleet; readonly rollouts: readonly WholeRollout[] };
@@ -63,26 +63,22 @@ const speed = 25;
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));
 
 export async function benchRollout(options: BenchOptions): Promise<void> {
-  const unknown = options.only?.filter((part) => !parts.some((known) => known === part)) ?? [];
-  if (unknown.length > 0) {
-    console.error(`--only takes ${parts.join(', ')}, and not ${unknown.join(', ')}`);
-    process.exitCode = 2;
-    return;
-  }
+  const wants = wantedParts(parts, options.only);
+  if (!wants) return;
   const extent = options.quick ? quick : options.full ? full : usual;
-  const report = await measure(extent, options);
+  const report = await measure(extent, wants);
   console.log(options.json ? JSON.stringify(report, undefined, 2) : render(report));
 }
 
-async function measure(extent: Extent, options: BenchOptions): Promise<RolloutReport> {
-  const wants = (part: Part) => options.only?.includes(part) ?? true;
+async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
+  const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
   // Fleets in virtual time take what the processes in real time, which mostly wait, leave of the processors.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await told(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await told(measureLatency(extent.applies), 'latency') : undefined;
   return {
-    machine: `${availableParallelism()} x ${cpus()[0]?.model.trim()}, Node ${process.version}`,
+    ...machine,
     ...(cases.length > 0 ? { requests } : {}),
     ...(converged ? { converged } : {}),
     ...(load ? { load } : {}),
@@ -144,11 +140,11 @@ async function told<T>(work: Promise<T>, what: string): Promise<T> {
   return value;
 }
 
-function render({ machine, requests, converged, load, latency }: RolloutReport): string {
+function render({ requests, converged, load, latency, ...machine }: RolloutReport): string {
   const sections: Section[] = [];
   if (requests) sections.push(requestsSection(requests));
   if (converged) sections.push(convergedSection(converged));
   if (load) sections.push(loadSection(load));
   if (latency) sections.push(latencySection(latency));
-  return `${renderSections(sections)}\n\n${machine}`;
+  return `${renderSections(sections)}\n\n${machineLine(machine)}`;
 }

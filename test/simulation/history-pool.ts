@@ -21,17 +21,19 @@ const hangs = `convergence: it does not end within ${hangsMs / 1_000} s`;
 export interface HistoryPoolOptions {
   readonly threads: number;
   readonly mutations?: readonly Mutation[];
-  /** What runs a history on a thread; that of upgrades where absent. */
-  readonly worker?: URL;
+  /** What runs a history on a thread. */
+  readonly worker: URL;
 }
 
-const upgradeHistories = new URL('./history-worker.ts', import.meta.url);
+/** What runs a history on a thread. */
+export const upgradeHistories = new URL('./history-worker.ts', import.meta.url);
+export const exportHistories = new URL('./exports/history-worker.ts', import.meta.url);
 
 export class HistoryPool {
   readonly #threads: readonly HistoryThread[];
 
   /** Of the program as it is, or of a mutant of it. */
-  constructor({ threads, mutations = [], worker = upgradeHistories }: HistoryPoolOptions) {
+  constructor({ threads, mutations = [], worker }: HistoryPoolOptions) {
     this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }));
   }
 
@@ -88,7 +90,7 @@ class HistoryThread {
 }
 
 /** Of upgrades, for all files of tests that run in a process: what one of them has made fast, the next one finds so. */
-export const upgradePool = new HistoryPool({ threads: 2 });
+export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 
 /** Undefined where none comes. */
 function replyTo(worker: Worker, order: HistoryOrder): Promise<WorkerReply | undefined> {

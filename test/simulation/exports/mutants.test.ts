@@ -1,9 +1,8 @@
 /** The oracles see: for each of the rules E3 to E10, and more, a program that breaks it is caught. */
 import { expect, test } from 'vitest';
-import { countFrom, HistoryPool } from '../history-pool.ts';
+import { countFrom, exportHistories, HistoryPool } from '../history-pool.ts';
 import type { WorkerReply } from '../history-worker.ts';
 import { exportMutants } from './mutants.ts';
-import { exportHistories } from './replay.ts';
 
 const mostSeeds = 40;
 

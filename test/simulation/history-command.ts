@@ -1,0 +1,82 @@
+/**
+ * The command that runs histories of one kind: `--seeds N` of them `--from SEED` on, of `--directions NAME`, on `--threads N`. It tells how to
+ * replay each that broke a rule. One seed alone is a replay: it tells all that happened with `--trace`.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { countFrom, HistoryPool } from './history-pool.ts';
+import { violationsTold } from './replay.ts';
+
+export interface HistoryKind {
+  /** The command's own file, from the project's root. */
+  readonly program: string;
+  /** What runs a history on a thread. */
+  readonly worker: URL;
+  /** One history here. `figures` are for people. */
+  readonly replay: (
+    seed: number,
+    directions: string | undefined,
+    trace: ((line: string) => void) | undefined,
+  ) => Promise<{ readonly violations: readonly string[]; readonly digest: string; readonly figures: string }>;
+}
+
+/** Ends with status 1 if a history broke a rule. */
+export async function runHistories(kind: HistoryKind): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '1' },
+      from: { type: 'string', default: '1' },
+      threads: { type: 'string', default: String(availableParallelism()) },
+      directions: { type: 'string' },
+      trace: { type: 'boolean', default: false },
+    },
+  });
+  const [from, seeds, threads] = [Number(values.from), Number(values.seeds), Number(values.threads)];
+  const { directions, trace } = values;
+  const held = await (seeds === 1
+    ? replayOne(kind, from, directions, trace)
+    : runMany(kind, { from, seeds, directions, threads }));
+  process.exitCode = held ? 0 : 1;
+}
+
+function tell(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function replayOne(
+  kind: HistoryKind,
+  seed: number,
+  directions: string | undefined,
+  trace: boolean,
+): Promise<boolean> {
+  const { violations, digest, figures } = await kind.replay(seed, directions, trace ? tell : undefined);
+  for (const violation of violations) tell(violation);
+  tell(`seed ${seed} (${digest}): ${figures}, ${violations.length} violations`);
+  return violations.length === 0;
+}
+
+interface ManyHistories {
+  readonly from: number;
+  readonly seeds: number;
+  readonly directions: string | undefined;
+  readonly threads: number;
+}
+
+async function runMany({ program, worker }: HistoryKind, { from, seeds, directions, threads }: ManyHistories) {
+  const begunMs = performance.now();
+  let ended = 0;
+  const pool = new HistoryPool({ threads, worker });
+  const violated = await pool.run({
+    seeds: countFrom(from, seeds),
+    directions,
+    onReply: (reply) => {
+      if (reply.violations.length > 0) tell(violationsTold(program, reply, directions));
+      if (++ended % 1_000 === 0) tell(`${ended} of ${seeds}`);
+      return false;
+    },
+  });
+  await pool.close();
+  const perMinute = Math.round((seeds / (performance.now() - begunMs)) * 60_000);
+  tell(`${seeds - violated.length} histories held, ${violated.length} did not; ${perMinute} a minute`);
+  return violated.length === 0;
+}
