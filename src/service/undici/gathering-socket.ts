@@ -3,10 +3,12 @@
  * parser by itself otherwise, which costs three times as much as to receive and decrypt it: a page of messages has hundreds of them.
  *
  * Node writes each record into one and the same small buffer (`onread`); from there it goes behind the one before. What was gathered is
- * handed on when all that had arrived is there, or when it is a piece.
+ * handed on when all that had arrived is there and the reader has nothing else: a stream that holds several pieces copies them into one
+ * that is new, and what it frees then keeps the collector of garbage busy for a third of the time that all of this takes.
  *
- * Invariant: two pieces of memory take turns, and one is written over only when its reader asks for more, with all of it read or
- * copied. So a piece is valid until the next read but one, as long as it takes undici to put together a head that two of them share.
+ * Invariant: the stream holds one piece at most, but for what comes at the very end. Two pieces of memory take turns, and one is written
+ * over only when its reader has come to the end of the other. So a piece is valid until the next read but one, as long as it takes
+ * undici to put together a head that two of them share.
  */
 import type { OnReadOpts } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -53,15 +55,13 @@ export class GatheringSocket extends Duplex {
     return this;
   }
 
-  override _read(): void {
-    if (!this.#isStopped) return;
-    this.#isStopped = false;
-    this.#handOn();
-    [this.#filling, this.#resting] = [this.#resting, this.#filling];
-    this.#from = 0;
-    this.#to = 0;
-    this.tls.resume();
+  /** The reader comes when it has done with what it read before, be it a piece or the rest of one that it gave back. */
+  override read(size?: number): Buffer | null {
+    if (this.readableLength === 0) this.#refill();
+    return super.read(size) as Buffer | null;
   }
+
+  override _read(): void {}
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.tls.write(chunk, done);
@@ -85,19 +85,25 @@ export class GatheringSocket extends Duplex {
       return false;
     }
     this.#to += record.copy(this.#filling, this.#to, 0, bytes);
-    if (this.#to >= pieceBytes) {
-      this.#isStopped = true;
-      this.#handOn();
-      return false;
-    }
     if (!this.#isHandingOn) {
       this.#isHandingOn = true;
       afterArrivals(() => {
         this.#isHandingOn = false;
-        this.#handOn();
+        if (this.readableLength === 0) this.#handOn();
       });
     }
-    return true;
+    this.#isStopped ||= this.#to >= pieceBytes;
+    return !this.#isStopped;
+  }
+
+  #refill(): void {
+    this.#handOn();
+    if (!this.#isStopped || this.readableLength > 0) return;
+    this.#isStopped = false;
+    [this.#filling, this.#resting] = [this.#resting, this.#filling];
+    this.#from = 0;
+    this.#to = 0;
+    this.tls.resume();
   }
 
   #handOn(): void {
