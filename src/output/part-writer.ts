@@ -60,8 +60,8 @@ export class PartWriter {
   #bytes = 0;
   #hasEnded = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Called when there may be a chunk, or no more of them. */
-  #wake: () => void = () => {};
+  /** Ends the wait for a chunk; undefined while nobody waits. */
+  #endWait: (() => void) | undefined;
   #room: PromiseWithResolvers<void> | undefined;
 
   constructor(options: PartOptions) {
@@ -169,7 +169,7 @@ export class PartWriter {
         return;
       } else {
         await new Promise<void>((resolve) => {
-          this.#wake = resolve;
+          this.#endWait = resolve;
         });
       }
     }
@@ -179,6 +179,14 @@ export class PartWriter {
     if (this.#spool.waitingBytes > mostWaitingBytes) return;
     this.#room?.resolve();
     this.#room = undefined;
+  }
+
+  /** When there may be a chunk, or no more of them. */
+  #wake(): void {
+    const endWait = this.#endWait;
+    // Rows come by the hundred thousand a second, and to fulfil a promise again costs more than a row.
+    this.#endWait = undefined;
+    endWait?.();
   }
 
   #fail(error: unknown): void {
