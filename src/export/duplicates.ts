@@ -28,8 +28,8 @@ const maxKeptBytes = 4 * 1_024 * 1_024;
 type Kept = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
-  /** Most milliseconds have a single row, which needs no map. */
-  #first: { readonly messageId: string; readonly kept: Kept } | undefined;
+  /** Most milliseconds have a single row, whose id nobody has to know. */
+  #first: Kept | undefined;
   readonly #byId = new Map<string, Kept | Kept[]>();
   readonly #maxKeptBytes: number;
   #bytes = Buffer.allocUnsafe(4_096);
@@ -45,16 +45,15 @@ export class InOrder implements Duplicates {
     return this.#isSure;
   }
 
-  comesAgain({ bytes, messageTimeMs, messageId }: KnownRow): boolean {
+  comesAgain(row: KnownRow): boolean {
+    const { bytes, messageTimeMs } = row;
     if (messageTimeMs !== this.#timeMs) {
       this.#begin(messageTimeMs);
-      this.#first = { messageId, kept: this.#keep(bytes) };
+      this.#first = this.#keep(bytes);
       return false;
     }
-    if (this.#first) {
-      this.#byId.set(this.#first.messageId, this.#first.kept);
-      this.#first = undefined;
-    }
+    if (this.#first && this.#isSame(this.#first, bytes)) return true;
+    const { messageId } = row;
     const known = this.#byId.get(messageId);
     if (known === undefined) {
       this.#byId.set(messageId, this.#keep(bytes));
@@ -89,6 +88,7 @@ export class InOrder implements Duplicates {
 
   #isSame(kept: Kept, bytes: Uint8Array): boolean {
     if ('digest' in kept) return kept.digest === digestOf(bytes);
+    if (kept.end - kept.start !== bytes.length) return false;
     return this.#bytes.subarray(kept.start, kept.end).equals(bytes);
   }
 }

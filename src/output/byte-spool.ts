@@ -8,7 +8,7 @@
  */
 
 /** Small enough to stay in a processor's cache, large enough that handing it on costs nothing. */
-export const usualChunkBytes: number = 256 * 1024;
+export const usualChunkBytes: number = 512 * 1024;
 /** So many chunks that came back are kept. */
 const mostSpare = 4;
 

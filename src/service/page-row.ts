@@ -13,7 +13,7 @@ export interface PageRow {
   readonly bytes: Uint8Array;
   /** `_messagetime`, ms since the epoch. */
   readonly messageTimeMs: number;
-  /** `_messageid`, a signed decimal of 64 bits. */
+  /** `_messageid`, a signed decimal of 64 bits. As `bytes`: during the call only. */
   readonly messageId: string;
   /** `_receipttime`, ms since the epoch; undefined where it is absent, `null` or `""`. */
   readonly receiptTimeMs: number | undefined;
@@ -68,6 +68,29 @@ class FieldValue {
   }
 }
 
+/** Hardly anybody wants an id, and to make a text of it takes as long as all else that is read of a row. */
+class ReadRow implements PageRow {
+  readonly bytes: Buffer;
+  readonly messageTimeMs: number;
+  receiptTimeMs: number | undefined;
+  readonly #id: Buffer;
+  readonly #idStart: number;
+  readonly #idEnd: number;
+
+  /** The id stands in `id` from `idStart` to `idEnd`: mostly among the row's bytes. */
+  constructor(bytes: Buffer, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
+    this.bytes = bytes;
+    this.messageTimeMs = messageTimeMs;
+    this.#id = id;
+    this.#idStart = idStart;
+    this.#idEnd = idEnd;
+  }
+
+  get messageId(): string {
+    return this.#id.toString('latin1', this.#idStart, this.#idEnd);
+  }
+}
+
 /** Takes in where the members of one row stand, and then reads the three that are wanted. */
 export class RowFields {
   readonly #messageTime = new FieldValue('_messagetime', 'milliseconds since the epoch');
@@ -114,12 +137,24 @@ export class RowFields {
   read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
     const messageTimeMs = readInstant(this.#messageTime, bytes, row);
     if (messageTimeMs === undefined) throw this.#messageTime.complaint(row, end, complain);
-    const messageId = readInteger(this.#messageId, bytes, row);
-    if (messageId === undefined) throw this.#messageId.complaint(row, end, complain);
-    const receiptTimeMs = readInstant(this.#receiptTime, bytes, row);
-    if (receiptTimeMs === undefined && !this.#receiptTime.isAbsent)
+    const read = this.#readId(bytes.subarray(row, end), messageTimeMs);
+    if (read === undefined) throw this.#messageId.complaint(row, end, complain);
+    read.receiptTimeMs = readInstant(this.#receiptTime, bytes, row);
+    if (read.receiptTimeMs === undefined && !this.#receiptTime.isAbsent)
       throw this.#receiptTime.complaint(row, end, complain);
-    return { bytes: bytes.subarray(row, end), messageTimeMs, messageId, receiptTimeMs };
+    return read;
+  }
+
+  /** Undefined where the id is none. */
+  #readId(map: Buffer, messageTimeMs: number): ReadRow | undefined {
+    const { kind, escaped, start, end } = this.#messageId;
+    if (kind === token.string && !escaped) {
+      return isInteger(map, start + 1, end - 1) ? new ReadRow(map, messageTimeMs, map, start + 1, end - 1) : undefined;
+    }
+    const text = this.#messageId.text(map, 0);
+    if (text === undefined) return undefined;
+    const id = Buffer.from(text, 'latin1');
+    return isInteger(id, 0, id.length) ? new ReadRow(map, messageTimeMs, id, 0, id.length) : undefined;
   }
 
   #field(bytes: Uint8Array, start: number, end: number): FieldValue | undefined {
@@ -182,19 +217,21 @@ function readDigits(bytes: Uint8Array, start: number, end: number): number {
   return number;
 }
 
-const mostIntegerDigits = 19;
-const largest = '9223372036854775807';
-const smallest = '-9223372036854775808';
+const largest = Buffer.from('9223372036854775807');
+const smallest = Buffer.from('9223372036854775808');
 
-function readInteger(field: FieldValue, bytes: Buffer, row: number): string | undefined {
-  const text = field.text(bytes, row);
-  if (text === undefined) return undefined;
-  const sign = text.charCodeAt(0) === char.minus ? 1 : 0;
-  const digits = text.length - sign;
-  if (digits < 1 || digits > mostIntegerDigits) return undefined;
-  for (let at = sign; at < text.length; at++) {
-    const digit = text.charCodeAt(at) - char.zero;
-    if (digit < 0 || digit > 9) return undefined;
+/** Of 64 bits, with a sign. */
+function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
+  const isNegative = bytes[start] === char.minus;
+  const first = isNegative ? start + 1 : start;
+  const most = isNegative ? smallest : largest;
+  const digits = end - first;
+  if (digits < 1 || digits > most.length) return false;
+  let order = digits < most.length ? -1 : 0;
+  for (let place = 0; place < digits; place++) {
+    const byte = bytes[first + place] as number;
+    if (byte < char.zero || byte > char.nine) return false;
+    if (order === 0) order = byte - (most[place] as number);
   }
-  return digits < mostIntegerDigits || text <= (sign === 1 ? smallest : largest) ? text : undefined;
+  return order <= 0;
 }

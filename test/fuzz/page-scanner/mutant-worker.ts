@@ -36,4 +36,7 @@ async function tellingSeed({ mutant, cases }: MutantTrial): Promise<number | nul
   return null;
 }
 
-parentPort?.on('message', async (trial: MutantTrial) => parentPort?.postMessage(await tellingSeed(trial)));
+// Whoever waits for a reply gets one, also where there is no such mutant any more.
+parentPort?.on('message', async (trial: MutantTrial) =>
+  parentPort?.postMessage(await tellingSeed(trial).catch((error: unknown) => String(error))),
+);

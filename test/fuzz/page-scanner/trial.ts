@@ -26,7 +26,8 @@ export interface Scan {
 /** Feeds the scanner with chunks that lie askew in memory, among bytes that would mislead it, and that are spoilt after each write. */
 export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];
-  const scanner = new PageScanner(({ bytes, ...values }) => {
+  const scanner = new PageScanner(({ bytes, messageTimeMs, messageId, receiptTimeMs }) => {
+    const values = { messageTimeMs, messageId, receiptTimeMs };
     rows.push({ ...values, bytes: Buffer.from(bytes), rowsBefore: scanner.rows });
   });
   const memory = Buffer.alloc(page.length + 16, '"');
