@@ -127,6 +127,7 @@ export class FileBench {
       NODE_EXTRA_CA_CERTS: this.#simulator.caFile,
       // As the image has it.
       MALLOC_ARENA_MAX: '1',
+      NODE_OPTIONS: '--max-semi-space-size=2',
     };
     try {
       const figures = await runWhole(programs[way], this.#orderOf(run, range, directory), environment, () =>

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import type { SearchExport } from '../api/kinds.ts';
 import type { SourceFile } from '../api/manifest-set.ts';
 import { systemClock } from '../base/clock.ts';
-import type { Metrics } from '../base/metrics.ts';
+import { type Metrics, noMetrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { readManifest } from '../destination/manifest.ts';
@@ -119,9 +119,8 @@ async function run(
   options: ExportOptions,
   context: CommandContext,
 ): Promise<void> {
-  const { PrometheusMetrics } = await import('../base/prometheus-metrics.ts');
   const view = new LiveView({ output: context.stderr, clock: systemClock });
-  const metrics: Metrics = countingRequests(new PrometheusMetrics(), () => view.request());
+  const metrics: Metrics = countingRequests(noMetrics, () => view.request());
   const log = createLogger(options, context.stderr, { write: (line) => view.print(line.trimEnd()) });
   const shown = new ShownHost(view, host);
   const common = { ...ports, log, metrics };
