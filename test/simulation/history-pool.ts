@@ -1,10 +1,11 @@
 /**
- * Runs many histories side by side on threads of their own; one that does not end is given up and told of as such. Threads last as
- * long as the pool: a history costs half as much where many others have run before.
+ * Runs many histories side by side on threads of their own. One that does not end is given up, and one whose thread dies is told of by its
+ * seed. Threads last as long as the pool: a history costs half as much where many others have run before.
  */
 import { Worker } from 'node:worker_threads';
 import type { HistoryOrder, WorkerData, WorkerReply } from './history-worker.ts';
 import type { Mutation } from './mutated-sources.ts';
+import { brokeOff } from './replay.ts';
 
 export interface HistoryBatch {
   readonly seeds: Iterable<number>;
@@ -58,7 +59,7 @@ export class HistoryPool {
   }
 }
 
-/** Begins with its first history, and anew after one that did not end. */
+/** Begins with its first history, and anew after one that did not end and one that ended its thread. */
 class HistoryThread {
   readonly #program: URL;
   readonly #data: WorkerData;
@@ -70,40 +71,50 @@ class HistoryThread {
   }
 
   async run(order: HistoryOrder): Promise<WorkerReply> {
-    this.#worker ??= new Worker(this.#program, {
+    this.#worker ??= this.#begin();
+    const reply = await replyTo(this.#worker, order);
+    if (typeof reply !== 'string') return reply;
+    await this.end();
+    return { seed: order.seed, violations: [reply], digest: '' };
+  }
+
+  async end(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  #begin(): Worker {
+    const worker = new Worker(this.#program, {
       workerData: this.#data,
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 1_024 },
     });
+    // One that dies between two histories is not given another.
+    worker.once('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
     // Whoever waits for a reply lives; a thread that waits for an order keeps no process alive.
-    this.#worker.unref();
-    const reply = await replyTo(this.#worker, order);
-    if (reply) return reply;
-    await this.end();
-    return { seed: order.seed, violations: [hangs], digest: '' };
-  }
-
-  async end(): Promise<void> {
-    await this.#worker?.terminate();
-    this.#worker = undefined;
+    worker.unref();
+    return worker;
   }
 }
 
 /** Of upgrades, for all files of tests that run in a process: what one of them has made fast, the next one finds so. */
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 
-/** Undefined where none comes. */
-function replyTo(worker: Worker, order: HistoryOrder): Promise<WorkerReply | undefined> {
-  return new Promise((resolve, reject) => {
-    const guard = setTimeout(() => end(() => resolve(undefined)), hangsMs);
-    const onMessage = (reply: WorkerReply) => end(() => resolve(reply));
-    const onError = (error: unknown) => end(() => reject(error));
-    const end = (settle: () => void) => {
+/** What it replies, or why it will not. */
+function replyTo(worker: Worker, order: HistoryOrder): Promise<WorkerReply | string> {
+  return new Promise((resolve) => {
+    const guard = setTimeout(() => end(hangs), hangsMs);
+    const onError = (error: unknown) => end(brokeOff(error));
+    const onExit = (code: number) => end(brokeOff(`its thread ended with code ${code}`));
+    const end = (reply: WorkerReply | string) => {
       clearTimeout(guard);
-      worker.off('message', onMessage).off('error', onError);
-      settle();
+      worker.off('message', end).off('error', onError).off('exit', onExit);
+      resolve(reply);
     };
-    worker.on('message', onMessage).on('error', onError);
+    worker.on('message', end).on('error', onError).on('exit', onExit);
     worker.postMessage(order);
   });
 }

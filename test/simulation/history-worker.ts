@@ -3,6 +3,7 @@ import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compileCache } from '../support/compile-cache.ts';
 import { applyMutations, type Mutation } from './mutated-sources.ts';
+import { brokeOff } from './replay.ts';
 
 export interface WorkerData {
   readonly mutations: readonly Mutation[];
@@ -35,12 +36,7 @@ parentPort?.on('message', ({ seed, directions }: HistoryOrder) => {
   runHistory(plan).then(
     ({ violations, digest }) => parentPort?.postMessage({ seed, violations, digest } satisfies WorkerReply),
     (error: unknown) => {
-      const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      parentPort?.postMessage({
-        seed,
-        violations: [`the history broke off: ${what}`],
-        digest: '',
-      } satisfies WorkerReply);
+      parentPort?.postMessage({ seed, violations: [brokeOff(error)], digest: '' } satisfies WorkerReply);
     },
   );
 });

@@ -16,3 +16,8 @@ export function violationsTold(
   const replay = `node_modules/node/bin/node ${program} --from ${seed}${direction} --trace`;
   return [replay, ...violations.slice(0, mostTold)].join('\n  ');
 }
+
+/** What is told of no rule that was broken: the program failed in the midst of a history, or its thread did. */
+export function brokeOff(error: unknown): string {
+  return `the history broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}

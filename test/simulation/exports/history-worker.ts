@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { compileCache } from '../../support/compile-cache.ts';
 import type { HistoryOrder, WorkerData, WorkerReply } from '../history-worker.ts';
 import { applyMutations } from '../mutated-sources.ts';
+import { brokeOff } from '../replay.ts';
 
 const { mutations } = workerData as WorkerData;
 
@@ -19,9 +20,7 @@ parentPort?.on('message', ({ seed, directions }: HistoryOrder) => {
   runHistory(plan).then(
     ({ violations, digest }) => parentPort?.postMessage({ seed, violations, digest } satisfies WorkerReply),
     (error: unknown) => {
-      const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      const violations = [`the history broke off: ${what}`];
-      parentPort?.postMessage({ seed, violations, digest: '' } satisfies WorkerReply);
+      parentPort?.postMessage({ seed, violations: [brokeOff(error)], digest: '' } satisfies WorkerReply);
     },
   );
 });

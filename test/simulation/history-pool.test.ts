@@ -1,0 +1,25 @@
+/** A thread that dies takes one history with it, which is told of by its seed. */
+import { expect, test } from 'vitest';
+import { countFrom, HistoryPool } from './history-pool.ts';
+
+/** Dies with the history of one seed. */
+function workerThat(dies: string): URL {
+  const program = `
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ seed }) => {
+      if (seed === 2) ${dies};
+      else parentPort.postMessage({ seed, violations: seed === 3 ? ['U1: broken'] : [], digest: '' });
+    });`;
+  return new URL(`data:text/javascript,${encodeURIComponent(program)}`);
+}
+
+test.each([
+  { how: 'by an error', dies: "setImmediate(() => { throw new Error('too much') })", says: 'Error: too much' },
+  { how: 'without a word', dies: 'process.exit(7)', says: 'its thread ended with code 7' },
+])('a thread that ends $how', async ({ dies, says }) => {
+  const pool = new HistoryPool({ threads: 1, worker: workerThat(dies) });
+  const violated = await pool.run({ seeds: countFrom(1, 4) });
+  await pool.close();
+  expect(violated.map(({ seed }) => seed)).toEqual([2, 3]);
+  expect(violated[0]?.violations).toEqual([expect.stringContaining(`the history broke off: ${says}`)]);
+});
