@@ -48,16 +48,18 @@ export class SearchJobs {
     const { permits, clock } = this.#options;
     const { signal } = options;
     const permit = await permits.admit(signal);
+    let job: SearchJob;
     try {
-      const job = await this.#create(order, permit, options);
-      if (!signal?.aborted) return job;
-      await job.close();
-      throw signal.reason;
+      job = await this.#create(order, permit, options);
     } catch (error) {
       if (mayLive(error)) clock.after(orphanLifeMs, () => permit.end());
       else permit.end();
       throw error;
     }
+    if (!signal?.aborted) return job;
+    // The permit is the job's own now, and ends with it: one that could not be deleted lives on for a while.
+    await job.close();
+    throw signal.reason;
   }
 
   async #create(order: JobOrder, permit: JobPermit, options: OpenOptions): Promise<SearchJob> {

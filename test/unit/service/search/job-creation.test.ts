@@ -23,6 +23,18 @@ test('a creation that is under way is waited for, and its job deleted', async ()
   expect(world.budget.jobs.active).toBe(0);
 });
 
+test('it takes its place for as long as it may live where it cannot be deleted', async () => {
+  const world = new SimulatedWorld({ faults: { down: { kind: 'status', status: 503, operations: ['deleteJob'] } } });
+  const abort = new AbortController();
+  const failure = opening(world, abort);
+  await world.clock.run(() => world.requests('createJob').length === 1);
+  abort.abort(reason);
+  expect(await world.run(failure)).toBe(reason);
+  expect([world.counters().jobsActive, world.budget.jobs.active]).toEqual([1, 1]);
+  await world.clock.advance(30_000);
+  expect([world.counters().jobsActive, world.budget.jobs.active]).toEqual([0, 0]);
+});
+
 test('a creation that was not sent is not, and takes no place', async () => {
   const world = new SimulatedWorld();
   const aborted = new AbortController();
