@@ -38,8 +38,11 @@ export interface DenseTools {
 export type DenseOutcome =
   /** The files are the caller's, to be ended or given up. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
-  /** The searches brought errors, or other rows than they counted: maybe not the next time. */
-  | { readonly kind: 'again'; readonly message: string }
+  /**
+   * The searches brought errors, or other rows than were counted: maybe not the next time. `isFailure`: that counts as one that proved
+   * nothing; a status that was lost does not.
+   */
+  | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
   /** `reason` is for people, without its full stop. */
   | { readonly kind: 'tooDense'; readonly reason: string };
 
@@ -66,6 +69,7 @@ const retryDelayMs = 2_000;
 async function searchParts(dense: DenseMillisecond, options: DenseTools, files: IntervalFiles): Promise<DenseOutcome> {
   const sum = { received: 0, written: 0, outside: 0, duplicates: 0 };
   let duplicatesOfWritten = 0;
+  let isTainted = false;
   const endings = [...digits];
   for (const ending of endings) {
     const part = await searchPart(ending, dense.atMs, options, files);
@@ -74,6 +78,7 @@ async function searchParts(dense: DenseMillisecond, options: DenseTools, files: 
       const { figures } = part;
       for (const figure of ['received', 'written', 'outside', 'duplicates'] as const) sum[figure] += figures[figure];
       duplicatesOfWritten += figures.duplicatesOfWritten;
+      isTainted ||= part.isTainted;
     } else if (ending.length < mostDigits) {
       endings.push(...digits.map((digit) => `${digit}${ending}`));
     } else {
@@ -83,7 +88,9 @@ async function searchParts(dense: DenseMillisecond, options: DenseTools, files: 
   const { atMs, rows } = dense;
   // What the service has twice it may count twice.
   if (sum.written !== rows && sum.written + duplicatesOfWritten !== rows) {
-    return { kind: 'tooDense', reason: `searches by the last digits of _messageid found ${sum.written}` };
+    const found = `searches by the last digits of _messageid found ${sum.written}`;
+    // A row that came late does that, too, and an error that nobody heard of (E5).
+    return { kind: 'again', isFailure: !isTainted, message: isTainted ? `${found}, and one lost a status` : found };
   }
   const interval = { fromMs: atMs, toMs: atMs + 1 };
   const record = { ...interval, ...sum, left: 0, count: { rows, source: 'Aggregate' as const } };
@@ -91,7 +98,7 @@ async function searchParts(dense: DenseMillisecond, options: DenseTools, files: 
 }
 
 type Part =
-  | { readonly kind: 'read'; readonly figures: RunFigures }
+  | { readonly kind: 'read'; readonly figures: RunFigures; readonly isTainted: boolean }
   | { readonly kind: 'cut' }
   | Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
 
@@ -137,15 +144,15 @@ async function readPart(
     // Statuses that only kept it alive may have brought some, too (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
     const figures = tally.figures(true);
+    const { isTainted } = progress;
     if (figures.received !== progress.messageCount) {
-      const found = `its pages have ${figures.received}`;
-      return { kind: 'again', message: `a search of it counts ${progress.messageCount} rows, and ${found}` };
+      return again(`a search of it counts ${progress.messageCount} rows, and its pages have ${figures.received}`);
     }
-    if (figures.duplicates === 0) return { kind: 'read', figures };
+    if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
     // As many others may be missing (E5).
-    if (progress.isTainted) return { kind: 'again', message: 'a search of it lost a status, and had rows twice' };
-    if (await comeAgain(job, figures, options)) return { kind: 'read', figures };
-    return { kind: 'again', message: 'pages of a search of it had other rows when they were read again' };
+    if (isTainted) return { ...again('a search of it lost a status, and had rows twice'), isFailure: false };
+    if (await comeAgain(job, figures, options)) return { kind: 'read', figures, isTainted };
+    return again('pages of a search of it had other rows when they were read again');
   } finally {
     await jobs.close(job);
   }
@@ -168,8 +175,11 @@ async function comeAgain(
 }
 
 function broughtErrors(job: SearchJob): Part {
-  const { texts } = job.progress.errors;
-  return { kind: 'again', message: `a search of it brought errors: ${texts.slice(0, 3).join('; ')}` };
+  return again(`a search of it brought errors: ${job.progress.errors.texts.slice(0, 3).join('; ')}`);
+}
+
+function again(message: string): Extract<Part, { kind: 'again' }> {
+  return { kind: 'again', isFailure: true, message };
 }
 
 /** Undefined where the service refuses the query. */

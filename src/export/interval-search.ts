@@ -27,7 +27,7 @@ import { countInterval } from './interval-count.ts';
 import type { JobReading, SearchEnd } from './job-reading.ts';
 import { JobSet } from './job-set.ts';
 import { MessageReading } from './message-reading.ts';
-import { judge, type RecordFigures, type Run, showsInclusiveEnd, type Verdict } from './proof.ts';
+import { judge, type RecordFigures, type Run, searchesAgain, showsInclusiveEnd, type Verdict } from './proof.ts';
 import { RecordReading } from './record-reading.ts';
 import type { JobView, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';
 
@@ -282,15 +282,24 @@ export class IntervalSearch implements RunningSearch {
         await this.#reading?.giveUp();
         this.#reading = outcome.files;
         return this.#commit(judged.job, outcome.files, outcome.record);
-      case 'again':
-        return this.#again(true, `${verdict.message}; ${outcome.message}`);
-      case 'tooDense': {
-        const message = `${verdict.message}; ${outcome.reason}`;
-        return this.#incomplete(judged, { ...verdict, message, reason: 'MillisecondTooDense' });
+      case 'again': {
+        const { isFailure, message } = outcome;
+        if (isFailure && this.#start.failedBefore >= searchesAgain) return this.#tooDense(judged, verdict, message);
+        return this.#again(isFailure, `${verdict.message}; ${message}`);
       }
+      case 'tooDense':
+        return this.#tooDense(judged, verdict, outcome.reason);
       default:
         return unreachable(outcome);
     }
+  }
+
+  async #tooDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>, why: string): Promise<SearchOutcome> {
+    return this.#incomplete(judged, {
+      ...verdict,
+      reason: 'MillisecondTooDense',
+      message: `${verdict.message}; ${why}`,
+    });
   }
 
   #again(isFailure: boolean, message: string): SearchOutcome {

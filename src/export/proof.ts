@@ -86,8 +86,8 @@ export type Verdict =
 
 const statusLost = 'the answer to a status was lost, and maybe an error with it';
 
-/** How often an interval whose figures differ is searched again. */
-const searchesAgain = 1;
+/** How often an interval whose figures differ is searched again, and one that brought errors. */
+export const searchesAgain = 1;
 
 /** Whether the search shows that the ends of this service are inclusive (E10): to be heeded whatever the verdict. */
 export function showsInclusiveEnd({ figures, results, isEndMoved }: Run): boolean {
