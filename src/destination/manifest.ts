@@ -5,7 +5,8 @@
  * names are in it.
  */
 import { assert } from '../base/assert.ts';
-import { type CommitRecord, readRecordMembers } from './commit-record.ts';
+import type { LogfleetError } from '../base/errors.ts';
+import { type CommitRecord, readRecordMembers, readRecords } from './commit-record.ts';
 import type { Coverage } from './coverage.ts';
 import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
@@ -78,7 +79,27 @@ export async function writeManifest(destination: Destination, layout: ExportLayo
     throw destinationError('away', `${layout.manifest} in ${destination.url} stood there, and is gone again`);
   }
   if (Buffer.compare(standing, content) === 0) return;
-  throw damaged(layout.manifest, 'it is not what the records of this export say');
+  throw damagedManifest(layout, 'it is not what the records of this export say');
+}
+
+/** The records say all that it says: without it, it is written again. */
+export function damagedManifest({ manifest }: ExportLayout, problem: string): LogfleetError {
+  return damaged(
+    manifest,
+    problem,
+    'put back the one that stood there, or remove it: it is written anew from the records',
+  );
+}
+
+/** Throws where the manifest is not of the whole range: somebody has changed it. */
+export function checkWhole({ intervals }: Manifest, { fromMs, toMs }: ExportIdentity, layout: ExportLayout): void {
+  let reachedMs = fromMs;
+  for (const interval of intervals) {
+    if (interval.fromMs !== reachedMs) break;
+    reachedMs = interval.toMs;
+  }
+  if (reachedMs === toMs) return;
+  throw damagedManifest(layout, `its intervals do not follow each other from ${new Date(reachedMs).toISOString()} on`);
 }
 
 /** Undefined when there is none. */
@@ -118,7 +139,7 @@ export function decodeManifest(name: string, content: Uint8Array): Manifest {
 
 /**
  * Removes files of data that no record names, and uploads that still run, and says how many. Right only when all is covered: then
- * whoever still writes one finds its interval taken.
+ * whoever still writes one finds its interval taken. `destination.damaged` where a record names a file that the coverage lacks.
  */
 export async function removeStrays(
   destination: Destination,
@@ -130,7 +151,16 @@ export async function removeStrays(
   let removed = await destination.abortLeftovers(layout.folder, 'all');
   const strays: string[] = [];
   for await (const { name } of destination.list(layout.data)) if (!counted.has(name)) strays.push(name);
+  if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays));
   for (const name of strays) await destination.remove(name);
   removed += strays.length;
   return removed;
+}
+
+/** A manifest that somebody changed, or put back from before, may lack what records name. */
+async function checkUnnamed(destination: Destination, layout: ExportLayout, names: ReadonlySet<string>): Promise<void> {
+  for (const { segment, toMs, files } of await readRecords(destination, layout)) {
+    const file = files.find(({ name }) => names.has(layout.within(name)));
+    if (file) throw damagedManifest(layout, `it lacks ${file.name}, which ${layout.commit(segment, toMs)} names`);
+  }
 }

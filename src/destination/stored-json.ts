@@ -19,7 +19,7 @@ export function decodeStored<T>(name: string, content: Uint8Array, read: (member
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
   } catch (cause) {
-    throw damaged(name, `it is no JSON (${(cause as Error).message})`, cause);
+    throw damaged(name, `it is no JSON (${(cause as Error).message})`, undefined, cause);
   }
   return readMembers(name, '', value, read);
 }
@@ -34,9 +34,10 @@ function readMembers<T>(name: string, path: string, value: unknown, read: (membe
   return result;
 }
 
-export function damaged(name: string, problem: string, cause?: unknown): LogfleetError {
-  const advice = 'move the folder of this export away, and it begins anew';
-  return destinationError('damaged', `${name} is not as logfleet writes it: ${problem}; ${advice}`, cause);
+/** `advice` is what a person can do instead of having everything exported again. */
+export function damaged(name: string, problem: string, advice?: string, cause?: unknown): LogfleetError {
+  const wayOn = advice ?? 'put back what stood there, or move the folder of this export away, and it begins anew';
+  return destinationError('damaged', `${name} is not as logfleet writes it: ${problem}; ${wayOn}`, cause);
 }
 
 /** The members of one object, each taken once and by its type. */

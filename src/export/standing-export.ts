@@ -10,6 +10,8 @@ import { type CommitRecord, readRecords, recordKey } from '../destination/commit
 import type { Coverage } from '../destination/coverage.ts';
 import type { Destination } from '../destination/destination.ts';
 import {
+  checkWhole,
+  damagedManifest,
   encodeManifest,
   type Manifest,
   manifestOf,
@@ -113,12 +115,13 @@ export class StandingExport {
     await this.#complete(manifest, coverage);
   }
 
-  /** Also where the manifest stood there already: whoever wrote it may not have come to tidy up. */
+  /** Also where the manifest stood there already: whoever wrote it may not have come to tidy up. Nothing goes that may count. */
   async #complete(manifest: Manifest, coverage: Coverage): Promise<void> {
-    const { layout, fingerprint } = this.#task;
+    const { layout, fingerprint, identity } = this.#task;
     if (manifest.fingerprint !== fingerprint) {
-      throw damaged(layout.manifest, `it is of another export, ${manifest.fingerprint}`);
+      throw damagedManifest(layout, `it is of another export, ${manifest.fingerprint}`);
     }
+    checkWhole(manifest, identity, layout);
     await removeStrays(this.destination, layout, coverage);
     const sha256 = createHash('sha256').update(encodeManifest(manifest)).digest('hex');
     this.#manifest = { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };

@@ -5,7 +5,7 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { commit, decodeRecord } from '../../../src/destination/commit-record.ts';
 import type { Destination } from '../../../src/destination/destination.ts';
 import { destinationError } from '../../../src/destination/destination-error.ts';
-import { decodeManifest } from '../../../src/destination/manifest.ts';
+import { decodeManifest, encodeManifest, type Manifest } from '../../../src/destination/manifest.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import type { PlannedExport, PlanningOptions } from '../../../src/export/export-planning.ts';
@@ -180,6 +180,37 @@ describe('an export', () => {
     expect(await world.advance({ isPaused: true })).toMatchObject({ stage: 'complete' });
     expect(world.searches).toEqual([]);
     expect(world.destination.objects.has(stray)).toBe(false);
+  });
+
+  test('E3: whose manifest was changed is not complete, and keeps every file that a record names', async () => {
+    const before = new WorkWorld();
+    await before.advance();
+    await before.commit(0);
+    await before.commit(2);
+    const file = { name: 'data/of-one', rows: 1, bytes: 3, encodedBytes: 3, misfits: 0, sha256: '0'.repeat(64) };
+    const figures = { received: 1, written: 1, count: { rows: 1, source: 'Job' }, files: [file] } as const;
+    const record = { ...emptyRecord(order(1)), ...figures };
+    before.destination.objects.set(task.layout.within(file.name), Buffer.from('row'));
+    await commit(before.destination, task.layout, record);
+    before.search(1).end({ kind: 'committed', record });
+    const { manifest } = (await before.advance()).manifest ?? {};
+    if (!manifest) throw new Error('the export has no manifest');
+    const [first, second, third] = manifest.intervals;
+    const lacking = [
+      [first, third],
+      [first, { ...second, received: 0, written: 0, count: { rows: 0, source: 'Job' }, files: [] }, third],
+    ];
+    for (const intervals of lacking) {
+      const world = new WorkWorld();
+      for (const [name, content] of before.destination.objects) world.destination.objects.set(name, content);
+      world.destination.objects.set(manifestName, encodeManifest({ ...manifest, intervals } as Manifest));
+      const { stage, lastError } = await world.advance();
+      expect([stage, lastError?.code]).toEqual(['loading', 'destination.damaged']);
+      expect(world.destination.objects.has(task.layout.within(file.name))).toBe(true);
+      world.destination.objects.delete(manifestName);
+      await world.clock.advance(30_000);
+      expect(await world.advance()).toMatchObject({ stage: 'complete', manifest: { manifest } });
+    }
   });
 
   test('E3: takes over what somebody else has committed, and reads what else they have', async () => {
