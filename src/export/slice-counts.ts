@@ -91,10 +91,12 @@ export function slicesOf(
   { fromMs, toMs }: Interval,
 ): readonly SliceCount[] | undefined {
   const rowsAt = new Map<number, number>();
+  const seen = new Set<number>();
   for (const record of records) {
     const startMs = figureOf(record, '_timeslice');
     const rows = figureOf(record, '_count');
-    if (startMs === undefined || rows === undefined || (startMs >= fromMs && rowsAt.has(startMs))) return undefined;
+    if (startMs === undefined || rows === undefined || seen.has(startMs)) return undefined;
+    seen.add(startMs);
     // A service whose ends are inclusive counts those at the very end, too (E10).
     if (rows === 0 || startMs >= toMs) continue;
     // The first slice may begin before the interval. So do others, where that is one of receipt times.

@@ -40,6 +40,11 @@ describe('records of slices', () => {
     expect(slicesOf(records, interval)?.[0]).toEqual({ startMs: 1_005, rows: 9 });
   });
 
+  test('that begin before the interval are one with that which begins where it does', () => {
+    const records = [record('900', '2'), record('1005', '7'), record('1020', '3')];
+    expect(slicesOf(records, interval)?.[0]).toEqual({ startMs: 1_005, rows: 9 });
+  });
+
   test('may have computed figures, and names in another case (10.3)', () => {
     expect(slicesOf([record('1.01E3', '2.0E1', ['_timeSlice', '_Count'])], interval)).toEqual([
       { startMs: 1_010, rows: 20 },
@@ -53,6 +58,7 @@ describe('records of slices', () => {
     [[record('yesterday', '2')]],
     [[record('1010', '2', ['_timeslice', 'n'])]],
     [[record('1010', '2'), record('1010', '3')]],
+    [[record('900', '2'), record('900', '3')]],
   ])('that are something else count nothing: %o', (records) => {
     expect(slicesOf(records, interval)).toBeUndefined();
   });
