@@ -48,7 +48,8 @@ export class JobClient implements OpenJob {
   readonly #path: string;
   #heardAtMs: number;
   #isHeard = false;
-  #isDeleted = false;
+  /** That may have come through. */
+  #deletionsSent = 0;
 
   constructor(options: JobClientOptions) {
     this.id = options.id;
@@ -100,15 +101,19 @@ export class JobClient implements OpenJob {
   }
 
   async delete(options?: CallOptions): Promise<Answer<undefined>> {
+    const sentBefore = this.#deletionsSent;
     const beforeSend = () => {
-      this.#isDeleted = true;
+      this.#deletionsSent++;
     };
     const call = { ...this.#followUp('deleteJob', ''), signal: options?.signal, beforeSend };
     try {
       return await this.#calls.perform(call, () => undefined);
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== notThere || error.sentAtMs === undefined) throw error;
-      return { value: undefined, sentAtMs: error.sentAtMs };
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.code === notThere && error.sentAtMs !== undefined)
+        return { value: undefined, sentAtMs: error.sentAtMs };
+      if (error.effect === 'none') this.#deletionsSent = sentBefore;
+      throw error;
     }
   }
 
@@ -117,7 +122,7 @@ export class JobClient implements OpenJob {
       operation,
       path: this.#path + rest,
       home: this.#home,
-      whyMissing: (refusal: JobRefusal) => this.#whyMissing(refusal),
+      whyMissing: (refusal: JobRefusal) => this.#whyMissing(operation, refusal),
     };
   }
 
@@ -126,13 +131,15 @@ export class JobClient implements OpenJob {
     this.#heardAtMs = Math.max(this.#heardAtMs, sentAtMs);
   }
 
-  #whyMissing(refusal: JobRefusal): MissingJob {
+  #whyMissing(operation: JobOperation, refusal: JobRefusal): MissingJob {
+    const isDeletion = operation === 'deleteJob';
     return missingJob(
       {
         createdAtMs: this.#createdAtMs,
         heardAtMs: this.#heardAtMs,
         isHeard: this.#isHeard,
-        isDeleted: this.#isDeleted,
+        isDeleted: this.#deletionsSent > (isDeletion ? 1 : 0),
+        isDeletion,
         hadCookie: this.#home.cookies.wereSent,
       },
       refusal,

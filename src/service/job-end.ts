@@ -9,6 +9,7 @@ const missing: ReadonlySet<string> = new Set(
   jobMissings.filter((outcome) => !mayLive.has(outcome)).map((outcome) => `service.${outcome}`),
 );
 export const cookieMissingCode = `service.${'jobCookieMissing' satisfies Outcome}`;
+export const notKnownYetCode = `service.${'jobNotKnownYet' satisfies Outcome}`;
 const clientClosed = `service.${'closed' satisfies Outcome}`;
 
 /** The service does not know the job, and will not. */

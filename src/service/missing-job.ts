@@ -23,8 +23,10 @@ export interface JobFacts {
   readonly heardAtMs: number;
   /** Whether the service has shown so since the creation. */
   readonly isHeard: boolean;
-  /** Whether we have asked for its deletion. */
+  /** Whether a deletion that was sent before may have come through. */
   readonly isDeleted: boolean;
+  /** Whether it is a deletion that found no job. */
+  readonly isDeletion: boolean;
   /** Whether a cookie went with any of its requests. */
   readonly hadCookie: boolean;
 }
@@ -46,6 +48,7 @@ export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: J
   if (ageMs < (facts.isHeard ? heardReplicaGraceMs : replicaGraceMs)) {
     return { outcome: 'jobNotKnownYet', detail: `${seconds(ageMs)} after its creation` };
   }
+  if (facts.isDeletion) return { outcome: 'jobDeleted', detail: 'there is nothing left to delete' };
   if (!hasCookie && (facts.hadCookie || !facts.isHeard)) {
     return { outcome: 'jobCookieMissing', detail: 'no cookie went with the request' };
   }

@@ -21,6 +21,7 @@ import {
   cookieMissingCode,
   isFinal,
   isMissing,
+  notKnownYetCode,
   silencedError,
   uncountedError,
 } from './job-end.ts';
@@ -39,6 +40,8 @@ export const orphanLifeMs = 30_000;
 const longestSilenceMs = 60_000;
 /** How often a deletion is sent before the job is left to die by itself. */
 const deletionTries = 3;
+/** And while replicas may not have heard of the job yet (10.2): with these delays the last one goes out when all of them must have. */
+const earlyDeletionTries = 6;
 const deletionDelayMs = 500;
 
 export interface SearchJobOptions {
@@ -261,9 +264,10 @@ export class SearchJob {
         await this.#job.delete();
         return true;
       } catch (thrown) {
-        const { kind } = asLogfleetError(thrown).handling;
-        if (kind === 'stall' || kind === 'bug' || tries === deletionTries) return false;
-        await sleep(this.#clock, deletionDelayMs * tries);
+        const { code, handling } = asLogfleetError(thrown);
+        const mostTries = code === notKnownYetCode ? earlyDeletionTries : deletionTries;
+        if (handling.kind === 'stall' || handling.kind === 'bug' || tries >= mostTries) return false;
+        await sleep(this.#clock, deletionDelayMs * 2 ** (tries - 1));
       }
     }
   }

@@ -125,7 +125,7 @@ export interface OpenJob {
   listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>>;
   /** 4.4. Keeps the job alive. What is read before the query is done may be wrong (10.3). */
   listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>>;
-  /** 4.5. That there is no such job any more is success. */
+  /** 4.5. That there is no such job any more is success; that a replica has not heard of it yet is none. */
   delete(options?: CallOptions): Promise<Answer<undefined>>;
 }
 

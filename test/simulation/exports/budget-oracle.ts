@@ -22,8 +22,7 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
     const atOnce = Math.max(0, ...own.map(({ inFlight }) => inFlight));
     if (atOnce > mostAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} requests of ${user} at once`);
   }
-  // Who deletes a job of which the service has not heard yet leaves it to die by itself.
-  const isDisturbed = isKilled || plan.scenario.search?.lag !== undefined || Object.keys(faults).length > 0;
+  const isDisturbed = isKilled || Object.keys(faults).length > 0;
   if (!isDisturbed && counters.jobsLostToSilence > 0) {
     found.push(`B4: ${counters.jobsLostToSilence} jobs were lost to silence`);
   }

@@ -11,6 +11,7 @@ const facts: JobFacts = {
   heardAtMs: 0,
   isHeard: false,
   isDeleted: false,
+  isDeletion: false,
   hadCookie: true,
 };
 interface Case extends Partial<JobFacts>, Partial<JobRefusal> {}
@@ -24,6 +25,10 @@ const cases: readonly [string, Case, number, JobMissing][] = [
   ['within the grace, and known to the service a moment ago', heard(3_000), 4_000, 'jobGone'],
   ['within it, without a cookie', noCookie, 5_000, 'jobNotKnownYet'],
   ['after our own deletion, whatever else', { isDeleted: true, ...noCookie }, 300, 'jobDeleted'],
+  ['a deletion right after the creation', { isDeletion: true }, 300, 'jobNotKnownYet'],
+  ['a deletion right after another replica knew it', { isDeletion: true, ...heard(2_000) }, 3_999, 'jobNotKnownYet'],
+  ['a second deletion', { isDeletion: true, isDeleted: true }, 300, 'jobDeleted'],
+  ['a deletion later, whatever else', { isDeletion: true, ...noCookie }, 10_000, 'jobDeleted'],
   ['led away from its cookies', { hasCookie: false, isAstray: true }, 300, 'jobCookieMissing'],
   [
     'led away from its cookies by its deletion',

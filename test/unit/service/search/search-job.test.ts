@@ -388,6 +388,15 @@ describe('closing', () => {
     expect(permit.endedAtMs).toBeDefined();
   });
 
+  test('is tried until every replica must have heard of the job (10.2)', async () => {
+    const { clock, fake, job, permit } = world();
+    fake.deletion = () => {
+      if (clock.monotonic() < 10_000) throw failure('jobNotKnownYet');
+    };
+    await settled(clock, job.close());
+    expect([fake.deletions, permit.endedAtMs]).toEqual([6, 15_500]);
+  });
+
   test('ends the pages that are being read', async () => {
     const { clock, fake, job } = world(() => done(10));
     await clock.advance(2_000);

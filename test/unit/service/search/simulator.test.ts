@@ -218,6 +218,17 @@ describe('what ends a search before its time', () => {
   });
 });
 
+test.each(['2s', '9s'])(
+  'a job that is closed at once, and of which replicas hear after %s, is deleted once they have (10.2)',
+  async (lag) => {
+    const world = new SimulatedWorld({ search: { lag } });
+    const job = await world.run(world.jobs.open(world.order));
+    await world.run(job.close());
+    expect([world.counters().jobsActive, world.budget.jobs.active]).toEqual([0, 0]);
+    expect(world.counters().jobsLostToSilence).toBe(0);
+  },
+);
+
 describe('a creation whose answer is lost', () => {
   test.each([
     ['reset', true, 1],
