@@ -2,9 +2,10 @@
  * The service on a clock that tests move: requests take their way there and back, answers are late, stalled or reset, and all
  * of it happens in virtual time. What a server does with sockets, this does with promises.
  */
+import { Buffer } from 'node:buffer';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
-import { bytesOf, textOf } from './body.ts';
+import { bytesOf, firstBytes, piecesOf, textOf } from './body.ts';
 import type { ServedAnswer, ServiceModel } from './model.ts';
 
 export interface Network {
@@ -43,6 +44,18 @@ export interface InProcessAnswer {
 export class ConnectionReset extends Error {
   override readonly name = 'ConnectionReset';
   readonly code = 'ECONNRESET';
+  /** What had come before it broke. */
+  readonly begun: BegunAnswer | undefined;
+
+  constructor(begun?: BegunAnswer) {
+    super('read ECONNRESET');
+    this.begun = begun;
+  }
+}
+
+/** An answer whose body ends anywhere, in the midst of a character too. */
+export interface BegunAnswer extends Omit<InProcessAnswer, 'body'> {
+  readonly bytes: Uint8Array;
 }
 
 export class InProcessService {
@@ -150,12 +163,17 @@ class Exchange {
 
   deliver(answer: ServedAnswer): void {
     const { status, headers, cookies = [], body } = answer;
-    this.end(() =>
-      isWhole(answer)
-        ? this.#resolve({ status, headers, cookies, body: textOf(body) })
-        : this.#reject(new ConnectionReset('read ECONNRESET')),
-    );
+    this.end(() => {
+      if (isWhole(answer)) this.#resolve({ status, headers, cookies, body: textOf(body) });
+      else this.#reject(new ConnectionReset(begunOf(answer)));
+    });
   }
+}
+
+function begunOf({ delivery, status, headers, cookies = [], body }: ServedAnswer): BegunAnswer | undefined {
+  if (delivery.kind !== 'truncate') return undefined;
+  const half = firstBytes(piecesOf(body), Math.floor(bytesOf(body) / 2));
+  return { status, headers, cookies, bytes: Buffer.concat([...half]) };
 }
 
 function isWhole({ delivery }: ServedAnswer): boolean {

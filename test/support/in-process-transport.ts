@@ -2,8 +2,8 @@
  * The transport's port on the simulator in the same process, in virtual time: for tests and simulations that want the real
  * client and the real service without sockets.
  *
- * A connection always stands. `beforeWrite` is called in the turn in which the request sets out. A body is whole when its first piece
- * is taken; what breaks off in the middle is for sockets to show.
+ * A connection always stands. `beforeWrite` is called in the turn in which the request sets out. All that comes of a body is there when
+ * its first piece is taken, also of one that breaks off.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type TransportResponse,
 } from '../../src/service/transport.ts';
 import { asTransportError } from '../../src/service/transport-failure.ts';
-import { ConnectionReset, type InProcessService } from '../../src/simulator/in-process.ts';
+import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../src/simulator/in-process.ts';
 
 /** The services of a small world by their origin; an origin without one is a name that DNS does not know. */
 export type ServiceDirectory = (origin: string) => InProcessService | undefined;
@@ -80,20 +80,25 @@ export class InProcessTransport implements Transport {
         signal,
         ...(body === undefined ? {} : { body }),
       });
-      const head: ResponseHead = {
-        status: answer.status,
-        headers: new Map(Object.entries(answer.headers)),
-        setCookies: answer.cookies,
-        headAtMs: this.#clock.monotonic(),
-      };
+      const head = this.#headOf(answer);
       const bytes = Buffer.from(answer.body, 'utf8');
       if (!request.receiver?.begin(head)) return { ...head, body: bytes };
       await give(bytes, request.receiver, signal);
       return { ...head, body: Buffer.alloc(0) };
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof ConnectionReset ? asTransportError(error, 'waiting for the answer') : error;
+      if (!(error instanceof ConnectionReset)) throw error;
+      const { begun } = error;
+      if (begun && request.receiver?.begin(this.#headOf(begun))) await give(begun.bytes, request.receiver, signal);
+      throw asTransportError(error, 'waiting for the answer');
     }
+  }
+
+  #headOf({ status, headers, cookies }: Pick<InProcessAnswer, 'status' | 'headers' | 'cookies'>): ResponseHead {
+    return {
+      ...{ status, headers: new Map(Object.entries(headers)), setCookies: cookies },
+      headAtMs: this.#clock.monotonic(),
+    };
   }
 }
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import {
+  type ConnectionReset,
   type InProcessAnswer,
   type InProcessRequest,
   InProcessService,
@@ -78,11 +79,14 @@ describe('faults', () => {
     expect(bench.spans()).toEqual([[10, 5_010, 0]]);
   });
 
-  test('a body that is cut off rejects, too', async () => {
-    const bench = new Bench(fault('truncate'));
-    const sent = bench.send();
+  test('a body that is cut off rejects, too, with what had come', async () => {
+    const bench = new Bench(fault('truncate', { nth: [1] }));
+    const [sent, whole] = [bench.send(), bench.send()];
     await bench.clock.advance(60_000);
-    expect(sent.outcome).toMatchObject({ error: { code: 'ECONNRESET' } });
+    const { error } = sent.outcome as { error: ConnectionReset };
+    const { body } = (whole.outcome as { answer: InProcessAnswer }).answer;
+    expect(error).toMatchObject({ code: 'ECONNRESET', begun: { status: 200 } });
+    expect(Buffer.from(error.begun?.bytes ?? []).toString()).toBe(body.slice(0, Math.floor(body.length / 2)));
   });
 
   test('a drip takes its time', async () => {
