@@ -12,6 +12,9 @@
 /** More than this is neither written by `create` nor read by `read`: plans, commit records and manifests are smaller. */
 export const largestObjectBytes = 32 * 1024 * 1024;
 
+/** So long an upload is silent at most until `abortLeftovers` takes its writer for dead, wherever that ran (E15). */
+export const longestSilenceMs = 15 * 60_000;
+
 export interface ListedObject {
   readonly name: string;
   readonly bytes: number;

@@ -66,8 +66,8 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
 
 const nothingDone = { coveredPart: 0, intervalsDone: 0, intervalsPlanned: 0, rows: 0, bytes: 0, duplicates: 0 };
 
-/** `probing`: whether files can be written is being found out. */
-type StepStage = WorkStage | 'probing';
+/** `probing`: whether files can be written is being found out. `tidying`: what dead writers left is looked for again. */
+type StepStage = WorkStage | 'probing' | 'tidying';
 
 export class ExportWork {
   readonly #options: ExportWorkOptions;
@@ -241,6 +241,7 @@ export class ExportWork {
     if (this.#waitBeforePlan() || this.#planning?.isOutdated(this.#limits as WorkLimits)) this.#planning?.abort();
     if (this.#step || manifest || this.#holds.trouble) return;
     if (!this.#isLoaded) this.#run('loading', () => this.#load());
+    else if (this.#standing?.isUntidy) this.#run('tidying', async () => this.#standing?.tidy());
     else if (this.#needsProbe && !this.#limits?.isPaused) this.#run('probing', () => this.#probe());
     else if (!plan && this.#waitBeforePlan()) return;
     else if (!plan) this.#run('planning', () => this.#makePlan());
@@ -252,7 +253,7 @@ export class ExportWork {
 
   #run(stage: StepStage, step: () => Promise<void>): void {
     const ended = step()
-      .then(() => (stage === 'probing' ? undefined : this.#holds.succeeded()))
+      .then(() => (stage === 'probing' || stage === 'tidying' ? undefined : this.#holds.succeeded()))
       .catch((thrown: unknown) => this.#stepFailed(stage, thrown))
       .finally(() => {
         this.#step = undefined;
@@ -270,14 +271,12 @@ export class ExportWork {
   }
 
   #logFailure(message: string, error: LogfleetError, fields: LogFields): void {
-    const { log } = this.#options;
-    if (error.handling.kind === 'bug') log.error(message, { ...fields, error });
-    else log.warn(message, { ...fields, error });
+    this.#options.log[error.handling.kind === 'bug' ? 'error' : 'warn'](message, { ...fields, error });
   }
 
   async #load(): Promise<void> {
-    const { openDestination, task } = this.#options;
-    this.#standing ??= new StandingExport(await openDestination(), task);
+    const { openDestination, task, clock } = this.#options;
+    this.#standing ??= new StandingExport(await openDestination(), task, clock);
     await this.#standing.load();
     this.#isLoaded = true;
     this.#recordsReadAtMs = this.#options.clock.monotonic();
@@ -358,6 +357,7 @@ export class ExportWork {
       trouble ? trouble.untilMs - clock.monotonic() : Number.POSITIVE_INFINITY,
       wait?.kind === 'settling' ? wait.untilMs - clock.now() : Number.POSITIVE_INFINITY,
       wait?.kind === 'disorder' ? stallRetryMs : Number.POSITIVE_INFINITY,
+      this.#standing?.tidyDelayMs ?? Number.POSITIVE_INFINITY,
       decision?.requeueAfterMs ?? Number.POSITIVE_INFINITY,
     ];
     const intervals = manifest?.manifest.intervals ?? decision?.coverage.intervals ?? [];

@@ -6,9 +6,10 @@
  */
 import { createHash } from 'node:crypto';
 import { crossing } from '../base/boundary.ts';
+import type { Clock } from '../base/clock.ts';
 import { type CommitRecord, readRecords, recordKey } from '../destination/commit-record.ts';
 import type { Coverage } from '../destination/coverage.ts';
-import type { Destination } from '../destination/destination.ts';
+import { type Destination, longestSilenceMs } from '../destination/destination.ts';
 import {
   checkWhole,
   damagedManifest,
@@ -26,17 +27,23 @@ import type { StandingManifest } from './work-view.ts';
 
 /** Enough for a quota or a disk to say that it is full, mostly. */
 const probeBytes = 256 * 1_024;
+/** With room for clocks that differ. */
+const tidyDelayMs = longestSilenceMs + 60_000;
 
 export class StandingExport {
   readonly destination: Destination;
   readonly #task: ExportTask;
+  readonly #clock: Clock;
   readonly #records = new Map<string, CommitRecord>();
   #plan: ExportPlan | undefined;
   #manifest: StandingManifest | undefined;
+  /** On the monotonic clock. */
+  #tidyAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(destination: Destination, task: ExportTask) {
+  constructor(destination: Destination, task: ExportTask, clock: Clock) {
     this.destination = destination;
     this.#task = task;
+    this.#clock = clock;
   }
 
   /** Undefined while there is none. */
@@ -59,10 +66,27 @@ export class StandingExport {
     return `${this.destination.url}/${this.#task.layout.folder}`;
   }
 
-  /** Reads everything, after what uploads left that were broken off is gone (E15). */
+  /** Whether uploads that were silent for too short a time when all was read can be told from living ones by now. */
+  get isUntidy(): boolean {
+    return this.#tidyAtMs <= this.#clock.monotonic();
+  }
+
+  /** After how long it will be untidy; infinite where it is, or does not become so. */
+  get tidyDelayMs(): number {
+    return this.isUntidy || this.#manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
+  }
+
+  /** Of a process elsewhere, as of the container before this one, only the age of its uploads tells that it has ended (E15). */
+  async tidy(): Promise<void> {
+    await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
+    this.#tidyAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Reads everything, after what uploads left that were broken off is gone (E15), as far as can be known so early. */
   async load(): Promise<void> {
     const { layout } = this.#task;
-    await this.destination.abortLeftovers(layout.folder, 'ofTheDead');
+    await this.tidy();
+    this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     const manifest = await readManifest(this.destination, layout);
     if (manifest) return this.#complete(manifest, { intervals: manifest.intervals, rest: [], strays: [] });
     const plan = await readPlan(this.destination, layout);

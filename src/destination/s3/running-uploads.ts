@@ -13,11 +13,9 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import type { Clock } from '../../base/clock.ts';
-import type { LeftoverChoice } from '../destination.ts';
+import { type LeftoverChoice, longestSilenceMs } from '../destination.ts';
 import type { Writer } from '../writer.ts';
 import { isAbsent } from './s3-error.ts';
-
-const silenceMs = 15 * 60_000;
 
 export interface RunningUploadsOptions {
   readonly client: S3Client;
@@ -77,7 +75,7 @@ export class RunningUploads {
 
   /** A moment that the store does not tell is no sign of life. */
   #isOld(moment: Date | undefined): boolean {
-    return this.#options.clock.now() - (moment?.getTime() ?? 0) >= silenceMs;
+    return this.#options.clock.now() - (moment?.getTime() ?? 0) >= longestSilenceMs;
   }
 
   /** False: somebody was faster. */

@@ -248,6 +248,24 @@ describe('an export', () => {
     expect(world.searches).toHaveLength(1);
   });
 
+  test('E15: looks once more for what dead writers left, when all that was there at first is old enough', async () => {
+    const world = new WorkWorld();
+    const looks: number[] = [];
+    world.destination.strike = (call) => {
+      if (call === 'abortLeftovers') looks.push(world.clock.monotonic());
+      return undefined;
+    };
+    const { requeueAfterMs } = await world.advance();
+    expect(requeueAfterMs).toBeGreaterThan(15 * 60_000);
+    expect(requeueAfterMs).toBeLessThan(20 * 60_000);
+    // An export that has failed is looked through, too.
+    await world.advance({ deadlineMs: 0 });
+    await world.clock.advance(requeueAfterMs);
+    await world.advance();
+    expect(looks).toEqual([0, requeueAfterMs]);
+    expect((await world.advance()).requeueAfterMs).toBe(Number.POSITIVE_INFINITY);
+  });
+
   test('E2: reads what stands there before it works by a plan that somebody else wrote', async () => {
     const world = new WorkWorld();
     const { planning } = world;
