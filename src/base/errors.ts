@@ -8,7 +8,7 @@
 /**
  * How to go on after an error.
  * - `backoff`: it may pass by itself; try again, later each time.
- * - `retryAfter`: try again after `delayMs`.
+ * - `retryAfter`: the same, and not before `delayMs`.
  * - `wait`: nothing is wrong, something has to happen first.
  * - `stall`: a person has to mend something; look again now and then, without hammering.
  * - `bug`: logfleet is wrong; log it loudly, and back off.

@@ -9,11 +9,14 @@ const longestRetryMs = 60_000;
 /** Far beyond the longest delay that anybody asks for. */
 const mostDoublings = 16;
 
-/** By the error's handling. @param failures before this one, in a row */
+/**
+ * By the error's handling. A delay that was named makes it longer and never shorter: `Retry-After: 0` is no leave to hammer a service that
+ * fails. @param failures before this one, in a row
+ */
 export function retryDelayMs({ handling }: LogfleetError, failures: number, longestMs?: number): number {
   switch (handling.kind) {
     case 'retryAfter':
-      return handling.delayMs;
+      return Math.max(handling.delayMs, backoffMs(failures, longestMs));
     case 'stall':
       return stallRetryMs;
     case 'backoff':

@@ -6,8 +6,8 @@
  *             change, enqueue                  leader, synced, a free worker
  *   (absent) ────────────────▶ queued ───────────────────────────────▶ reconciling ──▶ settled: (absent)
  *                                ▲                                          │
- *                                │  delay over, or changed                  ├──▶ requeueAfter, retryAfter, wait, stall: delayed
- *                                └──────────────────────────────────────────┴──▶ backoff, bug: delayed, longer each time
+ *                                │  delay over, or changed                  ├──▶ requeueAfter, wait, stall: delayed
+ *                                └──────────────────────────────────────────┴──▶ backoff, retryAfter, bug: delayed, longer each time
  * ```
  *
  * Invariants: never two reconciles of one key at once; none is started by a process that does not lead; a reconcile that throws,
@@ -239,8 +239,11 @@ export class Controller {
         this.#log.error('reconcile failed unexpectedly', { key, error, retryDelayMs: this.#queue.addBackoff(key) });
         return 'bug';
       case 'retryAfter':
-        this.#log.info('reconcile is to be tried later', { key, error, retryDelayMs: handling.delayMs });
-        this.#queue.addAfter(key, handling.delayMs);
+        this.#log.info('reconcile is to be tried later', {
+          key,
+          error,
+          retryDelayMs: this.#queue.addBackoff(key, handling.delayMs),
+        });
         return 'retry_after';
       case 'wait':
         this.#log.debug('reconcile waits', { key, error });

@@ -110,14 +110,14 @@ export class WorkQueue {
 
   /**
    * Adds a key after a failure: exponentially later with each one in a row, and up to half of it earlier at random, so that
-   * keys that failed together do not come back together. Returns the delay.
+   * keys that failed together do not come back together; never before `atLeastMs`. Returns the delay.
    */
-  addBackoff(key: string): number {
+  addBackoff(key: string, atLeastMs = 0): number {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
     const { firstDelayMs, maxDelayMs } = this.#backoff;
     const fullMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1));
-    const delayMs = Math.ceil(fullMs * (1 - this.#options.random.next() / 2));
+    const delayMs = Math.max(atLeastMs, Math.ceil(fullMs * (1 - this.#options.random.next() / 2)));
     this.addAfter(key, delayMs);
     return delayMs;
   }

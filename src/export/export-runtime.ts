@@ -12,6 +12,7 @@ import type { SearchExport } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { retryDelayMs } from '../base/retry-delay.ts';
 import { recheckDelayMs } from '../controller/controller.ts';
 import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
@@ -314,8 +315,8 @@ function startOf({ status }: SearchExport): number | undefined {
   return status?.startTime === undefined ? undefined : Date.parse(status.startTime);
 }
 
-function recheckMs({ handling }: LogfleetError): number {
-  return handling.kind === 'retryAfter' ? handling.delayMs : recheckDelayMs;
+function recheckMs(problem: LogfleetError): number {
+  return problem.handling.kind === 'retryAfter' ? retryDelayMs(problem, 0) : recheckDelayMs;
 }
 
 function unreadable(message: string): LogfleetError {

@@ -1,10 +1,10 @@
 /** When a policy is looked at again, as its controller wants to hear it. */
 import type { LogfleetError } from '../base/errors.ts';
-import { stallRetryMs } from '../base/retry-delay.ts';
+import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import type { Health } from './health.ts';
 
 /** How long until a look is worth while, where nothing that we hear of will tell. */
 export function recheckMs(health: Health, problem: LogfleetError | undefined): number {
-  if (problem?.handling.kind === 'retryAfter') return problem.handling.delayMs;
+  if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
   return health.stalled || problem ? stallRetryMs : Number.POSITIVE_INFINITY;
 }

@@ -184,7 +184,9 @@ export class Exchange {
   }
 
   #retryAfterMs(response: TransportResponse): number | undefined {
-    return parseRetryAfter(response.headers.get('retry-after'), this.#options.clock.now());
+    // Who writes a date means it by the clock that stands beside it.
+    const nowMs = parseHttpDate(response.headers.get('date')) ?? this.#options.clock.now();
+    return parseRetryAfter(response.headers.get('retry-after'), nowMs);
   }
 
   async #attempt<T>(call: Call, url: URL, reading: Reading<T>): Promise<Attempt<T>> {

@@ -165,6 +165,7 @@ describe('a controller', () => {
     { handling: { kind: 'backoff' }, outcome: 'backoff', calls: 8, settles: false },
     { handling: { kind: 'bug' }, outcome: 'bug', calls: 8, settles: false },
     { handling: { kind: 'retryAfter', delayMs: 4_000 }, outcome: 'retry_after', calls: 4, settles: false },
+    { handling: { kind: 'retryAfter', delayMs: 0 }, outcome: 'retry_after', calls: 8, settles: false },
     { handling: { kind: 'wait' }, outcome: 'wait', calls: 1, settles: false },
     { handling: { kind: 'stall' }, outcome: 'stall', calls: 1, settles: true },
   ];

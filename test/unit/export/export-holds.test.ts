@@ -24,6 +24,7 @@ describe('failures', () => {
     [{ kind: 'wait' }, 30_000],
     [{ kind: 'stall' }, 30_000],
     [{ kind: 'retryAfter', delayMs: 7_000 }, 7_000],
+    [{ kind: 'retryAfter', delayMs: 0 }, 1_000],
   ])('wait as their handling says: %j', (handling, expected) => {
     const { holds, waitMs } = world();
     holds.failed(failure(handling));
@@ -39,6 +40,17 @@ describe('failures', () => {
       await clock.advance(waitMs());
     }
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+  });
+
+  test('that name a delay of nothing wait longer each time, too', async () => {
+    const { clock, holds, waitMs } = world();
+    const waits: number[] = [];
+    for (let times = 0; times < 4; times++) {
+      holds.failed(failure({ kind: 'retryAfter', delayMs: 0 }));
+      waits.push(waitMs());
+      await clock.advance(waitMs());
+    }
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000]);
   });
 
   test('that come together count as one', () => {

@@ -341,6 +341,7 @@ describe('failures', () => {
 
   test.each([
     ['retryAfter' as const, { kind: 'retryAfter', delayMs: 7_000 } as const, 7_000],
+    ['retryAfter 0' as const, { kind: 'retryAfter', delayMs: 0 } as const, 1_000],
     ['stall' as const, { kind: 'stall' } as const, 30_000],
     ['bug' as const, { kind: 'bug' } as const, 1_000],
   ])('of handling %s wait as it says', async (_, handling, delayMs) => {

@@ -322,6 +322,12 @@ test('Retry-After is given to the caller, in seconds or as a date; nobody sleeps
   expect(asDate.error.handling).toEqual({ kind: 'retryAfter', delayMs: 5_000 });
 });
 
+test('a date in Retry-After is read by the clock of who wrote it', async () => {
+  const headers = { date: 'Sun, 01 Nov 2020 00:00:00 GMT', 'retry-after': 'Sun, 01 Nov 2020 00:00:20 GMT' };
+  const { error } = await failureOn('listBuilds', [{ kind: 'answer', status: 503, headers }]);
+  expect(error.handling).toEqual({ kind: 'retryAfter', delayMs: 20_000 });
+});
+
 test.each([
   [
     '{"id":"X","errors":[{"code":"searchjob.collector.not.alive","message":"asleep"}]}',
