@@ -10,6 +10,7 @@ import type { SearchExport } from '../api/kinds.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { asLogfleetError, LogfleetError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
+import { pausedByOf } from '../controller/pauses.ts';
 import { type ExportForecast, proposePlan } from '../export/export-planning.ts';
 import { limitsOf, requestOf } from '../export/export-spec.ts';
 import { type ExportTask, exportTask } from '../export/export-task.ts';
@@ -22,8 +23,9 @@ export interface ExportPlanningOptions {
   readonly clock: Clock;
   /** What pauses everything, to go on from "paused by"; undefined while nothing does. */
   readonly pausedBy: string | undefined;
-  /** After so long the service is waited for no longer. */
+  /** So long after `startedMs`, on the monotonic clock, the service is waited for no longer. */
   readonly timeoutMs: number;
+  readonly startedMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -74,27 +76,34 @@ export function planExports(options: ExportPlanningOptions): Promise<readonly Ex
 
 async function planInTime(resource: SearchExport, options: ExportPlanningOptions): Promise<ExportOutlook> {
   const { clock, timeoutMs, signal } = options;
-  const startedMs = clock.monotonic();
+  const beganMs = clock.monotonic();
   const timeout = new AbortController();
-  const timer = clock.after(timeoutMs, () => timeout.abort());
+  const timer = clock.after(Math.max(0, options.startedMs + timeoutMs - beganMs), () => timeout.abort());
   const either = AbortSignal.any([signal, timeout.signal]);
+  let trouble: LogfleetError | undefined;
   try {
     for (;;) {
       try {
         return await plan(resource, { ...options, signal: either });
       } catch (thrown) {
         signal.throwIfAborted();
-        if (timeout.signal.aborted) return timedOut(resource, timeoutMs);
+        if (timeout.signal.aborted) return trouble ? problemOf(resource, trouble) : timedOut(resource, timeoutMs);
         const error = asLogfleetError(thrown);
-        if (error.handling.kind === 'bug') throw thrown;
-        const isOver = error.handling.kind !== 'backoff' || clock.monotonic() - startedMs >= patienceMs;
-        if (isOver) return { kind: 'problem', resource, reason: error.reason, message: error.message };
-        await sleep(clock, retryDelayMs, either).catch(() => {});
+        const { handling } = error;
+        if (handling.kind === 'bug') throw thrown;
+        if (handling.kind === 'stall' || clock.monotonic() - beganMs >= patienceMs) return problemOf(resource, error);
+        trouble = error;
+        const namedMs = handling.kind === 'retryAfter' ? handling.delayMs : 0;
+        await sleep(clock, Math.max(retryDelayMs, namedMs), either).catch(() => {});
       }
     }
   } finally {
     timer.cancel();
   }
+}
+
+function problemOf(resource: SearchExport, { reason, message }: LogfleetError): ExportOutlook {
+  return { kind: 'problem', resource, reason, message };
 }
 
 function timedOut(resource: SearchExport, timeoutMs: number): ExportOutlook {
@@ -107,7 +116,8 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const isComplete = resource.status?.conditions?.some(({ type, status }) => type === 'Complete' && status === 'True');
   if (isComplete) return { kind: 'complete', resource };
   const { namespace } = resource.metadata;
-  const limits = limitsOf(resource, clock.now(), resource.spec.paused);
+  const pausedBy = options.pausedBy ?? pausedByOf(resource);
+  const limits = limitsOf(resource, clock.now(), pausedBy !== undefined);
   const settledMs = clock.now() - limits.settleDelayMs - clockRoundingMs;
   const { fromMs, toMs } = taskOf(resource, 'unknown').identity;
   if (settledMs <= fromMs) return { kind: 'waiting', resource, untilMs: fromMs + limits.settleDelayMs };
@@ -121,11 +131,11 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const planningMs = clock.monotonic() - startedMs;
   const { scannedBytes: ofFirst } = job.progress;
   await job.close();
-  // Whoever counts scans the whole range, and so does an only search.
-  const bytesToScan = scannedBytes > 0 ? scannedBytes : forecast.areKnown ? ofFirst : undefined;
+  const bytesToScan = bytesOf(forecast, ofFirst, scannedBytes);
   const figures = figuresOf(forecast, account, limits, planningMs);
   const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan };
-  return { kind: 'plan', resource, plan: { ...planned, hindrances: hindrancesOf(planned, task, limits, options) } };
+  const hindrances = hindrancesOf(planned, task, limits, { pausedBy, clock });
+  return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
 /** Where the service is does not decide what is searched. */
@@ -155,17 +165,32 @@ function figuresOf(forecast: ExportForecast, account: Account, { parallelism }: 
   return { rows, jobs, requests, requestsPerSecond, parallelism, durationMs };
 }
 
+/**
+ * What the export is charged: for its first search, for counts (`ofCounts`), and for the searches of what the first has not found. Undefined
+ * where the service does not say, or what is left is not known.
+ */
+function bytesOf(
+  { segments, areKnown }: ExportForecast,
+  ofFirst: number | undefined,
+  ofCounts: number,
+): number | undefined {
+  const newest = segments.at(-1);
+  if (!areKnown || ofFirst === undefined || !newest) return undefined;
+  const fromMs = segments[0]?.fromMs ?? newest.fromMs;
+  // Who counts reads the whole range, and where nothing is counted nothing is left.
+  return ofFirst + ofCounts + Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
+}
+
 type Figures = Omit<PlannedSearches, 'hindrances'>;
 
 function hindrancesOf(
   { rows, areKnown, limit, bytesToScan, durationMs }: Figures,
   { isSplittable, unsplittableReason }: ExportTask,
-  { isPaused, maxMessages, maxBytesScanned, deadlineMs }: WorkLimits,
-  { pausedBy, clock }: ExportPlanningOptions,
+  { maxMessages, maxBytesScanned, deadlineMs }: WorkLimits,
+  { pausedBy, clock }: Pick<ExportPlanningOptions, 'pausedBy' | 'clock'>,
 ): readonly string[] {
   const sentences: string[] = [];
-  if (isPaused) sentences.push('It is paused: nothing is searched before it is resumed.');
-  else if (pausedBy !== undefined) sentences.push(`Everything is paused by ${pausedBy}: nothing is searched before.`);
+  if (pausedBy !== undefined) sentences.push(`It is paused by ${pausedBy}: nothing is searched before it goes on.`);
   if (!areKnown && !isSplittable) {
     const why = `It runs as one search (${unsplittableReason})`;
     const rowsOfLimit = limit === undefined ? '' : ` of ${limit} rows`;

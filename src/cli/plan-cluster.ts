@@ -32,8 +32,14 @@ export async function openPlanCluster(options: PlaceOptions, context: CommandCon
     namespace,
     policies: () => listPolicies(reader, options.allNamespaces ? undefined : namespace, warn),
     findExport: async (key) => {
-      const resource = await reader.get('SearchExport', key);
-      return resource?.kind === 'SearchExport' ? resource : undefined;
+      try {
+        const resource = await reader.get('SearchExport', key);
+        return resource?.kind === 'SearchExport' ? resource : undefined;
+      } catch (error) {
+        if (!hasCode(error, 'host.forbidden')) throw error;
+        warn(`you may not read the export ${key.namespace}/${key.name}; it is planned as if it were a new one`);
+        return undefined;
+      }
     },
     ledgers: {
       read: async (owner) => {

@@ -11,6 +11,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { silentLogger } from '../base/log.ts';
 import { noMetrics } from '../base/metrics.ts';
 import { type Random, systemRandom } from '../base/random.ts';
+import { pausedForAll } from '../controller/pauses.ts';
 import type { DecodedFile } from '../host/directory/manifest-decoding.ts';
 import type { OperatorSettings } from '../host/host.ts';
 import { countUpgrades } from '../policy/rollout-plan.ts';
@@ -104,9 +105,12 @@ async function plan(
   const asked = { accounts, clock, random, timeoutMs: timeout, signal: context.signal };
   try {
     const { host, wanted } = await policiesAmong(decoded, place, { secrets, settings, clock, random });
-    const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
     const exports = await exportsAmong(decoded, place, { clock, random });
-    return { ...policies, exports: await planExports({ ...asked, exports, pausedBy: settings.pausedBy }) };
+    const startedMs = clock.monotonic();
+    const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
+    // One after the other, so that neither takes what the other costs for its own; in one time.
+    const pausedBy = pausedForAll(host);
+    return { ...policies, exports: await planExports({ ...asked, exports, startedMs, pausedBy }) };
   } finally {
     await accounts.close();
   }

@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
+import { seededRandom } from '../../../src/base/random.ts';
 import { nowhere } from '../../../src/cli/plan-place.ts';
+import { Writer } from '../../../src/destination/writer.ts';
 import type { Scenario } from '../../../src/simulator/scenario.ts';
+import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
+import { World } from '../../support/world.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
 import { sampleExport } from './sample-export.ts';
 
@@ -36,6 +40,24 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const plan = (text: string, setting: Partial<PlanSetting> = {}) =>
   runPlan({ folder, scenario, texts: [secret, text], ...setting });
+
+/** What an operator is charged for the export of the sample, by its status. */
+async function chargedFor(spec: SearchExport['spec'], logs: Scenario): Promise<number> {
+  const world = new World({
+    scenario: logs,
+    exports: {
+      places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
+      writer: async () => new Writer({ pid: 1, processStart: '1', scope: 'test' }, seededRandom(1)),
+      openDestination: async () => new MemoryDestination(new MemoryStore()),
+    },
+  });
+  world.addSecret();
+  world.addExport('errors', spec);
+  world.start();
+  const status = () => world.export('errors')?.status;
+  expect(await world.until(() => status()?.manifest !== undefined, 3_600_000)).toBe(true);
+  return status()?.progress?.bytesScanned ?? 0;
+}
 
 describe('the plan of an export', () => {
   test('counts rows, searches and requests, and lets no job live on', async () => {
@@ -90,6 +112,36 @@ describe('the plan of an export', () => {
     expect(stdout).not.toContain('Intervals');
   });
 
+  test('foresees what the export is charged for', async () => {
+    const world = { ...scenario, logs: { ...scenario.logs, messages: 20_000 } };
+    const outlook = await plan(searchExport(), { scenario: world, flags: { output: 'json' } });
+    const { bytesToScan } = JSON.parse(outlook.stdout).exports[0];
+    const timeRange = { from: '2026-10-31T00:00:00Z', to: '2026-10-31T12:00:00Z' };
+    const charged = await chargedFor({ ...sampleExport().spec, query: '_sourceCategory=*', timeRange }, world);
+    expect(bytesToScan / charged).toBeGreaterThan(0.95);
+    expect(bytesToScan / charged).toBeLessThan(1.05);
+    const enough = await plan(searchExport(`  limits: {maxBytesScanned: "${Math.ceil(charged * 1.1)}"}`), {
+      scenario: world,
+    });
+    expect(enough.stdout).not.toContain('But:');
+    const little = await plan(searchExport(`  limits: {maxBytesScanned: "${Math.floor(charged * 0.9)}"}`), {
+      scenario: world,
+    });
+    expect(little.stdout).toContain('stops it before its end.');
+  });
+
+  test.each([429, 503])('waits as long as a service asks for that answers %d', async (code) => {
+    const busy = { kind: 'status', status: code, operations: ['createJob'], times: 3, retryAfter: 5 } as const;
+    const { status, stdout } = await plan(searchExport(), { scenario: { ...scenario, faults: { busy } } });
+    expect([status, stdout]).toEqual([0, expect.stringContaining('logging/errors: 5,000 rows')]);
+  });
+
+  test('of a service that stays away says what it said, also when the time is over', async () => {
+    const away = { kind: 'status', status: 503, operations: ['createJob'], retryAfter: 3_600 } as const;
+    const { status, stderr } = await plan(searchExport(), { scenario: { ...scenario, faults: { away } } });
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^logging\/errors: ServiceUnavailable: /)]);
+  });
+
   test('leaves for later what is not settled yet, and waits for nothing', async () => {
     const late = searchExport('', { to: '2026-11-02T00:00:00Z' });
     const { stdout } = await plan(late);
@@ -104,7 +156,11 @@ describe('the plan of an export', () => {
     [searchExport('', { query: '* | limit 3000' }), 'It runs as one search (the operator limit'],
     [searchExport('  limits: {maxMessages: 4000}'), 'But:       limits.maxMessages of 4000 stops it before its end.'],
     [searchExport('  activeDeadlineSeconds: 1'), 'But:       activeDeadlineSeconds are over before its end.'],
-    [searchExport('  paused: true'), 'But:       It is paused: nothing is searched before it is resumed.'],
+    [searchExport('  paused: true'), 'But:       It is paused by spec.paused: nothing is searched before it goes on.'],
+    [
+      searchExport().replace('{name: errors, ', '{annotations: {logfleet.dev/paused: "true"}, name: errors, '),
+      'But:       It is paused by the annotation logfleet.dev/paused: nothing is searched before it goes on.',
+    ],
   ])('says what is in the way: %#', async (text, expected) => {
     expect((await plan(text)).stdout).toContain(expected);
   });

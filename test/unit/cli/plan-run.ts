@@ -53,7 +53,7 @@ export async function runPlan(setting: PlanSetting) {
   );
   // The files are read in real time, and the service answers in virtual time.
   while (status === undefined && failure === undefined) {
-    await clock.run(() => status !== undefined || failure !== undefined, clock.monotonic() + 60_000);
+    await clock.run(() => status !== undefined || failure !== undefined, clock.monotonic() + 3_600_000);
     await new Promise((resolve) => setImmediate(resolve));
   }
   if (failure) throw failure;
