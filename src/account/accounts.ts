@@ -80,7 +80,7 @@ export class Accounts {
   readonly #settings: AccountSettings;
   readonly #entries = new Map<string, Entry>();
   readonly #shared = new Map<string, Shared>();
-  /** Credentials let go of, while they finish what they have under way. */
+  /** Credentials let go of, while they finish what they have under way: search jobs may take hours. What their Secret named counts on. */
   readonly #retiring = new Set<Shared>();
   readonly #budgets: Budgets;
   #term = 0;
@@ -231,7 +231,10 @@ export class Accounts {
     shared.connection
       .drain()
       .catch((error: unknown) => this.#options.log.warn('connections did not close', { error }))
-      .finally(() => this.#retiring.delete(shared));
+      .finally(() => {
+        this.#retiring.delete(shared);
+        this.#shareBudgets();
+      });
   }
 }
 

@@ -25,7 +25,8 @@ import type {
 
 export type ServiceClientOptions = CallsOptions;
 
-const upgradesPath = '/v1/collectors/upgrades';
+/** Below it are all operations on upgrades, and no others. */
+export const upgradesPath = '/v1/collectors/upgrades';
 
 export class ServiceClient implements UpgradeService, SearchService {
   readonly #calls: Calls;

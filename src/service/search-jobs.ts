@@ -5,7 +5,7 @@
  * A creation whose answer is lost is never sent again from here, and the job that may have come of it cannot be found: its permit is
  * kept until it must have died, and the caller is told by the error's `effect`.
  */
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import type { JobPermit } from './job-admission.ts';
 import type { JobProgress } from './job-gathering.ts';
 import { orphanLifeMs, SearchJob } from './search-job.ts';
@@ -33,8 +33,14 @@ export interface OpenOptions {
   readonly expectedMs?: number | undefined;
 }
 
+/** Who has had a job a moment ago may be about to open another: to count what was found, or since one failed. */
+const lingerMs = 10_000;
+
 export class SearchJobs {
   readonly #options: SearchJobsOptions;
+  /** Jobs with a permit, and those that are waited for. */
+  #wanted = 0;
+  #usedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SearchJobsOptions) {
     this.#options = options;
@@ -45,9 +51,9 @@ export class SearchJobs {
    * way when the signal is aborted is waited for, since nobody could delete the job otherwise; it is closed again.
    */
   async open(order: JobOrder, options: OpenOptions = {}): Promise<SearchJob> {
-    const { permits, clock } = this.#options;
+    const { clock } = this.#options;
     const { signal } = options;
-    const permit = await permits.admit(signal);
+    const permit = await this.#admit(signal);
     let job: SearchJob;
     try {
       job = await this.#create(order, permit, options);
@@ -60,6 +66,40 @@ export class SearchJobs {
     // The permit is the job's own now, and ends with it: one that could not be deleted lives on for a while.
     await job.close();
     throw signal.reason;
+  }
+
+  /** Resolves once there has been no job for a while and nobody waits for one, at once where there never was; or when it is aborted. */
+  async whenUnused(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      const idleMs = this.#wanted > 0 ? 0 : clock.monotonic() - this.#usedAtMs;
+      if (idleMs >= lingerMs) return;
+      await sleep(clock, lingerMs - idleMs, signal).catch(() => {});
+    }
+  }
+
+  async #admit(signal: AbortSignal | undefined): Promise<JobPermit> {
+    const { permits, clock } = this.#options;
+    let isOver = false;
+    const over = () => {
+      if (isOver) return;
+      isOver = true;
+      this.#wanted--;
+      this.#usedAtMs = clock.monotonic();
+    };
+    this.#wanted++;
+    try {
+      const permit = await permits.admit(signal);
+      return {
+        end: () => {
+          over();
+          permit.end();
+        },
+      };
+    } catch (error) {
+      over();
+      throw error;
+    }
   }
 
   async #create(order: JobOrder, permit: JobPermit, options: OpenOptions): Promise<SearchJob> {

@@ -24,6 +24,8 @@ class World {
   readonly closed: ConnectionSettings[] = [];
   reads = 0;
   takesVariables = false;
+  /** What connections let go of have under way; nothing where undefined. */
+  draining: PromiseWithResolvers<void> | undefined;
   readonly service = {} as UpgradeService;
   readonly searches = {} as SearchJobs;
   readonly accounts = new Accounts({
@@ -43,7 +45,10 @@ class World {
       return {
         service: this.service,
         searches: this.searches,
-        drain: async () => void this.drained.push(settings),
+        drain: async () => {
+          this.drained.push(settings);
+          await this.draining?.promise;
+        },
         close: async () => void this.closed.push(settings),
       };
     },
@@ -66,6 +71,26 @@ class World {
 
   resolve(at = key): Promise<Account> {
     return this.accounts.resolve(at);
+  }
+
+  /** Requests that the newest client might start in this time. */
+  async startsWithin(durationMs: number): Promise<number> {
+    let starts = 0;
+    const giveUp = new AbortController();
+    for (let index = 0; index < 10; index++) {
+      const asked = this.connected.at(-1)?.budget.acquire({ class: 'listing', signal: giveUp.signal });
+      asked?.then(
+        (slot) => {
+          starts++;
+          slot.started();
+          slot.finished({ kind: 'answered', status: 200 });
+        },
+        () => {},
+      );
+    }
+    await this.clock.advance(durationMs);
+    giveUp.abort();
+    return starts;
   }
 
   async failure(): Promise<LogfleetError> {
@@ -141,6 +166,19 @@ describe('reading', () => {
     expect(await world.resolve()).not.toBe(account);
     expect(world.drained).toEqual([world.connected[0]]);
     expect(world.closed).toEqual([]);
+  });
+
+  test('the share of the rate that a Secret named holds until what it began is over, and no longer', async () => {
+    const world = new World({ ...good, requestsPerSecond: '1' });
+    await world.resolve();
+    world.draining = Promise.withResolvers();
+    world.write(good);
+    await world.clock.advance(60_000);
+    await world.resolve();
+    expect(await world.startsWithin(900)).toBe(1);
+    world.draining.resolve();
+    await world.clock.advance(60_000);
+    expect(await world.startsWithin(900)).toBe(4);
   });
 
   test('a failure to read is not the end of what is known', async () => {

@@ -1,0 +1,65 @@
+/** Exports whose Secret changes while they are searched: what runs ends by the credentials that it began with. */
+import { expect, test } from 'vitest';
+import { secretsPath } from '../../support/world.ts';
+import { ExportWorld, evenly, minuteMs } from './export-world.ts';
+
+const scenario = {
+  users: { ops: { keys: { simulator: 'simulator-key', second: 'second-key' } } },
+  search: { messageLimit: 200, duration: '90s' },
+} as const;
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const second = { accessId: base64('second'), accessKey: base64('second-key'), user: base64('simulator') };
+
+/** The ids of the jobs that are open now. */
+function openJobs(world: ExportWorld): readonly string[] {
+  return world.status?.jobs?.map(({ id }) => id) ?? [];
+}
+
+function change(world: ExportWorld, data: object): void {
+  world.world.api.patch(`${secretsPath}/log-service`, { data });
+}
+
+/** One that has planned, and searches by four jobs. */
+async function searching(): Promise<ExportWorld> {
+  const world = new ExportWorld({ messages: evenly(3_000), scenario });
+  world.add();
+  world.start();
+  expect(await world.world.until(() => openJobs(world).length === 4, 30 * minuteMs)).toBe(true);
+  return world;
+}
+
+test.each<[string, Readonly<Record<string, string>>]>([
+  ['a key of the same user', second],
+  ['a share of the rate', { requestsPerSecond: base64('3') }],
+  ['a host that may be followed to', { allowedHosts: base64('elsewhere.example.com') }],
+])('with %s anew, what runs is read to its end, and its jobs are deleted', async (_, data) => {
+  const world = await searching();
+  const own = openJobs(world);
+  const done = world.status?.progress?.intervalsDone ?? 0;
+  change(world, data);
+  expect(await world.world.until(() => world.opened === 2, 10 * minuteMs)).toBe(true);
+  const { journal } = world.world;
+  const deleted = journal.filter(({ operation, status }) => operation === 'deleteJob' && status === 200);
+  for (const id of own) expect(deleted.some(({ path }) => path.endsWith(`/${id}`))).toBe(true);
+  expect(await world.untilReason('Exporting')).toBe(true);
+  expect(await world.world.until(() => (world.status?.progress?.intervalsDone ?? 0) > done, minuteMs)).toBe(true);
+  expect(world.status?.progress?.intervalsDone).toBeGreaterThanOrEqual(done + own.length);
+  expect(await world.untilReason('Exported')).toBe(true);
+  expect(journal.filter(({ status }) => status === 401 || status === 429)).toEqual([]);
+  expect(world.jobsActive()).toBe(0);
+});
+
+test('a key that no longer works ends what runs with it, and all is searched anew', async () => {
+  const world = await searching();
+  change(world, second);
+  const { model, service, journal, clock } = world.world;
+  model.patch({ users: { ops: { keys: { simulator: null } } } }, service.nowMs());
+  await clock.advance(2 * minuteMs);
+  const refused = () => journal.filter(({ status }) => status === 401).length;
+  expect(refused()).toBeGreaterThan(0);
+  expect(world.opened).toBe(2);
+  const before = refused();
+  expect(await world.untilReason('Exported')).toBe(true);
+  expect(refused()).toBe(before);
+  expect(world.rows()).toHaveLength(3_000);
+});
