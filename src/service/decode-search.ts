@@ -54,11 +54,14 @@ function decodeState(members: Members): JobState {
   return states.get(state.trim()) ?? { unknown: state.slice(0, maxStateLength) };
 }
 
-/** Of a job that has not begun the count may be missing; of any other it would be taken for none. */
+/** Without a search under way, or once nobody may read what it found, there is nothing to count. */
+const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
+
+/** Of any other job a count that is missing would be taken for none. */
 function decodeMessageCount(members: Members, state: JobState): number {
   const count = optionalCount(members, 'messageCount', '');
   if (count !== undefined) return count;
-  if (state === 'notStarted') return 0;
+  if (uncounted.has(state)) return 0;
   throw mismatch('messageCount', 'a whole number from 0 on', members.messageCount);
 }
 

@@ -90,12 +90,22 @@ describe('a status (2.3)', () => {
     expect(status('"usageDetails":{"dataScannedInBytes":1234567890123456}').scannedBytes).toBe(1_234_567_890_123_456);
   });
 
-  test('counts nothing before it begins, and is no status without a count after that', () => {
-    expect(decodeJobStatus(bytes('{"state":"NOT STARTED"}')).messageCount).toBe(0);
-    expect(() => decodeJobStatus(bytes('{"state":"DONE GATHERING RESULTS"}'))).toThrow(
-      'messageCount: expected a whole number from 0 on, found nothing',
-    );
-  });
+  test.each(['NOT STARTED', 'GATHERING RESULTS FROM SUBQUERIES', 'CANCELLED'])(
+    'may count nothing while %s',
+    (state) => {
+      expect(decodeJobStatus(bytes(JSON.stringify({ state }))).messageCount).toBe(0);
+      expect(decodeJobStatus(bytes(JSON.stringify({ state, messageCount: 3 }))).messageCount).toBe(3);
+    },
+  );
+
+  test.each(['GATHERING RESULTS', 'FORCE PAUSED', 'DONE GATHERING RESULTS', 'DONE GATHERING HISTOGRAM', 'RESTING'])(
+    'is none without a count while %s',
+    (state) => {
+      expect(() => decodeJobStatus(bytes(JSON.stringify({ state })))).toThrow(
+        'messageCount: expected a whole number from 0 on, found nothing',
+      );
+    },
+  );
 
   test.each([
     ['"recordCount":-1', 'recordCount: expected a whole number from 0 on, found a value of type number'],
