@@ -5,7 +5,7 @@
  * That job searches the whole range, as far as it is settled (E11). Where all fits into it, it costs nothing that the export would not
  * cost anyway. Where the message limit cuts it, and its histogram shows that what is left takes more than one search, the service counts
  * the rows by slice of time (`slice-counts.ts`), and the segments follow from that (`first-segments.ts`). By receipt time these are a guess,
- * since slices are of message time. Where a query cannot be split (E8), there is one segment.
+ * since slices are of message time. Where nothing can be counted, segments are even pieces. Where a query cannot be split (E8), there is one.
  *
  * Invariant: whatever comes of it, the segments cover the range. Every job that was opened is closed, or handed over.
  */
@@ -17,6 +17,7 @@ import type { SearchJob } from '../service/search-job.ts';
 import { cutSign, type Interval, wholeBuckets } from './cut.ts';
 import type { SearchOrder } from './export-decision.ts';
 import {
+  blindSegments,
   evenSegments,
   firstSegments,
   requestsOfCount,
@@ -254,7 +255,8 @@ class Planning {
       return { segments: firstSegments({ range, slices, ...found }), areCounted: true };
     }
     log.info('The rows of an export could not be counted by slices of time.', { reason: counts.reason });
-    return rest ? guessed([...evenSegments(rest, limit), newest]) : asOne(job, range);
+    if (rest) return guessed([...evenSegments(rest, limit), newest]);
+    return guessed(blindSegments({ ...range, rows: progress.messageCount }));
   }
 
   /** A search that was cut without a word has found as many as the limit is. */

@@ -50,8 +50,17 @@ export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
 const mostEvenSegments = 16;
 
 /** Pieces of equal length of an interval whose rows are a guess, in order of time: those that have more than the limit are cut. */
-export function evenSegments({ fromMs, toMs, rows }: SegmentCount, limit: number): readonly SegmentCount[] {
-  const count = Math.max(1, Math.min(mostEvenSegments, Math.ceil(rows / limit), toMs - fromMs));
+export function evenSegments(interval: SegmentCount, limit: number): readonly SegmentCount[] {
+  return evenPieces(interval, Math.ceil(interval.rows / limit));
+}
+
+/** The same where not even a guess is there: `rows` is how many there are at least. A search too many is better than one after the other. */
+export function blindSegments(interval: SegmentCount): readonly SegmentCount[] {
+  return evenPieces(interval, mostEvenSegments);
+}
+
+function evenPieces({ fromMs, toMs, rows }: SegmentCount, wanted: number): readonly SegmentCount[] {
+  const count = Math.max(1, Math.min(mostEvenSegments, wanted, toMs - fromMs));
   const at = (index: number) => fromMs + Math.floor(((toMs - fromMs) * index) / count);
   return Array.from({ length: count }, (_, index) => ({
     fromMs: at(index),

@@ -188,6 +188,20 @@ describe('a range that the message limit cuts', () => {
     expect(world.simulated.counters().jobsActive).toBe(1);
   });
 
+  test.each([
+    ['by receipt time', { byReceiptTime: true }, []],
+    ['where the histogram has gaps', {}, [1]],
+  ])('is cut evenly where nothing shows how many rows there are: %s', async (_where, request, lostStatuses) => {
+    const faults: Scenario['faults'] = {
+      count: { kind: 'status', status: 400, code: 'no', operations: ['createJob'], queries: ['*timeslice*'] },
+      lost: { kind: 'reset', effect: true, operations: ['getJob'], nth: lostStatuses },
+    };
+    const world = new PlanningWorld(evenly(1_000), { search: { duration: '20s', messageLimit: 100 }, faults }, request);
+    const rows = world.rowsOf(await world.plan());
+    expect(rows).toHaveLength(16);
+    expect(rows.every((count) => count < 100)).toBe(true);
+  });
+
   test('is counted again where a status of the count is lost (E5)', async () => {
     const world = new PlanningWorld(evenly(1_000), {
       ...limitOf(100),

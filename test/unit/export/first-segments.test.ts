@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { maxSegments } from '../../../src/destination/plan-object.ts';
 import { isRoundCount } from '../../../src/export/cut.ts';
 import {
+  blindSegments,
   evenSegments,
   firstSegments,
   fullestRows,
@@ -146,5 +147,10 @@ describe('even segments', () => {
     expect(evenSegments({ fromMs: 0, toMs: 1_000, rows: 1e9 }, 100)).toHaveLength(16);
     expect(evenSegments({ fromMs: 7, toMs: 9, rows: 1e9 }, 100).map(({ toMs }) => toMs)).toEqual([8, 9]);
     expect(evenSegments({ fromMs: 0, toMs: 10, rows: 0 }, 100)).toEqual([{ fromMs: 0, toMs: 10, rows: 0 }]);
+  });
+
+  test('are sixteen where nothing is known of the rows', () => {
+    expect(blindSegments({ fromMs: 0, toMs: 1_000, rows: 100 })).toHaveLength(16);
+    expect(blindSegments({ fromMs: 7, toMs: 9, rows: 100 }).map(({ rows }) => rows)).toEqual([50, 50]);
   });
 });
