@@ -6,6 +6,7 @@
 import { crossing } from '../base/boundary.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { asLogfleetError, LogfleetError, mayPass } from '../base/errors.ts';
+import type { SearchJob } from '../service/search-job.ts';
 import type { JobOrder, RecordPage } from '../service/search-service.ts';
 import { withOperators } from './export-task.ts';
 import type { JobSet } from './job-set.ts';
@@ -59,16 +60,22 @@ async function aggregateOnce(
 ): Promise<Aggregated | undefined> {
   const job = await jobs.open(order, 'Count', turnMs);
   try {
-    const { state, errors, isTainted, isLimitReached, messageCount } = await job.whenFinished(signal);
-    if (errors.texts.length > 0) return { kind: 'errors', errors: errors.texts };
+    const { state, isTainted, isLimitReached, messageCount } = await job.whenFinished(signal);
+    if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
     if (isTainted || isLimitReached || state !== 'doneGatheringResults') return undefined;
     const pages: RecordPage[] = [];
     const take = (page: RecordPage) => void pages.push(page);
     await crossing('export.readPage', () => job.readRecords({ offset: 0, take, signal }));
+    // Statuses that only kept it alive may have brought some, too (E5).
+    if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
     return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
   } finally {
     await jobs.close(job);
   }
+}
+
+function errorsOf({ progress }: SearchJob): readonly string[] {
+  return progress.errors.texts;
 }
 
 /** A figure of a record, whatever the case of its name; undefined where it is no whole number. */

@@ -116,6 +116,25 @@ describe('a search that brought errors, or may have (E5)', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
+  test('is made again when that aggregation brings errors while its records are read', async () => {
+    const queries = ['*| count'];
+    const slow = { kind: 'delay', delay: '20s', operations: ['listRecords'] } as const;
+    // The first shows that it is done, the second only keeps it alive.
+    const error = {
+      kind: 'pendingError',
+      message: 'a shard is away',
+      operations: ['getJob'],
+      queries,
+      nth: [2],
+    } as const;
+    const world = new SearchWorld({ scenario: { faults: { lost, slow, error } } });
+    expect(await world.search()).toMatchObject({
+      kind: 'again',
+      message: expect.stringContaining('a shard is away') as string,
+    });
+    expect(await world.leftovers()).toEqual([]);
+  });
+
   test('is made again when it does not, or where the query cannot be counted so (E8)', async () => {
     const scenario = { faults: { lost, short: { kind: 'shortPage', rows: 0, operations: ['listRecords'] } } } as const;
     const world = new SearchWorld({ scenario: { faults: { lost } }, request: { query: '* | limit 1000' } });
