@@ -5,9 +5,11 @@
 import { type Dirent, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { manifestFile, planFile } from '../destination/export-layout.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { CommandContext } from './context.ts';
 import type { StoreOptions } from './options.ts';
+import { counted } from './render/counted.ts';
 import { UsageError } from './usage-error.ts';
 
 /** A destination whose root is the export's own folder. */
@@ -30,15 +32,13 @@ const storeFlags = [
   ['insecure', '--insecure'],
 ] as const satisfies readonly (readonly [keyof StoreOptions, string])[];
 
-const manifestName = 'manifest.json';
-
 function storePlace(
   text: string,
   { endpoint, region, pathStyle, insecure }: StoreOptions,
   env: CommandContext['env'],
 ): DestinationSettings {
   const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)(?:\/(.*))?$/.exec(text) ?? [];
-  if (bucket === '') throw new UsageError(`'${text}' names no bucket; write s3://BUCKET/FOLDER/${manifestName}`);
+  if (bucket === '') throw new UsageError(`'${text}' names no bucket; write s3://BUCKET/FOLDER/${manifestFile}`);
   const ownRegion = regionOf(region, env);
   const settings = {
     bucket,
@@ -63,11 +63,13 @@ function folderOf(text: string, cwd: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (!stats) throw new UsageError(`there is no file or folder ${text}`);
   if (!stats.isDirectory()) {
-    if (path.endsWith(`/${manifestName}`)) return dirname(path);
-    throw new UsageError(`${text} is no manifest: that is called ${manifestName}, and the files lie beside it`);
+    if (path.endsWith(`/${manifestFile}`)) return dirname(path);
+    throw new UsageError(`${text} is no manifest: that is called ${manifestFile}, and the files lie beside it`);
   }
-  const [first, ...more] = exportsBelow(path);
-  if (first === undefined) throw new UsageError(`there is no ${manifestName} in ${text} or below it`);
+  const { folders, unread } = findExports(path, { folders: [], unread: [] });
+  const [first, ...more] = folders;
+  if (first === undefined)
+    throw new UsageError(`there is no ${manifestFile} in ${text} or below it${unreadText(unread)}`);
   if (more.length === 0) return first;
   const named = [first, ...more].slice(0, namedExports).map((folder) => `\n  ${join(text, relative(path, folder))}`);
   const others = more.length + 1 - named.length;
@@ -76,23 +78,39 @@ function folderOf(text: string, cwd: string): string {
 }
 
 const namedExports = 10;
-/** `<namespace>/<path>/<name>/<fingerprint>`, with some folders in the path. */
-const deepest = 8;
 
-/** Folders with a manifest or a plan, the latter being of exports that are not complete. */
-function exportsBelow(folder: string, depth = 0): readonly string[] {
-  const entries = readFolder(folder);
-  if (entries.some(({ name }) => name === manifestName || name === 'plan.json')) return [folder];
-  if (depth === deepest) return [];
-  const inner = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
-  return inner.flatMap(({ name }) => exportsBelow(join(folder, name), depth + 1));
+/** A volume has folders that are nobody's business, as lost+found: they count where nothing else is found. */
+function unreadText(unread: readonly string[]): string {
+  const [first, ...more] = unread;
+  if (first === undefined) return '';
+  const others = more.length === 0 ? '' : ` and ${counted(more.length, 'other folder')}`;
+  return `, as far as it can be read: ${first}${others} cannot`;
 }
 
-function readFolder(folder: string): readonly Dirent[] {
+interface FoundExports {
+  readonly folders: string[];
+  /** Folders that cannot be read, with the code of why. */
+  readonly unread: string[];
+}
+
+/** Folders with a manifest or a plan, the latter being of exports that are not complete. Links are not followed, so that it ends. */
+function findExports(folder: string, found: FoundExports): FoundExports {
+  const entries = readFolder(folder);
+  if (typeof entries === 'string') found.unread.push(`${folder} (${entries})`);
+  else if (entries.some(({ name }) => name === manifestFile || name === planFile)) found.folders.push(folder);
+  else {
+    const inner = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
+    for (const { name } of inner) findExports(join(folder, name), found);
+  }
+  return found;
+}
+
+/** A text says why it cannot be read. */
+function readFolder(folder: string): readonly Dirent[] | string {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });
     return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
   } catch (error) {
-    throw new UsageError(`${folder} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+    return (error as NodeJS.ErrnoException).code ?? String(error);
   }
 }

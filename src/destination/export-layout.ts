@@ -30,7 +30,9 @@ function joined(...folders: readonly string[]): string {
   return folders.flatMap(folderSegments).join('/');
 }
 
-const manifestFile = 'manifest.json';
+/** Where either lies is an export. */
+export const manifestFile = 'manifest.json';
+export const planFile = 'plan.json';
 
 /** The names of one export's objects, from the root of its destination. */
 export class ExportLayout {
@@ -46,7 +48,7 @@ export class ExportLayout {
   }
 
   get plan(): string {
-    return this.within('plan.json');
+    return this.within(planFile);
   }
 
   get manifest(): string {

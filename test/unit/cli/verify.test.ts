@@ -1,5 +1,6 @@
 /** The command `logfleet verify`: which export is meant, what is said of it, and how it ends. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -128,6 +129,28 @@ describe('logfleet verify', () => {
     const { status, told } = await verify('.');
     expect(status).toBe(2);
     expect(told).toContain(`name one of them:\n  ${layout.folder}\n  other/deep\n`);
+  });
+
+  test('finds one in a folder as deep as a manifest may name, beside one that nobody may read', async () => {
+    // A folder whose path is too long for the system stands for one without the right to read it, which a test as root has always.
+    const half = Array(12).fill('0'.repeat(200)).join('/');
+    for (const each of ['lost', 'found']) mkdirSync(join(directory, each, half), { recursive: true });
+    renameSync(join(directory, 'found'), join(directory, 'lost', half, 'found'));
+    try {
+      const inside = Array(200).fill('a').join('/');
+      mkdirSync(join(directory, inside), { recursive: true });
+      renameSync(join(directory, layout.folder), join(directory, inside, 'export'));
+      expect(await verify('.')).toMatchObject({ status: 0, told: '' });
+      rmSync(join(directory, 'a'), { recursive: true });
+      expect(await verify('.')).toMatchObject({
+        status: 2,
+        told: expect.stringMatching(
+          /there is no manifest\.json in \. or below it, as far as .*\(ENAMETOOLONG\) cannot$/m,
+        ),
+      });
+    } finally {
+      execFileSync('rm', ['-r', join(directory, 'lost')]);
+    }
   });
 
   test.each([
