@@ -1,7 +1,7 @@
 /**
  * The state of each resource of a kind as a series of metrics, with the reason of its condition Ready, for alerts.
  *
- * Invariant: of each resource there is one series, and none of one that is gone. Reasons are those of conditions, of which there are few
+ * Invariant: of each resource there is one series, and none of one that is gone, or that another process looks after by now. Reasons are those of conditions, of which there are few
  * (`api/conditions.ts`).
  */
 import { type Condition, findCondition } from '../api/conditions.ts';

@@ -12,6 +12,8 @@ export class ExportMetrics {
   readonly #bytes: Gauge;
   readonly #jobs: Gauge;
   readonly #states: StateSeries;
+  /** All that have series, by `namespace/name`. */
+  readonly #shown = new Map<string, ResourceKey>();
 
   constructor(metrics: Metrics) {
     this.#covered = metrics.gauge(
@@ -33,6 +35,7 @@ export class ExportMetrics {
   /** Nothing changes where the export has no status yet. */
   measure({ metadata: { namespace, name }, status }: SearchExport): void {
     const labels = { namespace, export: name };
+    this.#shown.set(`${namespace}/${name}`, { namespace, name });
     if (status?.progress) {
       const { coveredPercent, rowsWritten, bytesWritten } = status.progress;
       this.#covered.set(labels, coveredPercent / 100);
@@ -43,10 +46,16 @@ export class ExportMetrics {
     this.#states.measure({ namespace, name }, status?.conditions);
   }
 
+  /** What another process leads from now on it measures itself: the same series from two would be two alerts, and ours would stand still. */
+  clear(): void {
+    for (const key of [...this.#shown.values()]) this.forget(key);
+  }
+
   /** Forgets the series of an export that is gone. */
   forget(key: ResourceKey): void {
     const labels = { namespace: key.namespace, export: key.name };
     for (const gauge of [this.#covered, this.#rows, this.#bytes, this.#jobs]) gauge.remove(labels);
     this.#states.forget(key);
+    this.#shown.delete(`${key.namespace}/${key.name}`);
   }
 }

@@ -81,7 +81,7 @@ export class ExportReconciler implements Reconciler {
       return await runtime.reconcile(resource);
     } finally {
       const newest = this.#source.get(key);
-      if (newest) this.#metrics.measure(newest);
+      if (newest && host.leadership.isLeader()) this.#metrics.measure(newest);
     }
   }
 
@@ -111,6 +111,7 @@ export class ExportReconciler implements Reconciler {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;
     this.#term = leadership.term();
+    this.#metrics.clear();
     this.#endAll();
   }
 

@@ -9,6 +9,8 @@ const standings = ['updated', 'inProgress', 'pending', 'failed', 'offline', 'new
 export class PolicyMetrics {
   readonly #collectors: Gauge;
   readonly #states: StateSeries;
+  /** All that have series, by `namespace/name`. */
+  readonly #shown = new Map<string, ResourceKey>();
 
   constructor(metrics: Metrics) {
     this.#collectors = metrics.gauge('logfleet_policy_collectors', 'Collectors of a policy by where they stand.', [
@@ -27,9 +29,15 @@ export class PolicyMetrics {
   /** Nothing changes where the policy has no status yet. */
   measure({ metadata: { namespace, name }, status }: CollectorVersionPolicy): void {
     const policy = { namespace, policy: name };
+    this.#shown.set(`${namespace}/${name}`, { namespace, name });
     const counts = status?.collectors;
     if (counts) for (const state of standings) this.#collectors.set({ ...policy, state }, counts[state]);
     this.#states.measure({ namespace, name }, status?.conditions);
+  }
+
+  /** What another process leads from now on it measures itself: the same series from two would be two alerts, and ours would stand still. */
+  clear(): void {
+    for (const key of [...this.#shown.values()]) this.forget(key);
   }
 
   /** Forgets the series of a policy that is gone. */
@@ -37,5 +45,6 @@ export class PolicyMetrics {
     const { namespace, name } = key;
     for (const state of standings) this.#collectors.remove({ namespace, policy: name, state });
     this.#states.forget(key);
+    this.#shown.delete(`${key.namespace}/${key.name}`);
   }
 }

@@ -36,7 +36,7 @@ export class PolicyReconciler implements Reconciler {
   readonly #runtimes = new Map<string, PolicyRuntime>();
   readonly #turns: ClaimTurns;
   readonly #metrics: PolicyMetrics;
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribe: readonly (() => void)[];
   #term = 0;
   #draining = false;
 
@@ -50,9 +50,14 @@ export class PolicyReconciler implements Reconciler {
       active: () => host.leadership.isLeader(),
       onOwnersChanged: ({ namespace, name }) => options.enqueue({ namespace, name }),
     });
-    this.#unsubscribe = host.subscribeSettings(() => {
-      for (const runtime of this.#runtimes.values()) options.enqueue(runtime.key);
-    });
+    this.#unsubscribe = [
+      host.subscribeSettings(() => {
+        for (const runtime of this.#runtimes.values()) options.enqueue(runtime.key);
+      }),
+      host.leadership.subscribe(() => {
+        if (!host.leadership.isLeader()) this.#metrics.clear();
+      }),
+    ];
     this.#turns = new ClaimTurns({ policies: () => this.#source.list(), enqueue: options.enqueue });
     this.#metrics = new PolicyMetrics(metrics);
   }
@@ -87,7 +92,7 @@ export class PolicyReconciler implements Reconciler {
   }
 
   async close(): Promise<void> {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
     this.#fleets.reset();
@@ -104,6 +109,7 @@ export class PolicyReconciler implements Reconciler {
     accounts.follow(leadership);
     if (leadership.term() === this.#term) return;
     this.#term = leadership.term();
+    this.#metrics.clear();
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
     this.#turns.reset();
@@ -144,7 +150,7 @@ export class PolicyReconciler implements Reconciler {
 
   #measure(key: ResourceKey): void {
     const policy = this.#source.get(key);
-    if (policy) this.#metrics.measure(policy);
+    if (policy && this.#options.host.leadership.isLeader()) this.#metrics.measure(policy);
   }
 }
 

@@ -277,6 +277,9 @@ describe('what cannot be proven', () => {
     world.start();
     expect(await world.untilReason('QueryRefused')).toBe(true);
     expect(world.condition('Stalled')?.status).toBe('True');
+    expect(world.condition('Ready')?.message).toMatch(
+      /; correct the query\. A SearchExport cannot change what its files hold: write a new one/,
+    );
     const before = world.world.journal.length;
     await world.world.clock.advance(10 * minuteMs);
     expect(world.reason).toBe('QueryRefused');
@@ -444,6 +447,27 @@ describe('metrics', () => {
     world.world.api.remove(`${exportsPath}/audit`);
     await world.world.clock.advance(1_000);
     expect(await lines()).toEqual([]);
+  });
+
+  test('tell nothing more of exports and policies once another process leads', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add();
+    world.world.addPolicy('production', { target: { version: '19.100-1' } });
+    const metrics = [new PrometheusMetrics(), new PrometheusMetrics()] as const;
+    const first = world.start({ leaderElection: true, metrics: metrics[0] });
+    const series = async (of: PrometheusMetrics) =>
+      (await of.render()).split('\n').filter((line) => /^logfleet_(export|policy)_/.test(line));
+    expect(await world.untilReason('Exporting')).toBe(true);
+    world.start({ leaderElection: true, metrics: metrics[1] });
+    await world.world.clock.advance(minuteMs);
+    expect(await series(metrics[0])).toContainEqual(expect.stringContaining('logfleet_export_state'));
+    expect(await series(metrics[0])).toContainEqual(expect.stringContaining('logfleet_policy_state'));
+    expect(await series(metrics[1])).toEqual([]);
+    world.world.api.onRequest = ({ client }) => (client === first.name ? { kind: 'stall', when: 'before' } : undefined);
+    await world.world.clock.advance(minuteMs);
+    expect(await series(metrics[0])).toEqual([]);
+    expect(await series(metrics[1])).toContainEqual(expect.stringContaining('logfleet_export_state'));
+    expect(await series(metrics[1])).toContainEqual(expect.stringContaining('logfleet_policy_state'));
   });
 });
 
