@@ -24,15 +24,21 @@ export interface Failure {
   readonly cause?: unknown;
 }
 
-/** A query cannot be changed where it stands: it decides what the files hold. */
-const anotherName = 'a SearchExport needs another name then';
-const correctQuery = `correct the query; ${anotherName}`;
+const correctQuery = 'correct the query';
 
 type Advice = { readonly [O in Outcome]?: string };
 
 /** What a person can do about it; where there is nothing but patience, nothing. */
-function adviceWith(names: SettingNames): Advice {
+function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
+  // Both look alike (10.5).
+  const orJobs =
+    operation === 'createJob'
+      ? '; or the organisation has as many active search jobs as it may: wait, or end others'
+      : '';
+  // Times are written by us, in milliseconds: the service itself takes them.
+  const altered = `check that ${address} names the service itself, and that no proxy alters what is sent`;
+  const anotherZone = 'the service does not know this time zone: write another one, as in UTC or Europe/Berlin';
   return {
     nameNotFound: `the name is not known here: check ${address}, and the DNS and proxy settings of the operator`,
     refused: `nobody listens there: check host and port of ${address}`,
@@ -50,10 +56,19 @@ function adviceWith(names: SettingNames): Advice {
     notFound: `there is no such thing at this address: check that ${address} ends in /api and names the right deployment`,
     methodUnsupported: `this is not the address of the service: check ${address}`,
     redirectInCircles: `check that ${address} names the right deployment`,
-    rateLimited: `somebody else uses the same user: ${shareRate}`,
+    contentTypeInvalid: altered,
+    rateLimited: `somebody else may be using the same user: ${shareRate}${orJobs}`,
+    'invalid.timestamp.from': altered,
+    'invalid.timestamp.to': altered,
+    'to.smaller.than.from': altered,
+    'unknown.time.type': altered,
+    'unknown.timezone': anotherZone,
+    'empty.timezone': altered,
+    'no.query': altered,
     'parse.error': correctQuery,
     'query.creation.error': correctQuery,
-    'no.records.not.an.aggregation.query': `write results: Messages, or an aggregation, as in | count by _sourceHost; ${anotherName}`,
+    'no.records.not.an.aggregation.query': 'write results: Messages, or an aggregation, as in | count by _sourceHost',
+    'raw.messages.not.available': 'the query aggregates: write requiresRawMessages: true, or results: Records',
     jobCookieMissing: 'there is no cookie of the service to send: check whether a proxy takes them away',
   };
 }
@@ -84,7 +99,7 @@ function handlingOf(kind: Exclude<Handling['kind'], 'bug'>, retryAfterMs: number
 function render(operation: Operation, failure: Failure, names: SettingNames): string {
   const request = `${operations[operation].method} ${failure.address}`;
   const isGoneTask = operation === 'getTask' && failure.outcome === 'notFound';
-  const help = isGoneTask ? undefined : adviceWith(names)[failure.outcome];
+  const help = isGoneTask ? undefined : adviceWith(operation, names)[failure.outcome];
   return `${request} ${happened(failure, names)}${help ? `; ${help}` : ''}`;
 }
 

@@ -10,6 +10,7 @@ import {
   type TaskRefusal,
   taskRefusals,
 } from '../../../../src/service/service-code.ts';
+import { toServiceError } from '../../../../src/service/service-failure.ts';
 import {
   accessKey,
   calls,
@@ -361,9 +362,32 @@ test.each([
   ['createJob', 'parse.error', 'correct the query'],
   ['createJob', 'query.creation.error', 'correct the query'],
   ['listRecords', 'no.records.not.an.aggregation.query', 'write results: Messages, or an aggregation'],
+  ['listMessages', 'raw.messages.not.available', 'the query aggregates: write requiresRawMessages: true'],
+  ['createJob', 'unknown.timezone', 'the service does not know this time zone'],
+  ['createJob', 'invalid.timestamp.to', 'check that baseURL in the Secret names the service itself'],
 ] as const)('what a person can do about a query is said (%s, %s)', async (operation, code, advice) => {
   const { error } = await failureOn(operation, [refusal(code)]);
   expect(error.message).toContain(`; ${advice}`);
+});
+
+test('a 429 may be about the rate, and to the creation of a job about the number of jobs, too (10.5)', async () => {
+  const told = async (operation: Operation) =>
+    (await failureOn(operation, [{ kind: 'answer', status: 429 }])).error.message;
+  expect(await told('listBuilds')).toMatch(/; somebody else may be using the same user: lower requestsPerSecond/);
+  expect(await told('listBuilds')).not.toMatch(/search jobs/);
+  expect(await told('createJob')).toMatch(/ own; or the organisation has as many active search jobs as it may: wait/);
+});
+
+test('whatever waits for a person says what to do', () => {
+  for (const operation of names) {
+    for (const outcome of outcomes) {
+      if (treatmentOf(operation, outcome).handling !== 'stall') continue;
+      const failure = { outcome, address: 'https://service.test/api', status: 400, detail: 'detail' };
+      expect(toServiceError(operation, failure).message, outcome).toMatch(
+        /\b(check|write|lower|put|correct|grant|renewed)\b/,
+      );
+    }
+  }
 });
 
 test.each(pages)('400 jobid.invalid to %s is a job that is not there, as 404 is (7.3, 7.4)', async (operation) => {
