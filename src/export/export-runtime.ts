@@ -3,7 +3,7 @@
  * gives the work its limits, and tells how it stands.
  *
  * Invariant: nothing here waits for the service or the destination. What the work was built from is looked at each time; once that is
- * another, what runs is read to its end, and the work is built anew.
+ * another, what runs is read to its end, and the work is built anew. What cannot be looked at for a moment is taken to be as it was.
  */
 import type { Account, Accounts } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
@@ -72,6 +72,8 @@ export class ExportRuntime {
   readonly #publisher: StatusPublisher<'SearchExport'>;
   readonly #pace = new ExportPace();
   #begun: Begun | undefined;
+  /** What it was built from is no longer so. */
+  #isOutdated = false;
   /** By all of its jobs, as far as this process knows. */
   #scannedBytes = 0;
   /** While work that was ended has something under way. */
@@ -156,9 +158,10 @@ export class ExportRuntime {
     const means = await this.#means(resource);
     if (this.#isClosed) return requeue(Number.POSITIVE_INFINITY, true);
     const problem = means instanceof LogfleetError ? means : undefined;
-    const isOutdated = means instanceof LogfleetError ? false : this.#renew(resource, means);
+    const isOutdated = means instanceof LogfleetError ? this.#isOutdated : this.#renew(resource, means);
+    this.#isOutdated = isOutdated;
     const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
-    const isPaused = pausedBy !== undefined || problem !== undefined || isOutdated || draining();
+    const isPaused = pausedBy !== undefined || problem?.handling.kind === 'stall' || isOutdated || draining();
     const limits = limitsOf(resource, this.#startedAtMs, isPaused);
     const view = this.#begun?.work.advance(limits);
     this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;

@@ -63,3 +63,28 @@ test('a key that no longer works ends what runs with it, and all is searched ane
   expect(refused()).toBe(before);
   expect(world.rows()).toHaveLength(3_000);
 });
+
+test.each([
+  [503, 1],
+  [403, 2],
+])(
+  'a Secret that cannot be read for a while (%i) costs what is being planned only where somebody forbids it',
+  async (status, jobs) => {
+    const world = new ExportWorld({ scenario: { search: { duration: '150s' } } });
+    world.add();
+    world.start();
+    await world.world.clock.advance(50_000);
+    expect(world.jobsCreated).toBe(1);
+    let failed = 0;
+    world.world.api.onRequest = ({ collection, method }) => {
+      if (!collection.endsWith('secrets') || method !== 'GET') return undefined;
+      failed++;
+      return { kind: 'status', status, when: 'before' };
+    };
+    await world.world.clock.advance(minuteMs);
+    expect(failed).toBeGreaterThan(0);
+    world.world.api.onRequest = () => undefined;
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.jobsCreated).toBe(jobs);
+  },
+);
