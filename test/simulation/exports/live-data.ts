@@ -102,6 +102,10 @@ export class LiveSearch implements Search {
   endedAtMs: number | undefined;
   /** Whether the error that it has to tell was told. */
   hasTold = false;
+  /** What its job asks for; undefined where nobody was told of the job. */
+  query: string | undefined;
+  /** Whether rows of it were given out. */
+  isRead = false;
   scannedBytes = 0;
   reachedMs: number;
   readonly #options: LiveSearchOptions;
@@ -116,6 +120,8 @@ export class LiveSearch implements Search {
   #isSorted = true;
   #hole: StoredMessage | undefined;
   #hasBegun = false;
+  /** It has more in the oldest millisecond than it may have. */
+  #isCutWithin = false;
   #joinedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: LiveSearchOptions) {
@@ -131,9 +137,14 @@ export class LiveSearch implements Search {
     return this.#found.length;
   }
 
-  /** The part of its range that it has gone through. */
-  get gone(): { readonly fromMs: number; readonly toMs: number } {
-    return { fromMs: this.reachedMs, toMs: this.range.toMs };
+  /** From there on it has gone through its range. */
+  get wholeFromMs(): number {
+    return this.reachedMs + (this.#isCutWithin ? 1 : 0);
+  }
+
+  /** All that it came upon, whatever it gave of it. */
+  get passed(): readonly StoredMessage[] {
+    return [...this.#expected];
   }
 
   /**
@@ -145,7 +156,7 @@ export class LiveSearch implements Search {
     queryLimit = Number.POSITIVE_INFINITY,
   ): readonly StoredMessage[] | undefined {
     if (fromMs < this.range.fromMs || toMs > this.range.toMs) return undefined;
-    if (this.reachedMs > fromMs && this.found < queryLimit) return undefined;
+    if (this.wholeFromMs > fromMs && this.found < queryLimit) return undefined;
     const { timeOf } = this.#options;
     return [...this.#expected].filter((each) => timeOf(each) >= fromMs && timeOf(each) < toMs);
   }
@@ -163,11 +174,15 @@ export class LiveSearch implements Search {
       this.#pass(next, mostMatches, telling);
     }
     if (this.found < mostMatches) this.reachedMs = Math.min(this.reachedMs, Math.max(range.fromMs, downToMs));
-    if (this.found >= mostMatches || this.reachedMs <= range.fromMs) this.endedAtMs = this.#options.nowMs();
+    if (this.found < mostMatches && this.reachedMs > range.fromMs) return;
+    this.endedAtMs = this.#options.nowMs();
+    const left = inside.slice(0, this.#left).filter((each) => timeOf(each) === this.reachedMs);
+    this.#isCutWithin = left.some((each) => this.#isVisible(each) && this.#matches(each));
   }
 
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage {
     this.#sort();
+    this.isRead = true;
     const elements: string[] = [];
     let bytes = 0;
     const end = Math.min(offset + limit, this.found - this.flaws.forgotten);

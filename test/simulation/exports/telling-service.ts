@@ -34,6 +34,7 @@ export class TellingService extends InProcessService {
   override async request(request: InProcessRequest): Promise<InProcessAnswer> {
     try {
       const answer = this.#told(request, await super.request(request));
+      this.#noteQuery(request, answer);
       const date = new Date(Math.floor(this.nowMs() / 1_000) * 1_000).toUTCString();
       return { ...answer, headers: { ...answer.headers, date } };
     } catch (error) {
@@ -58,11 +59,21 @@ export class TellingService extends InProcessService {
     return { ...answer, body };
   }
 
+  /** Who is told of no job reads none. */
+  #noteQuery({ method, body = '' }: InProcessRequest, answer: InProcessAnswer): void {
+    if (method !== 'POST' || answer.status !== 202) return;
+    const search = this.#searchOf(/"([0-9A-F]{16})"/.exec(answer.body)?.[1]);
+    if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
+  }
+
   /** The search that a status is asked of, and that has something to tell. */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
-    const id = method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined;
-    const number = id === undefined ? undefined : jobNumberOf(id, this.model.scenario.seed ?? 1);
-    const search = number === undefined ? undefined : this.#options.data.searches[number];
+    const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;
+  }
+
+  #searchOf(id: string | undefined): LiveSearch | undefined {
+    const number = id === undefined ? undefined : jobNumberOf(id, this.model.scenario.seed ?? 1);
+    return number === undefined ? undefined : this.#options.data.searches[number];
   }
 }
