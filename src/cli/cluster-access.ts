@@ -3,7 +3,7 @@
  *
  * Resources keep all their members, for `-o json`, but for those that kubectl hides as well.
  */
-import { type KindName, kinds } from '../api/kinds.ts';
+import type { KindName } from '../api/kinds.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
@@ -11,7 +11,7 @@ import { noMetrics } from '../base/metrics.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { ApiClient } from '../host/kubernetes/api-client.ts';
-import { hasCode } from '../host/kubernetes/api-error.ts';
+import { hasCode, notInstalled } from '../host/kubernetes/api-error.ts';
 import { resourcePath } from '../host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../host/kubernetes/kube-api.ts';
 import { Reflector } from '../host/kubernetes/reflector.ts';
@@ -143,7 +143,7 @@ function missingKind(kind: KindName, place: string, cause: unknown): LogfleetErr
   return new LogfleetError({
     code: 'cli.kindNotInstalled',
     handling: { kind: 'stall' },
-    message: `${place} does not know ${kinds[kind].plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``,
+    message: notInstalled(kind, place),
     cause,
   });
 }

@@ -38,7 +38,7 @@ export async function runInCluster(
   });
   const health = await serveHealth({
     unhealthy: () => (host.healthy() ? [] : ['a loop has not moved for two minutes']),
-    unready: () => (host.ready() ? [] : ['the resources have not been listed yet']),
+    unready: () => host.unready(),
   });
   host.start();
   operator.start();

@@ -4,14 +4,14 @@
  * Invariant: in rest, no request leaves but the watches (one for each kind and namespace followed, and one for the settings), the
  * renewal of the lease, and a list for each watch every ten minutes.
  */
-import type { KindName, ResourceOf } from '../../api/kinds.ts';
+import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import type { Host, Leadership, OperatorSettings, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
-import { hasCode } from './api-error.ts';
+import { hasCode, notInstalled } from './api-error.ts';
 import { operatorLeaseName, resourcePath } from './api-paths.ts';
 import { EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
@@ -59,6 +59,8 @@ export interface KubernetesHost extends Host {
   healthy(): boolean;
   /** Whether all resources have been listed once. */
   ready(): boolean;
+  /** Of which kinds they have not been, why, and what to do about it, in words for people. */
+  unready(): readonly string[];
 }
 
 export function createKubernetesHost(options: KubernetesHostOptions): KubernetesHost {
@@ -71,6 +73,8 @@ type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'doubt'>;
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
+  /** What the newest list or watch failed with; undefined once one has not. */
+  readonly trouble: () => unknown;
 }
 
 class ClusterHost implements KubernetesHost {
@@ -154,7 +158,13 @@ class ClusterHost implements KubernetesHost {
   }
 
   ready(): boolean {
-    return [...this.#followed.values()].every(({ cache }) => cache.synced());
+    return this.unready().length === 0;
+  }
+
+  unready(): readonly string[] {
+    return [...this.#followed]
+      .filter(([, { cache }]) => !cache.synced())
+      .map(([kind, { trouble }]) => renderUnlisted(kind, trouble()));
   }
 
   /** Nothing is listed that nobody asked for: an API server need not know all kinds, nor let the operator see them. */
@@ -164,14 +174,25 @@ class ClusterHost implements KubernetesHost {
     const { namespaces, log } = this.#options;
     const scopes = namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
     const cache = new ResourceCache<ResourceOf<K>>(scopes, log);
+    let trouble: unknown;
+    const heard = {
+      onList: () => {
+        trouble = undefined;
+      },
+      onFailure: (error: unknown) => {
+        trouble = error;
+      },
+    };
     const reflectors = scopes.map((scope) => {
       const decode = (value: unknown) => decodeResource(kind, value);
       const path = resourcePath(kind, scope);
-      return new Reflector<ResourceOf<K>>({ ...this.#options, client: this.#client, path, scope, cache, decode });
+      const client = this.#client;
+      return new Reflector<ResourceOf<K>>({ ...this.#options, ...heard, client, path, scope, cache, decode });
     });
-    this.#followed.set(kind, { cache, reflectors } as unknown as Followed<KindName>);
+    const followed = { cache, reflectors, trouble: () => trouble };
+    this.#followed.set(kind, followed as unknown as Followed<KindName>);
     if (this.#running.length > 0) this.#run(reflectors);
-    return { cache, reflectors };
+    return followed;
   }
 
   /** The settings come first, so that no resource is told that it is paused only because they were not known yet. */
@@ -180,4 +201,11 @@ class ClusterHost implements KubernetesHost {
     const asked = this.#settings.whenAsked();
     this.#running.push(...reflectors.map((reflector) => asked.then(() => reflector.run(signal))));
   }
+}
+
+/** An operator that was upgraded before its CRDs has nothing else to say so. */
+function renderUnlisted(kind: KindName, trouble: unknown): string {
+  if (hasCode(trouble, 'host.gone')) return notInstalled(kind, 'the cluster');
+  const waiting = `${kinds[kind].plural} have not been listed yet`;
+  return trouble instanceof Error ? `${waiting}: ${trouble.message}` : waiting;
 }

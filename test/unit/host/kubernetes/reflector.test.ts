@@ -7,6 +7,7 @@ import type { MemoryApiServer, RequestFault, WatchFault } from '../../../support
 import { createPolicy, createWorld, hostOf, policies, resolved, retarget, type World } from './world.ts';
 
 const healMs = 30_000;
+const minuteMs = 60_000;
 const plural = 'collectorversionpolicies';
 const key = { namespace: 'logging', name: 'production' };
 
@@ -314,6 +315,31 @@ describe('kinds', () => {
     world.server.patch(resourcePath('SearchExport', 'logging', 'errors'), { spec: { query: 'warning' } });
     await world.clock.advance(10);
     expect(source.get({ namespace: 'logging', name: 'errors' })?.spec.query).toBe('warning');
+    await resolved(world, host.stop());
+  });
+
+  test('that the cluster does not know are named, with what to do, until it does', async () => {
+    const { world, host } = await followed();
+    let status = 404;
+    world.server.onRequest = ({ collection }) =>
+      collection.endsWith('searchexports') && status > 0 ? { kind: 'status', status, when: 'before' } : undefined;
+    host.resources('SearchExport');
+    expect(host.unready()).toEqual(['searchexports have not been listed yet']);
+    await world.clock.advance(minuteMs);
+    expect([host.ready(), host.healthy()]).toEqual([false, true]);
+    expect(host.unready()).toEqual([
+      'the cluster does not know searchexports: install the CRDs with `logfleet crds | kubectl apply -f -`',
+    ]);
+    status = 403;
+    await world.clock.advance(minuteMs);
+    expect(host.unready()).toEqual([
+      expect.stringMatching(
+        /^searchexports have not been listed yet: .* with 403.*: grant it in the RBAC of the operator$/,
+      ),
+    ]);
+    status = 0;
+    await world.clock.advance(minuteMs);
+    expect(host.unready()).toEqual([]);
     await resolved(world, host.stop());
   });
 });
