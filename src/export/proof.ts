@@ -55,7 +55,13 @@ export interface Run {
 /** A record but for what the caller knows: its segment and its files. */
 export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 
-export type Shortcoming = 'PendingErrors' | 'CountDiffers' | 'LimitReached' | 'MillisecondTooDense';
+export type Shortcoming =
+  | 'PendingErrors'
+  | 'CountDiffers'
+  | 'LimitReached'
+  /** The search was given up before the service would have ended it (E13). */
+  | 'TimeOver'
+  | 'MillisecondTooDense';
 
 export type Verdict =
   /** Write the record; what is before its `fromMs` is searched next. */
@@ -160,15 +166,30 @@ function judgeWhole(run: Run, figures: RunFigures): Verdict {
 
 function judgeUnread(run: Run, cut: Cut | undefined): Verdict {
   if (run.byReceiptTime && cut?.kind === 'bisect') return cut;
-  const isLost = run.sign !== undefined && !run.isSplittable && !run.keepsIncomplete;
+  // What an aggregation has that is half made are no rows of it.
+  const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');
+  const isLost = run.sign !== undefined && !run.isSplittable && !isKept;
   return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
 }
 
 /** E8. */
 function judgeUnsplittable(run: Run, figures: RunFigures | undefined): Verdict {
-  const message = `the search stopped at ${run.jobCount} rows, and the query cannot be split into intervals`;
-  const record = figures && flagged(recordOf(run, figures, run.interval.fromMs), 'LimitReached');
-  return { kind: 'incomplete', reason: 'LimitReached', record, message };
+  const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
+  const message = `${stopOf(run)}, and the query cannot be split into intervals`;
+  const record = figures && flagged(recordOf(run, figures, run.interval.fromMs), reason);
+  return { kind: 'incomplete', reason, record, message };
+}
+
+/** Why a search counts as cut, for people. */
+function stopOf({ sign, jobCount }: Run): string {
+  switch (sign) {
+    case 'timeOver':
+      return 'the search was not done after eight hours, when the service ends it';
+    case 'roundCount':
+      return `the search found ${jobCount} rows, as many as a limit of the service may be (where the query itself ends with so many, as by limit ${jobCount}, another number there shows that it is none)`;
+    default:
+      return `the search stopped at ${jobCount} rows`;
+  }
 }
 
 function judgeDense(run: Run, figures: RunFigures, atMs: number): Verdict {

@@ -199,7 +199,7 @@ describe('records (4.4)', () => {
     expect(await world.search({}, { failedBefore: 1 })).toMatchObject({ kind: 'incomplete', reason: 'CountDiffers' });
   });
 
-  test('of a search that was given up are incomplete, and kept, flagged, where that is wanted', async () => {
+  test('of a search that was given up are half made, and not kept', async () => {
     const world = new SearchWorld({
       scenario: { search: { duration: '5m' } },
       request: { query, results: 'Records' },
@@ -209,11 +209,8 @@ describe('records (4.4)', () => {
       const search = world.begin();
       world.clock.after(150_000, () => search.endAsCut());
       const outcome = await world.simulated.run(search.done);
-      expect(outcome).toMatchObject(
-        policy === 'Fail'
-          ? { kind: 'incomplete', reason: 'LimitReached' }
-          : { kind: 'committed', record: { incomplete: { reason: 'LimitReached' } } },
-      );
+      expect(outcome).toMatchObject({ kind: 'incomplete', reason: 'TimeOver' });
+      expect(await world.leftovers()).toEqual([]);
     }
   });
 });

@@ -274,6 +274,21 @@ describe('a cut interval (E4)', () => {
       { kind: 'incomplete', reason: 'LimitReached', record: undefined },
     ],
     [
+      'is short of time, and not at a limit, when it was given up while it ran (E13)',
+      cutRun({ sign: 'timeOver', isSplittable: false, figures: figures({ written: 12 }) }),
+      { kind: 'incomplete', reason: 'TimeOver', message: expect.stringContaining('eight hours') as string },
+    ],
+    [
+      'keeps nothing of an aggregation that was given up',
+      cutRun({ sign: 'timeOver', isSplittable: false, results: 'Records', figures: undefined, keepsIncomplete: true }),
+      { kind: 'incomplete', reason: 'TimeOver', record: undefined },
+    ],
+    [
+      'at a round count is told of the number in its query',
+      cutRun({ sign: 'roundCount', jobCount: 10_000, isSplittable: false, figures: undefined }),
+      { kind: 'incomplete', message: expect.stringContaining('limit 10000') as string },
+    ],
+    [
       'is read where that is kept',
       cutRun({ isSplittable: false, figures: undefined, keepsIncomplete: true }),
       { kind: 'read', mayLeave: false },
