@@ -15,9 +15,10 @@ import type { Logger } from '../base/log.ts';
 import { retryDelayMs } from '../base/retry-delay.ts';
 import type { Build, Collector, UpgradeService } from '../service/upgrade-service.ts';
 import { FleetRows, type Row } from './fleet-rows.ts';
-import { type Listed, ListOrder } from './list-order.ts';
+import { ListOrder } from './list-order.ts';
 import { defaultRows, PageSize } from './page-size.ts';
 import { refusesBuild } from './refused-build.ts';
+import { type Sweep, sweepOf } from './sweep.ts';
 import { chooseView, type View } from './view.ts';
 
 /** Why nothing new is being read, and until when. */
@@ -34,19 +35,6 @@ export interface FleetListingOptions {
   readonly targeted: () => ReadonlySet<string>;
   /** Whether this process may speak to the service at all (leadership). */
   readonly active: () => boolean;
-}
-
-interface Sweep {
-  readonly view: View;
-  readonly startedAtMs: number;
-  readonly seen: Set<string>;
-  /** What the list of each build of the view showed, in its order. */
-  readonly lists: readonly [Listed[], Listed[]];
-  offset: number;
-  /** Which of the view's builds is being read. */
-  build: number;
-  /** Whether nobody can run the view's build: it was chosen by a list that would have shown them. */
-  readonly proven: boolean;
 }
 
 export class FleetListing {
@@ -72,6 +60,8 @@ export class FleetListing {
   #orderRevision = 0;
   #running = false;
   #failures = 0;
+  /** Whether a list was refused for its build, and none has come since: that builds are offered says nothing of their lists. */
+  #isBuildRefused = false;
   #problem: ListingProblem | undefined;
   #retry: Timer | undefined;
 
@@ -180,6 +170,7 @@ export class FleetListing {
         const step = this.#nextStep();
         if (!step) return;
         await step();
+        if (this.#isBuildRefused) continue;
         this.#failures = 0;
         this.#problem = undefined;
       }
@@ -212,7 +203,10 @@ export class FleetListing {
 
   #backOff(error: LogfleetError): void {
     const { clock, log } = this.#options;
-    if (refusesBuild(error)) this.#wantBuildsAfter = clock.monotonic();
+    if (refusesBuild(error)) {
+      this.#isBuildRefused = true;
+      this.#wantBuildsAfter = clock.monotonic();
+    }
     const delayMs = retryDelayMs(error, this.#failures++);
     this.#problem = { error, retryAtMs: clock.monotonic() + delayMs };
     log.warn('the fleet could not be read', { error, retryInMs: delayMs });
@@ -386,12 +380,10 @@ export class FleetListing {
     return answer;
   }
 
-  #list(toVersion: string | undefined, offset: number, limit: number) {
+  async #list(toVersion: string | undefined, offset: number, limit: number) {
     const query = toVersion === undefined ? { offset, limit } : { toVersion, offset, limit };
-    return this.#options.service.listCollectors(query, { signal: this.#abort.signal });
+    const answer = await this.#options.service.listCollectors(query, { signal: this.#abort.signal });
+    this.#isBuildRefused = false;
+    return answer;
   }
-}
-
-function sweepOf(view: View, startedAtMs: number): Sweep {
-  return { view, startedAtMs, seen: new Set(), lists: [[], []], offset: 0, build: 0, proven: false };
 }

@@ -467,6 +467,31 @@ describe('a build that is withdrawn (U7)', () => {
     expect(listing.problem()).toBeUndefined();
     expect(listing.completeSinceMs()).toBeGreaterThan(5_000);
   });
+
+  test.each(['sweep', 'page'] as const)(
+    'and is offered all the same: a %s is asked for less and less often',
+    async (what) => {
+      const { clock, service, listing, swept } = world(30, middle);
+      await swept(0);
+      service.beforeAnswer = (call) => {
+        if (call === 'builds') return;
+        throw failure({ status: 400, serviceCode: 'collector.version.invalid', handling: { kind: 'wait' } });
+      };
+      const calls = service.calls.length;
+      if (what === 'page') listing.requestPage(0, clock.monotonic());
+      else listing.requestSweep(clock.monotonic());
+      await clock.advance(10 * 60_000);
+      expect(service.calls.length - calls).toBeLessThanOrEqual(35);
+      expect(listing.problem()?.error).toMatchObject({ serviceCode: 'collector.version.invalid' });
+      service.beforeAnswer = () => {};
+      await clock.advance(60_000);
+      expect(listing.problem()).toBeUndefined();
+      service.failures.push(failure());
+      listing.requestSweep(clock.monotonic());
+      await clock.advance(10);
+      expect((listing.problem()?.retryAtMs as number) - clock.monotonic()).toBe(1_000);
+    },
+  );
 });
 
 test('without the leadership nothing is sent; what is asked for afterwards is', async () => {
