@@ -4,7 +4,7 @@ import { addLogOptions, type Ends, example } from './command-parts.ts';
 import type { CommandContext } from './context.ts';
 import { volumeFlag } from './export-places.ts';
 import { fileList, nameList, wholeNumber } from './flag-values.ts';
-import type { ExportOptions, VerifyOptions } from './options.ts';
+import type { ExportOptions, StoreOptions, VerifyOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 export function addExportCommands(program: Command, context: CommandContext, ends: Ends): void {
@@ -26,7 +26,10 @@ function addExport(program: Command, context: CommandContext, ends: Ends): void 
       'where to: a directory, s3://BUCKET/FOLDER, or - for the rows themselves on stdout',
     );
   addRequestOptions(command);
-  addStoreOptions(command, 'with -o s3://')
+  addStoreOptions(command, 'with -o s3://');
+  // A manifest says these itself.
+  const ofFlagsAlone = command.options.map((option) => option.attributeName());
+  command
     .option('--name <name>', 'what it is called (default: export); with FILE: which of several')
     .option('-n, --namespace <namespace>', 'of manifests that name none (default: default)')
     .addOption(
@@ -35,18 +38,19 @@ function addExport(program: Command, context: CommandContext, ends: Ends): void 
       ),
     )
     .addOption(new Option('--secret <file>', 'a file with Secrets; may be given often').argParser(fileList));
-  addLogOptions(command, 'warn')
+  // Elsewhere a line of the log would say what the line beside it says.
+  addLogOptions(command, context.stderr.isTTY ? 'warn' : 'error')
     .addHelpText(
       'after',
       exportHelp +
         example(
-          'logfleet export errors.yaml --volume exports=./exports',
+          'logfleet export errors.yaml --volume exports=/srv/exports',
           'logfleet export --query error --from -24h --to now -o ./errors',
-          'logfleet export --query error --from -1h --to now --format csv -o - | head',
+          'logfleet export --query error --from -1h --to -5m --format csv -o - | head',
         ),
     )
     .action((file: string | undefined, options: ExportOptions) => {
-      refuseMixedForms(command, file, options);
+      refuseMixedForms(command, file, options, ofFlagsAlone);
       return ends(import('./export.ts').then(({ exportCommand }) => exportCommand(file, options, context)));
     });
 }
@@ -80,15 +84,13 @@ function choice(flags: string, description: string, values: readonly string[]): 
   });
 }
 
-/** Of an export by flags; a manifest says these itself. */
-const ofFlagsAlone = [
-  ...['query', 'from', 'to', 'timeZone', 'output', 'byReceiptTime', 'autoParsingMode', 'results', 'format'],
-  ...['compression', 'fields', 'maxPartSize', 'parallelism', 'maxMessages', 'maxBytesScanned', 'settleDelay'],
-  ...['activeDeadlineSeconds', 'incompletePolicy', 'endpoint', 'region', 'pathStyle', 'insecure'],
-];
-
 /** A flag that is for the other form would be ignored in silence. */
-function refuseMixedForms(command: Command, file: string | undefined, options: ExportOptions): void {
+function refuseMixedForms(
+  command: Command,
+  file: string | undefined,
+  options: ExportOptions,
+  ofFlagsAlone: readonly string[],
+): void {
   const isGiven = (attribute: string) => command.getOptionValueSource(attribute) === 'cli';
   const flagOf = (attribute: string) => command.options.find((option) => option.attributeName() === attribute)?.long;
   if (file !== undefined) {
@@ -98,6 +100,11 @@ function refuseMixedForms(command: Command, file: string | undefined, options: E
     return;
   }
   if (isGiven('volume')) throw new UsageError('--volume is for a manifest, and none is named: write -o DIR');
+  const { output } = options;
+  const ofStore = output?.startsWith('s3://') ? undefined : storeAttributes.find(isGiven);
+  if (output !== undefined && ofStore !== undefined) {
+    throw new UsageError(`${flagOf(ofStore)} is for -o s3://, and rows go to -o ${output}: leave it out`);
+  }
   const missing = (['query', 'from', 'to'] as const).filter((attribute) => !options[attribute]);
   if (missing.length === 0) return;
   const flags = missing.map(flagOf).join(' and ');
@@ -105,6 +112,8 @@ function refuseMixedForms(command: Command, file: string | undefined, options: E
     `name a manifest, or say what to export: ${flags} ${missing.length === 1 ? 'is' : 'are'} missing`,
   );
 }
+
+const storeAttributes = ['endpoint', 'region', 'pathStyle', 'insecure'] as const satisfies (keyof StoreOptions)[];
 
 function addStoreOptions(command: Command, when: string): Command {
   return command
@@ -128,7 +137,10 @@ function addVerify(program: Command, context: CommandContext, ends: Ends): void 
     .addHelpText(
       'after',
       verifyHelp +
-        example('logfleet verify ./exports', 'logfleet verify s3://audit/logs/prod/errors/3f2a… --region eu-central-1'),
+        example(
+          'logfleet verify /srv/exports',
+          'logfleet verify s3://audit/logs/prod/errors/3f2a… --region eu-central-1',
+        ),
     )
     .action((manifest: string, options: VerifyOptions) =>
       ends(import('./verify.ts').then(({ verifyCommand }) => verifyCommand(manifest, options, context))),
@@ -139,6 +151,7 @@ const exportHelp = `
 Prints the address of the manifest on stdout. What is committed stays when it is
 interrupted, and the same command goes on from there (-24h is another range each
 time); with -o - rows go out once all of them are proven, from the oldest on.
+Nothing newer than --settle-delay is searched: an export --to now waits so long.
 Credentials stand in a Secret in FILE or --secret, or in the variables
 LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE;
 those of a store in a Secret that the manifest names, else in the environment's

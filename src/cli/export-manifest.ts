@@ -135,7 +135,8 @@ function inFlags(message: string): string {
     .replaceAll(/\btimeZone: /g, '--time-zone ')
     .replaceAll(/\bresults: /g, '--results ')
     .replaceAll('with a timeZone', 'with --time-zone')
-    .replaceAll('insecure: true beside it', '--insecure');
+    .replaceAll('insecure: true beside it', '--insecure')
+    .replaceAll('forcePathStyle: true beside it', '--path-style');
 }
 
 /** What flags take for a time beside what a manifest takes. */

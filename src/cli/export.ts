@@ -24,7 +24,7 @@ import { aborted } from './aborted.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { type ExportSink, type FlagManifest, flagManifest, renderExportFinding, sinkOf } from './export-manifest.ts';
 import { exportPlaces } from './export-places.ts';
-import { areValid, decodeSources, resourcesIn, secretsOf } from './given-manifests.ts';
+import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from './given-manifests.ts';
 import { keepHeapSmall } from './heap.ts';
 import { LiveView } from './live-view.ts';
 import { createLogger } from './logging.ts';
@@ -140,14 +140,24 @@ async function run(
 }
 
 /** The export that is meant; Secrets and other manifests may lie beside it. */
-function theOne(found: readonly SearchExport[], { name }: ExportOptions, sources: readonly SourceFile[]): SearchExport {
+function theOne(
+  found: readonly SearchExport[],
+  { name, namespace }: ExportOptions,
+  sources: readonly SourceFile[],
+): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
-  const meant = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
+  const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
+  // With one alone the namespace is merely that of manifests which name none.
+  const isEnough = named.length < 2 || namespace === undefined;
+  const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;
-  if (!one) throw new UsageError(`there is no SearchExport ${name === undefined ? '' : `${name} `}in ${files}`);
-  if (others.length === 0) return one;
-  const names = found.map(({ metadata }) => metadata.name).join(', ');
-  throw new UsageError(`there are several exports in ${files}; say which one with --name: ${names}`);
+  if (one && others.length === 0) return one;
+  const names = found.map(({ metadata }) => nameOf(metadata)).join(', ');
+  if (one) throw new UsageError(`there are several exports in ${files}; say which one with --name and -n: ${names}`);
+  const wanted = name === undefined ? '' : `${name} `;
+  const where = isEnough ? '' : ` of namespace ${namespace}`;
+  const rest = names === '' ? '' : `; there is ${names}`;
+  throw new UsageError(`there is no SearchExport ${wanted}in ${files}${where}${rest}`);
 }
 
 function makeFolder(directory: string): void {

@@ -1,6 +1,7 @@
 /** Texts of flags turned into values. What cannot be read is refused with what to write instead. */
 import { InvalidArgumentError, type Option } from 'commander';
 import { parseDuration } from '../base/duration.ts';
+import { volumeFlag } from './export-places.ts';
 import type { ListenAddress } from './options.ts';
 
 const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/;
@@ -37,9 +38,12 @@ export function duration(text: string): number {
   return durationMs;
 }
 
+/** How large it may be is for whoever takes it to say. */
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Write a whole number, as in 120.');
-  return Number(text);
+  const value = Number(text);
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Write a whole number, as in 120.');
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError(`Write ${Number.MAX_SAFE_INTEGER} at most.`);
+  return value;
 }
 
 export function positiveNumber(text: string): number {
@@ -56,13 +60,19 @@ export function variableOf(option: Option): string {
     .toUpperCase()}`;
 }
 
+/** Readings of flags that may be given often. */
+const ofSeveral: readonly unknown[] = [fileList, volumeFlag];
+
 /**
- * What a variable says for a flag: for a switch, `true` or `false` in one of their usual spellings; else the flag's own
- * reading of the text.
+ * What a variable says for a flag: for a switch, `true` or `false` in one of their usual spellings; for one that may be given often, all
+ * of them with commas between; else the flag's own reading of the text.
  */
 export function valueFromVariable(option: Option, text: string): unknown {
+  const { parseArg } = option;
   if (option.isBoolean()) return switchValue(text);
-  return option.parseArg ? option.parseArg(text, undefined) : text;
+  if (!parseArg) return text;
+  if (!ofSeveral.includes(parseArg)) return parseArg(text, undefined);
+  return nameList(text).reduce<unknown>((former, each) => parseArg(each, former), undefined);
 }
 
 function switchValue(text: string): boolean {

@@ -241,7 +241,7 @@ function addGet(program: Command, context: CommandContext, ends: Ends): void {
 }
 
 const rootHelp = `
-Every flag may stand in the environment: LOGFLEET_LOG_LEVEL for --log-level.
+Flags may stand in the environment: LOGFLEET_LOG_LEVEL for --log-level.
 Exit status: 0 all is well; 1 something ended failed, incomplete or different;
 2 wrong usage or invalid input; 130 interrupted.
 ${example(
@@ -287,7 +287,7 @@ function readVariables(command: Command, env: CommandContext['env']): void {
     const attribute = option.attributeName();
     const source = command.getOptionValueSource(attribute);
     const text = env[variableOf(option)];
-    if (!text || (source !== undefined && source !== 'default')) continue;
+    if (!text || isWithoutVariable(command, attribute) || (source !== undefined && source !== 'default')) continue;
     try {
       command.setOptionValueWithSource(attribute, valueFromVariable(option, text), 'env');
     } catch (error) {
@@ -295,6 +295,11 @@ function readVariables(command: Command, env: CommandContext['env']): void {
       throw new UsageError(`the environment variable ${variableOf(option)} holds '${text}'. ${error.message}`);
     }
   }
+}
+
+/** `-o` is a format elsewhere: what is meant for another command must not become a folder. */
+function isWithoutVariable(command: Command, attribute: string): boolean {
+  return command.name() === 'export' && attribute === 'output';
 }
 
 /** Codes of errors about what the command line, or the environment, names: a directory, a kubeconfig, a bucket. */

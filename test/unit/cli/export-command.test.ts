@@ -108,6 +108,13 @@ describe('what is wrong is said of the flag', () => {
     ['a store without TLS', [...request, '-o', 's3://logs', '--endpoint', 'http://store'], 'or --insecure if that is'],
     ['a folder that cannot be made', [...request, '-o', 'all.yaml/x'], 'name another with -o'],
     ['a size that is none', [...request, '-o', 'x', '--max-part-size', '3'], '--max-part-size: "3" is not allowed'],
+    [
+      'a flag of stores with a folder',
+      [...request, '-o', 'x', '--endpoint', 'https://store'],
+      '--endpoint is for -o s3://',
+    ],
+    ['a flag of stores with stdout', [...request, '-o', '-', '--path-style'], '--path-style is for -o s3://'],
+    ['more than can be counted', [...request, '-o', 'x', '--max-messages', '9007199254740993'], 'at most'],
     ['a volume', [...request, '-o', 'x', '--volume', 'a=b'], '--volume is for a manifest'],
   ])('%s', async (_, args, expected) => {
     writeFileSync(join(directory, 'all.yaml'), '');
@@ -116,6 +123,11 @@ describe('what is wrong is said of the flag', () => {
     expect(stderr).toEqual(typeof expected === 'string' ? expect.stringContaining(expected) : expected);
     expect(existsSync(join(directory, 'x'))).toBe(false);
   });
+});
+
+test('what may be wrong with a store in a cluster is said of the flag, too', async () => {
+  const { stderr } = await run(...request, '-o', 's3://logs', '--endpoint', 'https://minio.store.svc:9000');
+  expect(stderr).toMatch(/^--endpoint: warning: .*; write --path-style$/m);
 });
 
 describe('a manifest', () => {
@@ -146,8 +158,21 @@ spec:
       stderr: expect.stringContaining('there is no SearchExport in all.yaml'),
     });
     write(manifest('errors') + manifest('audit'));
-    expect((await run('all.yaml')).stderr).toContain('say which one with --name: errors, audit');
-    expect((await run('all.yaml', '--name', 'x')).stderr).toContain('there is no SearchExport x in all.yaml');
+    expect((await run('all.yaml')).stderr).toContain('say which one with --name and -n: default/errors, default/audit');
+    expect((await run('all.yaml', '--name', 'x')).stderr).toContain('there is no SearchExport x in all.yaml; there is');
+  });
+
+  test('is found by its namespace, where another has its name', async () => {
+    const of = (namespace: string) =>
+      manifest('errors').replace('{name: errors}', `{name: errors, namespace: ${namespace}}`);
+    write(of('logging') + of('audit'));
+    const both = 'say which one with --name and -n: logging/errors, audit/errors';
+    expect((await run('all.yaml', '--name', 'errors')).stderr).toContain(both);
+    const volume = ['--volume', `exports=${directory}`];
+    const one = await run('all.yaml', '--name', 'errors', '-n', 'audit', ...volume);
+    expect(one).toMatchObject({ status: 1, stderr: expect.stringContaining('audit/errors: SecretNotFound: ') });
+    const none = await run('all.yaml', '-n', 'prod', ...volume);
+    expect(none.stderr).toContain('there is no SearchExport in all.yaml of namespace prod; there is logging/errors');
   });
 
   test('leaves no room for flags that it says itself', async () => {

@@ -3,6 +3,7 @@ import { variables } from '../../../src/account/credential-place.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { approveCommand } from '../../../src/cli/approve.ts';
 import { crdsCommand } from '../../../src/cli/crds.ts';
+import { exportCommand } from '../../../src/cli/export.ts';
 import { getCommand } from '../../../src/cli/get.ts';
 import { pauseCommand, resumeCommand } from '../../../src/cli/pause.ts';
 import { pauseAllCommand } from '../../../src/cli/pause-all.ts';
@@ -170,6 +171,24 @@ describe('flags', () => {
   ])('a switch in the environment may say %s', async (text, watch) => {
     await run('run d', { LOGFLEET_WATCH: text });
     expect(runCommand).toHaveBeenCalledWith(['d'], { logLevel: 'info', watch }, expect.anything());
+  });
+});
+
+describe('the environment', () => {
+  test('has several values of a flag with commas between them', async () => {
+    await run('export errors.yaml', { LOGFLEET_VOLUME: 'a=/a, b=/b', LOGFLEET_SECRET: 'one.yaml,two.yaml' });
+    const volume = new Map([
+      ['a', '/a'],
+      ['b', '/b'],
+    ]);
+    const options = { volume, secret: ['one.yaml', 'two.yaml'], logLevel: 'error' };
+    expect(exportCommand).toHaveBeenCalledWith('errors.yaml', options, expect.anything());
+  });
+
+  test('names no folder for an export where it says what other commands print', async () => {
+    await run('export --query a --from -1h --to now', { LOGFLEET_OUTPUT: 'json' });
+    const options = { query: 'a', from: '-1h', to: 'now', logLevel: 'error' };
+    expect(exportCommand).toHaveBeenCalledWith(undefined, options, expect.anything());
   });
 });
 
