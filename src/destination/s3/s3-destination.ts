@@ -198,7 +198,7 @@ export class S3Destination implements Destination {
     try {
       return await uploads.abort(this.#prefix(folder), choice);
     } catch (cause) {
-      throw this.#error('tidy up', folder, cause);
+      throw this.#error('look for unfinished uploads in', folder, cause);
     }
   }
 

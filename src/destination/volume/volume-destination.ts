@@ -162,7 +162,7 @@ export class VolumeDestination implements Destination {
       }
       return removed;
     } catch (cause) {
-      throw this.#asError('tidy up', name, cause);
+      throw this.#asError('look for unfinished files in', name, cause);
     } finally {
       await folder.close();
     }
