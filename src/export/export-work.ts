@@ -33,6 +33,7 @@ import { ExportHolds } from './export-holds.ts';
 import { NewestTexts } from './newest-texts.ts';
 import { type Plan, PlanningStep, waitBeforePlan } from './planning-step.ts';
 import { RowHistogram } from './row-histogram.ts';
+import { searchStart } from './search-start.ts';
 import type { JobView, OpenedJob, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';
 import { StandingExport } from './standing-export.ts';
 import { progressOfManifest, type WorkLimits, type WorkStage, type WorkView } from './work-view.ts';
@@ -167,8 +168,7 @@ export class ExportWork {
   }
 
   #begin(order: SearchOrder, opened?: OpenedJob): void {
-    const failedBefore = this.#holds.failedBefore(order);
-    const start = { failedBefore, onNews: this.#options.onProgress, ...(opened === undefined ? {} : { opened }) };
+    const start = searchStart(() => this.#holds.failedBefore(order), this.#options.onProgress, opened);
     const search = this.#options.search(order, this.#tools(), start);
     const ended = search.done.then((outcome) => {
       this.#searches.delete(search);

@@ -42,7 +42,7 @@ export interface OpenedJob {
 
 /** How one search begins. */
 export interface SearchStart {
-  /** Searches of this interval before that have proved nothing. */
+  /** Searches of this interval before that have proved nothing; a person may have them forgotten while this one runs. */
   readonly failedBefore: number;
   /** One that is open already. The search closes it. */
   readonly opened?: OpenedJob;

@@ -333,6 +333,16 @@ describe('a search', () => {
     expect(await world.commit(0)).toMatchObject({ stage: 'complete', unproven: [] });
   });
 
+  test('that runs while a person has all tried anew is the first one again', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    world.search(0).end({ kind: 'again', isFailure: true, message: '3 rows were counted, and 2 were found' });
+    await world.advance();
+    expect(world.search(0).start.failedBefore).toBe(1);
+    world.work.tryAgain();
+    expect(world.search(0).start.failedBefore).toBe(0);
+  });
+
   test('that cannot be proven is made again where incomplete ones are kept from now on', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
