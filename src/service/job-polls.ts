@@ -131,7 +131,8 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    this.#inLine = undefined;
+    // An older one may be written a second time, after a spurious 401, while another is in line.
+    if (this.#inLine === poll) this.#inLine = undefined;
     this.#underWay.add(poll);
     this.#newest = poll;
     this.#plan();

@@ -114,6 +114,25 @@ describe('when it is asked (B4)', () => {
     ]);
   });
 
+  test('one that is written a second time does not push another out of its place in line', async () => {
+    const { clock, fake } = world();
+    const writes: ((() => void) | undefined)[] = [];
+    fake.getStatus = ({ beforeSend } = {}) => {
+      writes.push(beforeSend);
+      return new Promise(() => {});
+    };
+    await clock.advance(2_000);
+    writes[0]?.();
+    await clock.advance(10_000);
+    expect(writes).toHaveLength(2);
+    writes[0]?.();
+    await clock.advance(600_000);
+    expect(writes).toHaveLength(2);
+    writes[1]?.();
+    await clock.advance(600_000);
+    expect(writes).toHaveLength(3);
+  });
+
   test.each([
     ['an unknown state', { ...running, state: { unknown: 'RESTING' } } as const],
     ['DONE GATHERING HISTOGRAM (E13)', { ...running, state: 'doneGatheringHistogram' } as const],
