@@ -143,13 +143,15 @@ export class FleetRows {
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
+    // An older sign of life is a replica's that has not heard of the newer.
+    const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
+    const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {
       if (known.collectorVersion !== collector.collectorVersion) row.formerVersion = known.collectorVersion;
       this.#changes.push(id);
-      row.collector = { ...collector, id };
-    } else if ((collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0)) {
-      // An older one is a replica's that has not heard of the newer.
-      row.collector = { ...known, lastSeenAliveMs: collector.lastSeenAliveMs };
+      row.collector = { ...collector, id, lastSeenAliveMs };
+    } else if (isNewer) {
+      row.collector = { ...known, lastSeenAliveMs };
     }
   }
 }

@@ -95,6 +95,8 @@ describe('the log of changes', () => {
     const rows = filled('1');
     for (const lastSeenAliveMs of [9, 4, undefined]) rows.takePage([collector('1', { lastSeenAliveMs })], 200, 0);
     expect(rows.get('1')?.collector.lastSeenAliveMs).toBe(9);
+    rows.takePage([collector('1', { lastSeenAliveMs: 4, alive: false })], 300, 0);
+    expect(rows.get('1')?.collector).toMatchObject({ lastSeenAliveMs: 9, alive: false });
   });
 
   test('is cut where it has become long; who reads on from before looks at everybody', () => {
