@@ -192,7 +192,6 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
     messages,
     fieldCase: 'lower',
     isDisordered: messages.some(({ displacedMs }) => displacedMs !== 0),
-    densest: 1,
   };
 }
 

@@ -1,6 +1,7 @@
 /** How a history ends: complete, or with a reason that is true; and nothing is left over (E3, E15). */
 import { decodeManifest } from '../../../src/destination/manifest.ts';
 import { decodePlan } from '../../../src/destination/plan-object.ts';
+import { type ExportHistoryPlan, historyStartMs } from './plan.ts';
 import type { ExportHistoryRecord } from './record.ts';
 
 export function endViolations(record: ExportHistoryRecord): string[] {
@@ -9,22 +10,48 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   if (completeAtMs === undefined) {
     return [...found, `end: it does not come to an end: ${told.map(({ text }) => text).join('; ')}`];
   }
-  const allowed = allowedReasons(record);
+  const reasons = lastingReasons(record);
   for (const { reason, message } of told.flatMap(({ unproven }) => unproven)) {
-    const isAllowed = reason === undefined ? allowed.size > 0 : allowed.has(reason);
-    if (!isAllowed) found.push(`end: incomplete for ${reason}, which cannot be: ${message}`);
+    if (!reasons.has(reason)) found.push(`end: incomplete for ${reason}, which cannot be: ${message}`);
   }
+  found.push(...flagViolations(record, reasons));
   if (!told.every(({ isComplete }) => isComplete)) return found;
   return [...found, ...manifestViolations(record)];
 }
 
 /** Why all cannot be had, whoever asks. */
-function allowedReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
-  const { messages, densest } = plan.corpus;
+function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
-  if (!task.isSplittable && messages.length >= plan.smallestLimit) reasons.add('LimitReached');
-  if (densest >= plan.smallestLimit || plan.byReceiptTime) reasons.add('MillisecondTooDense');
+  if (!task.isSplittable && plan.corpus.messages.length >= plan.smallestLimit) reasons.add('LimitReached');
+  if (densestOf(plan) >= plan.smallestLimit) reasons.add('MillisecondTooDense');
   return reasons;
+}
+
+/** The most rows of one millisecond, by the time that is searched by, whose ids end in the same two digits: they are divided no further (E4). */
+function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
+  const counts = new Map<string, number>();
+  for (const { atMs, receivedMs, copies, id } of corpus.messages) {
+    const part = `${byReceiptTime ? receivedMs : atMs} ${id.slice(-2)}`;
+    counts.set(part, (counts.get(part) ?? 0) + copies);
+  }
+  return Math.max(0, ...counts.values());
+}
+
+/** E6: an interval is flagged only for a reason that there is. */
+function flagViolations({ plan, records }: ExportHistoryRecord, lasting: ReadonlySet<string>): string[] {
+  const reasons = new Set(mayDiffer(plan) ? [...lasting, 'CountDiffers'] : lasting);
+  return records.flatMap(({ record: { fromMs, toMs, incomplete } }) =>
+    incomplete === undefined || reasons.has(incomplete.reason)
+      ? []
+      : [`E6: [${fromMs}, ${toMs}) is flagged for ${incomplete.reason}, which cannot be`],
+  );
+}
+
+/** Whether searches of the same may find other rows, or other numbers of them. */
+function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
+  const isFlawed = flaws.missShard > 0 || flaws.holes > 0 || flaws.forget > 0;
+  const isGrowing = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
+  return isFlawed || isGrowing || Object.keys(scenario.faults ?? {}).length > 0;
 }
 
 /** What could not be removed when it was given up is removed once all is complete, or by the next start. */

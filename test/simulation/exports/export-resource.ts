@@ -70,7 +70,7 @@ export class ExportResource {
       isStalled: findCondition(status.conditions, 'Stalled')?.status === 'True',
       unproven: isComplete
         ? []
-        : (status.incomplete ?? []).map(({ reason }) => ({ reason: undefined, message: reason })),
+        : (status.incomplete ?? []).map(({ reason: message }) => ({ reason: reasonOf(message), message })),
       text: `${ready?.reason}: ${ready?.message}`,
     };
   }
@@ -106,6 +106,12 @@ export class ExportResource {
     const metadata = { name: 'log-service', namespace: 'logging' };
     this.api.create(secretsPath, { apiVersion: 'v1', kind: 'Secret', metadata, data });
   }
+}
+
+/** The reason that a message stands for. */
+function reasonOf(message: string): string {
+  if (/^the millisecond .* has .* rows, and a search returns /.test(message)) return 'MillisecondTooDense';
+  return message.includes('the query cannot be split into intervals') ? 'LimitReached' : message;
 }
 
 function specOf(plan: ExportHistoryPlan): object {

@@ -24,8 +24,8 @@ export interface ToldState {
   readonly isComplete: boolean;
   /** A person has to do something. */
   readonly isStalled: boolean;
-  /** Why intervals cannot be proven: the reason where it is told as such, and what people read. */
-  readonly unproven: readonly { readonly reason: string | undefined; readonly message: string }[];
+  /** Why intervals cannot be proven: the reason, and what people read. */
+  readonly unproven: readonly { readonly reason: string; readonly message: string }[];
   /** Where it stands, in words. */
   readonly text: string;
 }

@@ -8,8 +8,6 @@ export interface CorpusPlan {
   readonly fieldCase: 'lower' | 'camel';
   /** Some come in another place than their time says. */
   readonly isDisordered: boolean;
-  /** The most messages of one millisecond. */
-  readonly densest: number;
 }
 
 export interface PlannedMessage {
@@ -72,7 +70,6 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     messages,
     fieldCase: chance.one(['lower', 'camel'] as const),
     isDisordered: messages.some(({ displacedMs }) => displacedMs !== 0),
-    densest: densestOf(messages),
   };
 }
 
@@ -121,10 +118,4 @@ function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): Pla
     if (chance.happens(0.5)) return { ...message, atMs, receivedMs, searchableMs, id: before.id };
     return { ...message, atMs, receivedMs, searchableMs, raw: before.raw };
   });
-}
-
-function densestOf(messages: readonly PlannedMessage[]): number {
-  const counts = new Map<number, number>();
-  for (const { atMs, copies } of messages) counts.set(atMs, (counts.get(atMs) ?? 0) + copies);
-  return Math.max(0, ...counts.values());
 }
