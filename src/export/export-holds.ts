@@ -7,6 +7,7 @@
  *
  * Invariant: bounded by the segments that are being worked on; whatever is committed is forgotten here.
  */
+import { reasons } from '../api/conditions.ts';
 import type { Clock } from '../base/clock.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { backoffMs, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
@@ -30,6 +31,15 @@ export interface Trouble {
 }
 
 const longestIntervalHoldMs = 300_000;
+/** What concerns the query, the range or the rows, none of which an export can change. It may show only after a whole search. */
+const lastingReasons: ReadonlySet<string> = new Set([
+  reasons.queryRefused,
+  reasons.rangeRefused,
+  reasons.notAnAggregation,
+  reasons.rawMessagesNotAvailable,
+  reasons.receiptTimeMissing,
+  reasons.countMissing,
+]);
 /** So many failures in a row are waited out without a word. */
 const toleratedFailures = 3;
 /** So many searches of one interval may follow each other at once. */
@@ -84,17 +94,20 @@ export class ExportHolds {
     this.#inVain.set(recordKey(order), { fromMs: order.fromMs, times: this.failedBefore(order) + 1 });
   }
 
-  /** Something failed that concerns everything. Of failures that come together one counts. */
-  failed(error: LogfleetError): void {
+  /** Something failed that concerns everything. Of failures that come together one counts. `isCostly`: to try it takes a search. */
+  failed(error: LogfleetError, isCostly = false): void {
     if (this.trouble) return;
-    const delayMs = delayAfter(error, this.#failuresInRow++);
+    const failures = this.#failuresInRow++;
+    const delayMs = (isCostly ? lastingDelayMs(error, failures) : undefined) ?? delayAfter(error, failures);
     this.#trouble = { error, untilMs: this.#clock.monotonic() + delayMs };
   }
 
   /** The search of an interval failed. */
   searchFailed(order: SearchOrder, error: LogfleetError): void {
     this.failed(error);
-    this.#hold(order, delayAfter(error, this.#count(order) - 1, longestIntervalHoldMs), error.message);
+    const failures = this.#count(order) - 1;
+    const delayMs = lastingDelayMs(error, failures) ?? delayAfter(error, failures, longestIntervalHoldMs);
+    this.#hold(order, delayMs, error.message);
   }
 
   /** The search of an interval proved nothing, and another is to follow: at once, but not for ever. */
@@ -149,4 +162,10 @@ export class ExportHolds {
 /** Who waits for something besides us looks again as if a person had to mend it. */
 function delayAfter(error: LogfleetError, failures: number, longestMs?: number): number {
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
+}
+
+/** Undefined of what may pass, or a person can mend. */
+function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
+  if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
+  return Math.min(longestIntervalHoldMs, stallRetryMs * 2 ** failures);
 }

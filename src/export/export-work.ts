@@ -267,7 +267,7 @@ export class ExportWork {
     if (this.#isClosed || (stage === 'planning' && this.#planning?.isAborted)) return;
     const error = asLogfleetError(thrown);
     this.#logFailure('a step of the export failed', error, { stage });
-    this.#holds.failed(error);
+    this.#holds.failed(error, stage === 'planning');
   }
 
   #logFailure(message: string, error: LogfleetError, fields: LogFields): void {

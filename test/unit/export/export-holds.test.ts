@@ -5,8 +5,8 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const order = { segment: 3, fromMs: 0, toMs: 100 };
 
-function failure(handling: Handling = { kind: 'backoff' }): LogfleetError {
-  return new LogfleetError({ code: 'test.failure', message: 'It failed.', handling });
+function failure(handling: Handling = { kind: 'backoff' }, reason = 'InternalError'): LogfleetError {
+  return new LogfleetError({ code: 'test.failure', message: 'It failed.', handling, reason });
 }
 
 function world() {
@@ -83,6 +83,21 @@ describe('failures', () => {
     holds.succeeded(order);
     expect(holds.intervals).toEqual([]);
   });
+});
+
+test.each([
+  ['QueryRefused', [30_000, 60_000, 120_000, 240_000, 300_000, 300_000]],
+  ['DestinationAccessDenied', [30_000, 30_000, 30_000, 30_000, 30_000, 30_000]],
+])('an interval whose search stalls waits longer each time where nothing can mend it: %s', async (reason, expected) => {
+  const { clock, holds, waitMs, intervalWaitMs } = world();
+  const waits: number[] = [];
+  for (let times = 0; times < 6; times++) {
+    holds.searchFailed(order, failure({ kind: 'stall' }, reason));
+    waits.push(intervalWaitMs());
+    expect(waitMs()).toBe(30_000);
+    await clock.advance(intervalWaitMs());
+  }
+  expect(waits).toEqual(expected);
 });
 
 test('an interval is searched again at once, but not for ever', async () => {

@@ -52,8 +52,8 @@ const limits: WorkLimits = {
   incompletePolicy: 'Fail',
 };
 
-function failure(kind: 'backoff' | 'stall' = 'backoff'): LogfleetError {
-  return new LogfleetError({ code: 'test.failed', message: 'It failed.', handling: { kind }, reason: 'Failed' });
+function failure(kind: 'backoff' | 'stall' = 'backoff', reason = 'Failed'): LogfleetError {
+  return new LogfleetError({ code: 'test.failed', message: 'It failed.', handling: { kind }, reason });
 }
 
 /** An export whose searches end as the test says. */
@@ -494,6 +494,18 @@ describe('what goes wrong', () => {
     expect((await world.advance()).requeueAfterMs).toBe(2_000);
     await world.clock.advance(2_000);
     expect(await world.advance()).toMatchObject({ stage: 'exporting', lastError: undefined });
+  });
+
+  test('with the query while it is planned is tried again later each time', async () => {
+    const world = new WorkWorld();
+    world.planning = () => Promise.reject(failure('stall', 'RawMessagesNotAvailable'));
+    const waits: number[] = [];
+    for (let times = 0; times < 5; times++) {
+      const { requeueAfterMs } = await world.advance();
+      waits.push(requeueAfterMs);
+      await world.clock.advance(requeueAfterMs);
+    }
+    expect(waits).toEqual([30_000, 60_000, 120_000, 240_000, 300_000]);
   });
 
   test('a plan of another range is not taken for ours', async () => {

@@ -116,6 +116,14 @@ describe('a search that brought errors, or may have (E5)', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
+  test('does not blame the query when the service refuses to count it', async () => {
+    const refused = { kind: 'status', status: 400, code: 'parse.error', operations: ['createJob'] } as const;
+    const world = new SearchWorld({ scenario: { faults: { lost, refused: { ...refused, queries: ['*| count'] } } } });
+    const outcome = await world.search();
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'export.countRefused', reason: 'CountMissing' } });
+    expect(outcome).toMatchObject({ error: { message: expect.stringContaining('nothing is wrong with the query') } });
+  });
+
   test('is made again when that aggregation brings errors while its records are read', async () => {
     const queries = ['*| count'];
     const slow = { kind: 'delay', delay: '20s', operations: ['listRecords'] } as const;
