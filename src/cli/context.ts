@@ -30,7 +30,7 @@ export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute; relative file names on the command line are meant from here. */
   readonly cwd: string;
-  /** Aborted by SIGINT and SIGTERM, with the `StopSignal` as its reason. The command then tidies up and resolves. */
+  /** Aborted by SIGINT and SIGTERM, with the `StopSignal` as its reason (SIGHUP counts as SIGTERM). The command then tidies up and resolves. */
   readonly signal: AbortSignal;
 }
 

@@ -2,8 +2,8 @@
  * `logfleet export`: one SearchExport as a process of its own, from a manifest or from flags, by the operator's own parts. It ends when the
  * export has: what is committed stays at the destination, so that the next start goes on from there.
  *
- * With `-o -` rows are kept in a temporary folder until all of them are proven, and go to stdout then; the folder goes with the process,
- * however that ends.
+ * With `-o -` rows are kept in a temporary folder until all of them are proven, and go to stdout then. The folder goes when the process
+ * ends, by a signal too; only what ends it on the spot (SIGKILL, a machine that stops) leaves it where it is.
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -176,7 +176,7 @@ function makeWithFoldersAbove(directory: string): void {
   mkdirSync(directory);
 }
 
-/** Gone when the process is, also when its reader goes away or an impatient person ends it. */
+/** Gone when the process is, also when its reader goes away or an impatient person ends it by a second signal. */
 function temporaryFolder(): string {
   const folder = madeTemporaryFolder();
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

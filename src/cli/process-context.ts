@@ -1,5 +1,5 @@
 /**
- * The real process as a `CommandContext`. The first SIGINT or SIGTERM asks the command to tidy up and end; a second one,
+ * The real process as a `CommandContext`. The first SIGINT, SIGTERM or SIGHUP asks the command to tidy up and end; a second one,
  * given by an impatient person, ends the process on the spot, which loses nothing that the next start would not find.
  */
 import { systemClock } from '../base/clock.ts';
@@ -39,6 +39,8 @@ export async function flushed(): Promise<void> {
 function output(stream: NodeJS.WriteStream): Output {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
+    // A terminal that is gone: its signal ends the command, which still has to tidy up.
+    if (error.code === 'EIO' && stream.isTTY) return;
     throw error;
   });
   return {
@@ -71,5 +73,7 @@ function stopSignal(): AbortSignal {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  // Of a terminal that was closed: nobody is there to press Ctrl-C.
+  process.on('SIGHUP', () => onSignal('SIGTERM'));
   return stop.signal;
 }

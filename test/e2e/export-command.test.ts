@@ -57,6 +57,16 @@ describe.concurrent('an export by flags', () => {
     expect(await (await start(['verify', 'out'], options)).ended).toMatchObject({ status: 0 });
   });
 
+  test('for stdout leaves nothing behind when its terminal is closed', async ({ tenant, start, folder }) => {
+    const env = { ...tenant.env, TMPDIR: folder };
+    const program = await start(['export', ...request, '-o', '-'], { cwd: folder, env });
+    await program.line(/ in 1 of /);
+    expect(readdirSync(folder)).toHaveLength(1);
+    program.signal('SIGHUP');
+    expect(await program.ended).toMatchObject({ status: 130, stdout: '' });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   test('gives its rows to stdout in order of time, once all are there, and leaves no file behind', async ({
     tenant,
     start,
