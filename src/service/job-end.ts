@@ -17,7 +17,7 @@ export function isMissing(error: LogfleetError): boolean {
   return missing.has(error.code) || error.code === cancelledCode;
 }
 
-/** No further request for the job's status can help. */
+/** No further request about the job can help. */
 export function isFinal(error: LogfleetError): boolean {
   const { kind } = error.handling;
   return isMissing(error) || error.code === clientClosed || kind === 'stall' || kind === 'bug';

@@ -8,6 +8,7 @@
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import { LogfleetError, mayPass } from '../base/errors.ts';
+import { isFinal } from './job-end.ts';
 import { maxPageRows, type PageQuery } from './search-service.ts';
 import { ServiceError } from './service-error.ts';
 
@@ -79,15 +80,9 @@ async function roomIn(source: PageSource, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Codes of the ends of a job that no further request changes. */
-const lasting: ReadonlySet<string> = new Set(
-  ['jobDeleted', 'jobSilenced', 'jobTimedOut', 'jobGone', 'closed'].map((outcome) => `service.${outcome}`),
-);
-
 /** Whether asking again may help: the wire, the service's load, an answer that came spoilt. */
 function passes(error: unknown): boolean {
-  if (!(error instanceof ServiceError) || lasting.has(error.code)) return false;
-  return mayPass(error);
+  return error instanceof ServiceError && !isFinal(error) && mayPass(error);
 }
 
 function delayAfter(error: unknown, tries: number): number {
