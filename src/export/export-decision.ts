@@ -12,6 +12,7 @@ import type { CommitRecord } from '../destination/commit-record.ts';
 import { type Coverage, coverageOf } from '../destination/coverage.ts';
 import { totalsOf } from '../destination/manifest.ts';
 import type { ExportPlan, Segment } from '../destination/plan-object.ts';
+import { longestQueryMs } from '../service/missing-job.ts';
 import { nextAim } from './next-aim.ts';
 
 /** What to search: `[fromMs, toMs)` of a segment, `toMs` being where its next record ends. */
@@ -125,7 +126,7 @@ export interface ExportDecision {
 }
 
 /** The service ends a query after eight hours (3.1); what it has found takes its time to be read. */
-const longestSearchMs = 8 * 3_600_000 - 20 * 60_000;
+const longestSearchMs = longestQueryMs - 20 * 60_000;
 
 export function decide(input: DecideInput): ExportDecision {
   const { plan, records, running, now } = input;
