@@ -8,7 +8,8 @@ import type { Health } from '../controller/health.ts';
 import type { Wait } from './export-decision.ts';
 import type { Unproven } from './export-holds.ts';
 import { amountText, countText, percentText } from './figure-text.ts';
-import type { WorkLimits, WorkView } from './work-view.ts';
+import type { Shortcoming } from './proof.ts';
+import type { StandingManifest, WorkLimits, WorkView } from './work-view.ts';
 
 export interface ExportHealth extends Health {
   /** All is in files, and the manifest stands. */
@@ -30,6 +31,7 @@ export interface ExportHealthInput {
 type Check = (input: ExportHealthInput) => ExportHealth | undefined;
 
 const checks: readonly Check[] = [
+  keptUnwanted,
   complete,
   deadlineExceeded,
   paused,
@@ -57,17 +59,30 @@ const stalled = { ...quiet, ready: 'False', stalled: true } as const;
 const failed = { ...stalled, isFailed: true } as const;
 const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
 
+/** What `Keep` has kept, before or under another manifest, is not taken for whole by who wants it whole. */
+function keptUnwanted({ view, limits }: ExportHealthInput): ExportHealth | undefined {
+  if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
+  const message = `${writtenText(view.manifest)}; the manifest flags ${flaggedText(view.manifest)} as incomplete, which status.incomplete names, and spec.incompletePolicy is Fail. Set it to Keep to take them so, or move the folder ${view.location} away and set the annotation logfleet.dev/requestedAt, and the export begins anew.`;
+  return { ...failed, reason: reasons.intervalIncomplete, message };
+}
+
 function complete({ view }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest) return undefined;
-  const { totals, intervals, complete: isWhole } = view.manifest.manifest;
-  const { rows, files } = totals;
-  const written = `${countText(rows)} ${rows === 1 ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
+  const written = writtenText(view.manifest);
   const done = { ...quiet, ready: 'True', isComplete: true } as const;
-  if (isWhole)
+  if (view.manifest.manifest.complete)
     return { ...done, reason: reasons.exported, message: `${written}, and the manifest proves that these are all.` };
-  const flagged = counted(intervals.filter(({ incomplete }) => incomplete).length, 'interval');
-  const message = `${written}; the manifest flags ${flagged} as incomplete, which status.incomplete names.`;
+  const message = `${written}; the manifest flags ${flaggedText(view.manifest)} as incomplete, which status.incomplete names.`;
   return { ...done, reason: reasons.exportedIncomplete, message };
+}
+
+function writtenText({ manifest: { totals } }: StandingManifest): string {
+  const { rows, files } = totals;
+  return `${countText(rows)} ${rows === 1 ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
+}
+
+function flaggedText({ manifest: { intervals } }: StandingManifest): string {
+  return counted(intervals.filter(({ incomplete }) => incomplete).length, 'interval');
 }
 
 function deadlineExceeded({ view, problem }: ExportHealthInput): ExportHealth | undefined {
@@ -137,11 +152,15 @@ function unproven({ view }: ExportHealthInput): ExportHealth | undefined {
   return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${rest}` };
 }
 
-/** Of a search that brought errors nothing can be kept (E5). */
 function wayOn(intervals: readonly Unproven[]): string {
   const anew = 'have it searched anew with the annotation logfleet.dev/requestedAt';
-  const isKeepable = intervals.some(({ reason }) => reason !== 'PendingErrors');
-  if (isKeepable) return `Set spec.incompletePolicy to Keep to keep what was found, flagged, or ${anew}.`;
+  const keep = 'Set spec.incompletePolicy to Keep to keep what was found, flagged';
+  const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
+  if (has('CountDiffers', 'MillisecondTooDense')) return `${keep}, or ${anew}.`;
+  // Another search comes as far.
+  if (has('LimitReached')) return `${keep}, or export a smaller range in another SearchExport.`;
+  // Of an aggregation that was not done nothing can be kept, and of a search that brought errors (E5).
+  if (has('TimeOver')) return 'Export a smaller range in another SearchExport.';
   return `Mend the query in another SearchExport, or ${anew}.`;
 }
 

@@ -72,6 +72,8 @@ export class ExportRuntime {
   readonly #publisher: StatusPublisher<'SearchExport'>;
   readonly #pace = new ExportPace();
   #begun: Begun | undefined;
+  /** What is begun has come to its manifest. */
+  #isOver = false;
   /** What it was built from is no longer so. */
   #isOutdated = false;
   /** By all of its jobs, as far as this process knows. */
@@ -143,6 +145,8 @@ export class ExportRuntime {
     this.#handledRequest = asked;
     this.#options.log.info('the export is looked at again', { [annotations.requestedAt]: asked });
     this.#destination.forget();
+    // The manifest may have been moved away.
+    if (this.#isOver) this.#end();
     this.#begun?.work.tryAgain();
     return true;
   }
@@ -165,6 +169,7 @@ export class ExportRuntime {
     const limits = limitsOf(resource, this.#startedAtMs, isPaused);
     const view = this.#begun?.work.advance(limits);
     this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;
+    this.#isOver = view?.manifest !== undefined;
     if (view) this.#heed(resource, view);
     if (isOutdated && view?.searches === 0) this.#end();
     // One that a person has looked at again stays complete until it shows that it is not.

@@ -9,8 +9,8 @@ function error(kind: Handling['kind'], message = 'The store does not answer.'): 
   return new LogfleetError({ code: 'test.error', reason: 'Trouble', message, handling });
 }
 
-function input(more: Partial<ExportHealthInput> = {}): ExportHealthInput {
-  const limits = limitsOf(exportOf({ limits: { maxMessages: 5_000 } }), 0, false);
+function input(more: Partial<ExportHealthInput> = {}, spec: object = {}): ExportHealthInput {
+  const limits = limitsOf(exportOf({ limits: { maxMessages: 5_000 }, ...spec }), 0, false);
   return { pausedBy: undefined, problem: undefined, view: viewOf(), limits, ...more };
 }
 
@@ -41,8 +41,13 @@ describe('the verdict', () => {
     ],
     [
       'complete although something is flagged',
-      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(5, [flagged]) }) }),
+      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(5, [flagged]) }) }, { incompletePolicy: 'Keep' }),
       ['True', 'ExportedIncomplete', 'Complete'],
+    ],
+    [
+      'not complete where something is flagged that is not to be kept',
+      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(5, [flagged]) }) }),
+      ['False', 'IntervalIncomplete', 'Stalled Failed'],
     ],
     [
       'complete whatever pauses it',
@@ -180,6 +185,14 @@ describe('the message', () => {
       'Not all rows can be proven: 3 rows were counted, and 2 were found. Mend the query in another SearchExport, or have it searched anew with the annotation logfleet.dev/requestedAt.',
     ],
     [
+      input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'LimitReached' }] }) }),
+      'Not all rows can be proven: 3 rows were counted, and 2 were found. Set spec.incompletePolicy to Keep to keep what was found, flagged, or export a smaller range in another SearchExport.',
+    ],
+    [
+      input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'TimeOver' }] }) }),
+      'Not all rows can be proven: 3 rows were counted, and 2 were found. Export a smaller range in another SearchExport.',
+    ],
+    [
       input({ view: viewOf({ unproven: [unproven], searches: 2 }) }),
       '42% of the range is done, 1.2M rows are written; 2 searches run; 1 interval could not be proven.',
     ],
@@ -188,8 +201,15 @@ describe('the message', () => {
       '1 row is in 3 files, and the manifest proves that these are all.',
     ],
     [
-      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1_500, [flagged]) }) }),
+      input(
+        { view: viewOf({ stage: 'complete', manifest: manifestOf(1_500, [flagged]) }) },
+        { incompletePolicy: 'Keep' },
+      ),
       '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete, which status.incomplete names.',
+    ],
+    [
+      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1_500, [flagged]) }) }),
+      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete, which status.incomplete names, and spec.incompletePolicy is Fail. Set it to Keep to take them so, or move the folder file:///exports/logging/audit/abc away and set the annotation logfleet.dev/requestedAt, and the export begins anew.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 } }) }),

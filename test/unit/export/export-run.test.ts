@@ -257,6 +257,34 @@ describe('what cannot be proven', () => {
     });
   });
 
+  test('that was kept is not taken for complete by an export that keeps nothing, until it does, or begins anew', async () => {
+    const world = new ExportWorld({ messages: evenly(600), scenario: slow });
+    world.add({ query: '* | limit 500', incompletePolicy: 'Keep' });
+    const removedAndMadeAgain = async () => {
+      world.world.api.remove(`${exportsPath}/audit`);
+      await world.world.clock.advance(minuteMs);
+      world.add({ query: '* | limit 500' });
+    };
+    world.start();
+    expect(await world.untilReason('ExportedIncomplete')).toBe(true);
+    await removedAndMadeAgain();
+    expect(await world.untilReason('IntervalIncomplete')).toBe(true);
+    expect(world.condition('Failed')?.status).toBe('True');
+    expect(world.condition('Complete')).toBeUndefined();
+    expect(world.condition('Ready')?.message).toContain('Set it to Keep to take them so, or move the folder');
+    world.patch({ spec: { incompletePolicy: 'Keep' } });
+    expect(await world.untilReason('ExportedIncomplete')).toBe(true);
+    await removedAndMadeAgain();
+    expect(await world.untilReason('IntervalIncomplete')).toBe(true);
+    const { jobsCreated } = world;
+    world.store.objects.clear();
+    world.annotate(annotations.requestedAt, 'anew');
+    expect(await world.untilReason('Exporting')).toBe(true);
+    expect(await world.untilReason('IntervalIncomplete')).toBe(true);
+    expect(world.condition('Ready')?.message).toContain('the search stopped at 200 rows');
+    expect(world.jobsCreated).toBeGreaterThan(jobsCreated);
+  });
+
   test('E5: a search that brings errors proves nothing, and its errors are told', async () => {
     const world = new ExportWorld({ scenario: { search: { brokenQuery: 'pendingError' } } });
     world.add({ query: '* | where (' });
