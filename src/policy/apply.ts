@@ -5,15 +5,16 @@
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
+import type { Health } from '../controller/health.ts';
+import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/requeue.ts';
 import type { Decision } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
-import { type Health, healthOf } from './health.ts';
+import { healthOf } from './health.ts';
 import { recheckMs } from './next-look.ts';
 import type { RuntimeParts } from './policy-runtime.ts';
 import { rolloutStarted, stageEvents } from './rollout.ts';
-import { pausedByOf, pausedForAll } from './start-rules.ts';
 import type { Heir } from './target.ts';
 
 export class Applier {

@@ -11,14 +11,17 @@
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
+import type { Health } from '../controller/health.ts';
+import { pausedByOf } from '../controller/pauses.ts';
+import { isoTime } from '../controller/status-text.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import { type AdmissionInput, admit, noAdmission } from './admission.ts';
 import type { Moment, PostOutcome, TaskReading } from './attempt.ts';
 import { estimateCompletionMs, type ServiceLimits } from './completion-estimate.ts';
-import { describeEssentials, type Essentials, isoTime, type Overlap } from './describe.ts';
+import { describeEssentials, type Essentials, type Overlap } from './describe.ts';
 import { countFailedAttempts, countLeftAlone, describeFigures, type Figures } from './describe-figures.ts';
 import { Draft } from './draft.ts';
-import { type Health, healthOf } from './health.ts';
+import { healthOf } from './health.ts';
 import type { Entry, EntryChange, Ledger, LedgerHeader } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import { heedPeople } from './people.ts';
@@ -30,7 +33,7 @@ import type { PolicySettings } from './settings.ts';
 import { forgetRefusals, forgetUnselected, forgive, selectionAfter, settleAll, settleByRows } from './settlement.ts';
 import { type Counts, outstanding } from './standing-counts.ts';
 import { isLeftToPeople, nextStartMs, waitOf } from './standstill.ts';
-import { pausedByOf, refusalOfAll } from './start-rules.ts';
+import { refusalOfAll } from './start-rules.ts';
 import type { Look } from './upgrade-duration.ts';
 import type { TaskReads, WatchPlan } from './watch-plan.ts';
 

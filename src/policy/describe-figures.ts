@@ -11,9 +11,11 @@ import type {
   TaskSample,
   VersionCount,
 } from '../api/generated/collector-version-policy.ts';
-import { bounded, isoTime, stateWord } from './describe.ts';
+import type { Health } from '../controller/health.ts';
+import { bounded, isoTime } from '../controller/status-text.ts';
+import { stateWord } from './describe.ts';
 import type { Draft } from './draft.ts';
-import { counted, type Health } from './health.ts';
+import { counted } from './health.ts';
 import type { Attempt, Ending, Entry, LedgerHeader, StageRecord } from './ledger.ts';
 import type { WayBack } from './rollback.ts';
 import type { Roster } from './roster.ts';

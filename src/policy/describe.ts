@@ -10,11 +10,10 @@ import type {
   StoppedRollout,
 } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import { healthConditions } from '../controller/health.ts';
+import { type Health, healthConditions } from '../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { Figures } from './describe-figures.ts';
-import type { Health } from './health.ts';
 import type { ActionRecord, LedgerHeader, RolloutStop } from './ledger.ts';
 import type { NextWindow } from './maintenance-calendar.ts';
 import type { Course } from './rollout-course.ts';
@@ -23,8 +22,6 @@ import { type Counts, outstanding } from './standing-counts.ts';
 
 /** All of the status but the figures. */
 export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
-
-export { bounded, isoTime };
 
 /** The word of the State column: the reason, in a table's width. */
 export function stateWord(health: Health): string {

@@ -10,6 +10,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { unreachable } from '../base/assert.ts';
 import { parseDuration } from '../base/duration.ts';
 import { LogfleetError } from '../base/errors.ts';
+import { pausedForAll } from '../controller/pauses.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { PostOutcome, TaskReading } from './attempt.ts';
 import type { DecideInput } from './decide.ts';
@@ -20,7 +21,6 @@ import type { HeardOutcome } from './posting.ts';
 import type { Roster } from './roster.ts';
 import { SeenBuilds } from './seen-builds.ts';
 import type { Bound } from './service-binding.ts';
-import { pausedForAll } from './start-rules.ts';
 import { type Heir, isCandidate, minAgeMs, resolveTarget, type TargetVerdict } from './target.ts';
 
 /** Nothing can be decided yet. */

@@ -11,8 +11,6 @@ import { isWayBackOver } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
 import { type Counts, outstanding } from './standing-counts.ts';
 
-export type { Health };
-
 /** The collectors of a policy, counted. */
 export interface Fleet {
   readonly counts: Counts;

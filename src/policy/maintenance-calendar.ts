@@ -11,7 +11,7 @@ import { scheduleProblem, timeZoneProblem } from '../api/schedule-check.ts';
 import { CronSchedule } from '../base/cron.ts';
 import { parseDuration, renderDuration } from '../base/duration.ts';
 import { type TimeZone, timeZone } from '../base/time-zone.ts';
-import { isoTime } from './describe.ts';
+import { isoTime } from '../controller/status-text.ts';
 import { type Opening, Recurrence, type Span, spanStart, spansFrom } from './window-spans.ts';
 
 export type WindowVerdict =

@@ -1,7 +1,7 @@
 /** When a policy is looked at again, as its controller wants to hear it. */
 import type { LogfleetError } from '../base/errors.ts';
 import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
-import type { Health } from './health.ts';
+import type { Health } from '../controller/health.ts';
 
 /** How long until a look is worth while, where nothing that we hear of will tell. */
 export function recheckMs(health: Health, problem: LogfleetError | undefined): number {

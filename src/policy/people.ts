@@ -5,8 +5,8 @@
 import { annotationWriter } from '../api/annotation-writers.ts';
 import { annotations, parseApproval, parseRolloutRequest } from '../api/annotations.ts';
 import type { CollectorVersionPolicy, ObjectMeta } from '../api/kinds.ts';
+import { pausedByOf } from '../controller/pauses.ts';
 import type { ActionRecord, LedgerHeader } from './ledger.ts';
-import { pausedByOf } from './start-rules.ts';
 
 const maxActions = 20;
 

@@ -12,6 +12,7 @@ import type {
 } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
+import { pausedByOf } from '../controller/pauses.ts';
 import { type Decision, decide } from './decide.ts';
 import { type Forecast, forecast } from './forecast.ts';
 import type { ForecastMembers } from './forecast-line.ts';
@@ -30,7 +31,7 @@ import { type StageAhead, stagesAhead } from './rollout-ahead.ts';
 import { needsApproval, progressStages, type StageProgress, soakMsOf } from './stage-progress.ts';
 import { placesOf } from './stages.ts';
 import { type Counts, totalOf } from './standing-counts.ts';
-import { maxInProgressOf, pausedByOf } from './start-rules.ts';
+import { maxInProgressOf } from './start-rules.ts';
 import type { Heir } from './target.ts';
 
 export interface RolloutPlan {

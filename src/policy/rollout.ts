@@ -1,6 +1,6 @@
 /** Rollouts as the ledger's header counts them: one for each target that a policy has had, in order. */
 import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
-import type { Health } from './health.ts';
+import type { Health } from '../controller/health.ts';
 import type { LedgerHeader, RolloutHistory, RolloutStop } from './ledger.ts';
 import type { Counts } from './standing-counts.ts';
 

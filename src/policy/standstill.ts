@@ -3,11 +3,12 @@
  * Rules and stages say what they wait for; which of them is told is decided here.
  */
 import { reasons } from '../api/conditions.ts';
+import type { Health } from '../controller/health.ts';
+import { isoTime } from '../controller/status-text.ts';
 import type { Admission } from './admission.ts';
 import { type Moment, monotonicOf } from './attempt.ts';
-import { isoTime } from './describe.ts';
 import type { Draft } from './draft.ts';
-import type { Health, RolloutWait } from './health.ts';
+import type { RolloutWait } from './health.ts';
 import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import { type Counts, outstanding } from './standing-counts.ts';

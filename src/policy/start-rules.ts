@@ -10,7 +10,7 @@ import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
-import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
+import { pausedByOf } from '../controller/pauses.ts';
 import type { AdmissionInput } from './admission.ts';
 import { type Moment, monotonicOf } from './attempt.ts';
 import type { Observation } from './decide.ts';
@@ -18,8 +18,6 @@ import type { Ending, RolloutStop } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import { needsApproval } from './stage-progress.ts';
 import { shareOf } from './stages.ts';
-
-export { pausedByOf, pausedForAll };
 
 export interface Refusal {
   /** Completes the sentence "waiting for …"; undefined where it is over in a moment. */

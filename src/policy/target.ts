@@ -9,8 +9,8 @@
 import type { Target } from '../api/generated/collector-version-policy.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
 import { parseDuration } from '../base/duration.ts';
+import { isoTime } from '../controller/status-text.ts';
 import type { Build } from '../service/upgrade-service.ts';
-import { isoTime } from './describe.ts';
 import { matchesGlob } from './selector.ts';
 
 /** What has been, as far as it counts for a channel. */

@@ -20,8 +20,6 @@ import {
 import type { StringPool } from './string-pool.ts';
 import type { Build, Collector, TaskStatus, UpgradeTask } from './upgrade-service.ts';
 
-export { DecodeError } from './json-members.ts';
-
 function decodeCollector(value: unknown, path: string, pool: StringPool): Collector {
   const members = membersAt(value, path);
   const shared = (name: string) => {

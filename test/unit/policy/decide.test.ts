@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
+import { pausedByOf } from '../../../src/controller/pauses.ts';
 import type { Decision } from '../../../src/policy/decide.ts';
-import { pausedByOf } from '../../../src/policy/start-rules.ts';
 import {
   endedEntry,
   epochMs,

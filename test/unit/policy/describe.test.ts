@@ -5,9 +5,10 @@ import { parse } from 'yaml';
 import { maxMessageLength } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
-import { bounded, describeConditions, findOverlap } from '../../../src/policy/describe.ts';
+import type { Health } from '../../../src/controller/health.ts';
+import { bounded } from '../../../src/controller/status-text.ts';
+import { describeConditions, findOverlap } from '../../../src/policy/describe.ts';
 import { describeCounts, describeFigures } from '../../../src/policy/describe-figures.ts';
-import type { Health } from '../../../src/policy/health.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';
 import {
   attempt,

@@ -2,9 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
+import type { Health } from '../../../src/controller/health.ts';
+import { isoTime } from '../../../src/controller/status-text.ts';
 import type { Host } from '../../../src/host/host.ts';
-import { describeConditions, type Essentials, isoTime } from '../../../src/policy/describe.ts';
-import type { Health } from '../../../src/policy/health.ts';
+import { describeConditions, type Essentials } from '../../../src/policy/describe.ts';
 import { StatusPublisher } from '../../../src/policy/status-publisher.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { policy, settings, target } from './builders.ts';
