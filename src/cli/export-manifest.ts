@@ -3,6 +3,7 @@
  * held to the same rules. What is wrong with it is said of the flag.
  */
 import path from 'node:path';
+import type { SearchExport } from '../api/kinds.ts';
 import type { PlacedFinding, SourceFile } from '../api/manifest-set.ts';
 import { parseDuration } from '../base/duration.ts';
 import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
@@ -117,6 +118,15 @@ function moment(text: string, nowMs: number): string {
   if (dateForm.test(text)) return `${text}T00:00:00`;
   const beforeMs = text.startsWith('-') ? parseDuration(text.slice(1)) : undefined;
   return beforeMs === undefined ? text : new Date(nowMs - beforeMs).toISOString();
+}
+
+/**
+ * The flags that name the range as this start took it, where its own mean another with each start; empty where they mean the same. To be
+ * asked about an export by flags.
+ */
+export function fixedRangeFlags({ from = '', to = '' }: ExportRequestOptions, { spec }: SearchExport): string {
+  const isMoving = [from, to].some((text) => text === 'now' || text.startsWith('-'));
+  return isMoving ? `--from ${spec.timeRange.from} --to ${spec.timeRange.to}` : '';
 }
 
 /** A line about the flag that a finding is about, or the place in its file; undefined where it means nothing here. */

@@ -22,7 +22,14 @@ import type { ResourceKey } from '../host/host.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
 import { aborted } from './aborted.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { type ExportSink, type FlagManifest, flagManifest, renderExportFinding, sinkOf } from './export-manifest.ts';
+import {
+  type ExportSink,
+  type FlagManifest,
+  fixedRangeFlags,
+  flagManifest,
+  renderExportFinding,
+  sinkOf,
+} from './export-manifest.ts';
 import { exportPlaces } from './export-places.ts';
 import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from './given-manifests.ts';
 import { keepHeapSmall } from './heap.ts';
@@ -90,13 +97,19 @@ async function work(
   const namespace = options.namespace ?? defaultNamespace;
   const decoded = decodeSources([...sources, ...secrets], namespace);
   const resource = theOne(resourcesIn('SearchExport', decoded, ports), options, sources);
+  const { volume } = resource.spec.destination;
+  if (volume && !volumes.has(volume.name)) {
+    const which = `${nameOf(resource.metadata)} goes to the volume ${volume.name}`;
+    throw new UsageError(`${which}: say with --volume ${volume.name}=DIR which directory that is`);
+  }
   const host = new SingleHost(resource, await secretsOf(decoded, nowhere, context));
   const { stdout, stderr, signal } = context;
   await run(host, exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context), options, context);
   const ended = host.resource;
   if (signal.aborted) {
     const nothing = 'interrupted; nothing was written';
-    const said = sink?.kind === 'stdout' ? nothing : renderInterruption([ended]);
+    const flags = sink === undefined ? '' : fixedRangeFlags(options, ended);
+    const said = sink?.kind === 'stdout' ? nothing : renderInterruption([ended], flags);
     stderr.write(`logfleet export: ${said}\n`);
     return exitStatus.interrupted;
   }

@@ -13,6 +13,7 @@ import type {
   ResourceSource,
   SecretReader,
 } from '../host/host.ts';
+import { byAnotherStart } from './way-on.ts';
 
 const notPaused: OperatorSettings = { paused: false, pausedBy: undefined };
 
@@ -57,7 +58,9 @@ export class SingleHost implements Host {
   async writeStatus<K extends KindName>(_kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
     const { metadata } = this.#resource;
     const resourceVersion = String(Number(metadata.resourceVersion) + 1);
-    this.#resource = { ...(resource as SearchExport), metadata: { ...metadata, resourceVersion } };
+    const { status, ...rest } = resource as SearchExport;
+    const said = status && { ...status, ...(status.conditions && { conditions: status.conditions.map(asSaidHere) }) };
+    this.#resource = { ...rest, ...(said && { status: said }), metadata: { ...metadata, resourceVersion } };
     for (const listener of this.#listeners) listener(metadata);
     return this.#resource as ResourceOf<K>;
   }
@@ -69,4 +72,8 @@ export class SingleHost implements Host {
   subscribeSettings(): () => void {
     return () => {};
   }
+}
+
+function asSaidHere<C extends { readonly message: string }>(condition: C): C {
+  return { ...condition, message: byAnotherStart(condition.message) };
 }

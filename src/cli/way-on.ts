@@ -47,6 +47,15 @@ export interface PausingPlace {
   readonly isRequest: boolean;
 }
 
+/**
+ * What is said of an export whose process is over, or has nobody who could annotate anything: another start looks at everything again, too.
+ */
+export function byAnotherStart(message: string): string {
+  return message
+    .replaceAll(`have it searched anew with the annotation ${annotations.requestedAt}`, 'run it again')
+    .replaceAll(`set the annotation ${annotations.requestedAt}`, 'run it again');
+}
+
 /** The command that approves the stage that waits for it, and no other; undefined where none does. */
 export function wayToApprove(resource: AnyResource, options: TargetOptions): string | undefined {
   if (resource.kind !== 'CollectorVersionPolicy') return undefined;

@@ -5,7 +5,8 @@
 import type { AnyResource } from '../resource-access.ts';
 import { counted } from './counted.ts';
 
-export function renderInterruption(resources: readonly AnyResource[]): string {
+/** `flags` are what the next start needs so that it is the same. */
+export function renderInterruption(resources: readonly AnyResource[], flags = ''): string {
   const running = resources.reduce((sum, resource) => sum + inProgressOf(resource), 0);
   if (running > 0) {
     const [goOn, them] = running === 1 ? ['goes on', 'it'] : ['go on', 'them'];
@@ -13,7 +14,7 @@ export function renderInterruption(resources: readonly AnyResource[]): string {
   }
   const areExports = resources.length > 0 && resources.every(({ kind }) => kind === 'SearchExport');
   const stands = areExports ? 'what is committed stays' : 'no upgrade is under way';
-  return `interrupted; ${stands}, and the next start goes on from here`;
+  return `interrupted; ${stands}, and the next start${flags === '' ? '' : ` with ${flags}`} goes on from here`;
 }
 
 function inProgressOf(resource: AnyResource): number {

@@ -3,11 +3,12 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { flagManifest, sinkOf } from '../../../src/cli/export-manifest.ts';
+import { fixedRangeFlags, flagManifest, sinkOf } from '../../../src/cli/export-manifest.ts';
 import type { ExportOptions } from '../../../src/cli/options.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import { recordingContext } from './recording-context.ts';
+import { sampleExport } from './sample-export.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -77,6 +78,15 @@ describe('an export without a manifest', () => {
     const { metadata, spec } = manifestOf({}, {}, { namespace: 'logging', name: 'tenant' });
     expect(metadata).toEqual({ name: 'export', namespace: 'logging' });
     expect(spec.credentialsSecretRef).toEqual({ name: 'tenant' });
+  });
+
+  test.each([
+    ['-24h', 'now', '--from 2026-11-01T00:00:00.000Z --to 2026-11-02T00:00:00.000Z'],
+    ['2026-11-01', 'now', '--from 2026-11-01T00:00:00 --to 2026-11-02T00:00:00.000Z'],
+    ['2026-11-01', '2026-11-02', ''],
+  ])('from %s to %s is gone on with by %j', (from, to, expected) => {
+    const { spec } = manifestOf({ from, to });
+    expect(fixedRangeFlags({ from, to }, { ...sampleExport(), spec })).toBe(expected);
   });
 
   test('keeps rows for stdout unpacked in a folder of their own', () => {
@@ -204,9 +214,16 @@ spec:
     expect(stderr).toContain('To go on: take paused: true out of its manifest');
   });
 
+  test('needs a directory for the volume that it names', async () => {
+    write(manifest('errors'));
+    const { status, stderr } = await run('all.yaml', '--volume', `other=${directory}`);
+    expect(status).toBe(2);
+    expect(stderr).toContain('default/errors goes to the volume exports: say with --volume exports=DIR');
+  });
+
   test('that leads nowhere ends with 1, and says why', async () => {
     write(manifest('errors'));
-    const { status, stdout, stderr } = await run('all.yaml');
+    const { status, stdout, stderr } = await run('all.yaml', '--volume', `exports=${directory}`);
     expect([status, stdout]).toEqual([1, '']);
     expect(stderr).toContain('default/errors: SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL');
   });

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { hasFailed, isExported, isStalled, showOutcome } from '../../../src/cli/run-outcome.ts';
 import { wayOnForAll } from '../../../src/cli/way-on.ts';
+import { exportHealth } from '../../../src/export/export-health.ts';
+import type { WorkView } from '../../../src/export/work-view.ts';
+import { viewOf } from '../export/sample-view.ts';
 import { recordingOutput, type Terminal } from './recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 import { samplePolicy } from './sample-policy.ts';
@@ -41,6 +44,16 @@ describe('the outcome of a run', () => {
         "logging/production: Paused: Paused by the annotation. To go on: logfleet resume cvp/production --dir './it is'\n",
       stderr: '',
     });
+  });
+
+  it('asks for another start of an export where nobody would hear an annotation', () => {
+    const open = { fromMs: 0, toMs: 1, reason: 'CountDiffers', received: 2, expected: 3, message: 'Rows are missing' };
+    const unproven = [open] as unknown as WorkView['unproven'];
+    const view = viewOf({ waitsFor: { kind: 'people', isRest: true } as WorkView['waitsFor'], unproven });
+    const { reason, message } = exportHealth({ pausedBy: undefined, problem: undefined, limits: undefined, view });
+    expect(message).toContain('annotation');
+    const conditions = [condition('Ready', 'False', reason, message), condition('Stalled', 'True', reason, message)];
+    expect(shown([sampleExport({ status: { conditions } })]).stdout).toMatch(/flagged, or run it again\.\n$/);
   });
 
   it('says how all go on where all are paused, each by what pauses it besides', () => {

@@ -26,3 +26,9 @@ it('exports: what is committed stays', () => {
     'interrupted; what is committed stays, and the next start goes on from here',
   );
 });
+
+it('names the flags without which the next start is another export', () => {
+  expect(renderInterruption([sampleExport()], '--from A --to B')).toContain(
+    'the next start with --from A --to B goes on',
+  );
+});
