@@ -5,6 +5,7 @@
 import { reasons } from '../api/conditions.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { Health } from '../controller/health.ts';
+import type { Outcome } from '../service/outcome.ts';
 import type { Wait } from './export-decision.ts';
 import type { Unproven } from './export-holds.ts';
 import { amountText, countText, percentText } from './figure-text.ts';
@@ -109,11 +110,27 @@ function waitingForProblem({ problem }: ExportHealthInput): ExportHealth | undef
   return problem && { ...atWork, reason: problem.reason, message: triedAgain(problem) };
 }
 
+/** What the service refuses of the query and its range, which no SearchExport can change where it stands. */
+const needsAnother: ReadonlySet<string> = new Set(
+  (
+    [
+      'parse.error',
+      'query.creation.error',
+      'unknown.timezone',
+      'no.records.not.an.aggregation.query',
+      'raw.messages.not.available',
+    ] satisfies Outcome[]
+  ).map((outcome) => `service.${outcome}`),
+);
+
 /** As long as nothing has succeeded since: each try would make it come and go otherwise. */
 function stalledByTrouble({ view }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
-  return { ...stalled, reason: error.reason, message: error.message };
+  const message = needsAnother.has(error.code)
+    ? `${withoutStop(error.message)}. A SearchExport cannot change what its files hold: write a new one, with another name.`
+    : error.message;
+  return { ...stalled, reason: error.reason, message };
 }
 
 function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
