@@ -10,7 +10,7 @@ import type { Finding } from './finding.ts';
 
 export const settingsName = 'logfleet-settings';
 
-/** The member of `data` that stops all policies: nothing new is started, and what is in flight ends by itself. */
+/** The member of `data` that stops all policies and exports: nothing new is started, and what is in flight ends by itself. */
 export const pausedMember = 'paused';
 
 /** What is to be said of a ConfigMap that pauses. */

@@ -6,7 +6,7 @@ import type { CommandContext } from './context.ts';
 import type { PauseOptions } from './options.ts';
 
 export interface OperatorSwitch {
-  /** Whose policies it stops, to go on from "all policies". */
+  /** Whose policies and exports it stops, to go on from "everything". */
   readonly whose: string;
   /** The flags that lead another command to the same switch, each with a blank in front. */
   readonly flags: string;

@@ -15,7 +15,7 @@ export async function pauseAllCommand(
   const operator = await open(options, context);
   try {
     const { said, status } = paused ? await pauseAll(operator) : await resumeAll(operator);
-    context.stdout.write(`all policies ${operator.whose}: ${said}\n`);
+    context.stdout.write(`everything ${operator.whose}: ${said}\n`);
     return status;
   } finally {
     await operator.close();
@@ -23,7 +23,7 @@ export async function pauseAllCommand(
 }
 
 interface Outcome {
-  /** Goes on from "all policies of …: ". */
+  /** Goes on from "everything of …: ". */
   readonly said: string;
   readonly status: number;
 }
@@ -31,14 +31,14 @@ interface Outcome {
 async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
   const before = await operator.pausedBy();
   if (before === undefined) await operator.set(true);
-  const state = before === undefined ? 'paused' : `were paused already by ${before}`;
+  const state = before === undefined ? 'paused' : `was paused already by ${before}`;
   const said = `${state}, nothing new is started; what is in flight ends by itself. To go on: logfleet resume --all${operator.flags}`;
   return { said, status: exitStatus.ok };
 }
 
 /** What a manifest says is not undone by a command: Git owns it. Whoever asked has not got what they wanted then. */
 async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
-  if ((await operator.pausedBy()) === undefined) return { said: 'were not paused.', status: exitStatus.ok };
+  if ((await operator.pausedBy()) === undefined) return { said: 'was not paused.', status: exitStatus.ok };
   await operator.set(false);
   const still = await operator.pausedBy();
   if (still === undefined) return { said: 'resumed.', status: exitStatus.ok };

@@ -44,7 +44,7 @@ function cluster(...namespaces: readonly string[]) {
 }
 
 const paused =
-  'all policies of the operator in namespace logfleet: paused, nothing new is started; what is in flight ends by itself. ' +
+  'everything of the operator in namespace logfleet: paused, nothing new is started; what is in flight ends by itself. ' +
   'To go on: logfleet resume --all --operator-namespace logfleet\n';
 
 describe('the ConfigMap', () => {
@@ -54,11 +54,11 @@ describe('the ConfigMap', () => {
     expect(data('logfleet')).toEqual({ paused: 'true' });
     server.patch(settings('logfleet'), { data: { note: 'incident 12' } });
     expect((await turn(true)).text).toContain(
-      ': were paused already by the ConfigMap logfleet-settings in namespace logfleet, nothing new is started',
+      ': was paused already by the ConfigMap logfleet-settings in namespace logfleet, nothing new is started',
     );
-    expect((await turn(false)).text).toBe('all policies of the operator in namespace logfleet: resumed.\n');
+    expect((await turn(false)).text).toBe('everything of the operator in namespace logfleet: resumed.\n');
     expect(data('logfleet')).toEqual({ paused: 'false', note: 'incident 12' });
-    expect((await turn(false)).text).toBe('all policies of the operator in namespace logfleet: were not paused.\n');
+    expect((await turn(false)).text).toBe('everything of the operator in namespace logfleet: was not paused.\n');
     await turn(true);
     expect(data('logfleet')).toEqual({ paused: 'true', note: 'incident 12' });
   });
@@ -77,7 +77,7 @@ describe('the ConfigMap', () => {
 
   test('is not made to resume what is not paused', async () => {
     const { turn, data } = cluster('logfleet');
-    expect((await turn(false)).text).toContain('were not paused.');
+    expect((await turn(false)).text).toContain('was not paused.');
     expect(data('logfleet')).toBeUndefined();
   });
 });

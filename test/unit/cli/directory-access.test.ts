@@ -152,23 +152,21 @@ describe('a directory', () => {
       expect(await pauseAllCommand(paused, options, context)).toBe(status);
       return context.stdout.text.replaceAll(directory, 'DIR');
     };
-    expect(await say(false)).toBe('all policies in DIR: were not paused.\n');
+    expect(await say(false)).toBe('everything in DIR: was not paused.\n');
     expect(await say(true)).toBe(
-      'all policies in DIR: paused, nothing new is started; what is in flight ends by itself. ' +
+      'everything in DIR: paused, nothing new is started; what is in flight ends by itself. ' +
         'To go on: logfleet resume --all --dir DIR\n',
     );
     expect((await readRequests(directory)).settings).toMatchObject({
       paused: true,
       writer: { by: expect.any(String), atMs: expect.any(Number) },
     });
-    expect(await say(true)).toMatch(
-      /^all policies in DIR: were paused already by .* \(logfleet pause --all\), nothing/,
-    );
-    expect(await say(false)).toBe('all policies in DIR: resumed.\n');
+    expect(await say(true)).toMatch(/^everything in DIR: was paused already by .* \(logfleet pause --all\), nothing/);
+    expect(await say(false)).toBe('everything in DIR: resumed.\n');
     const configMap = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings}\ndata: {paused: "true"}\n';
     await writeFile(join(directory, 'settings.yaml'), configMap);
     expect(await say(false, 1)).toBe(
-      'all policies in DIR: still paused by the ConfigMap logfleet-settings in DIR/settings.yaml. Change that to go on.\n',
+      'everything in DIR: still paused by the ConfigMap logfleet-settings in DIR/settings.yaml. Change that to go on.\n',
     );
   });
 
