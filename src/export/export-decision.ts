@@ -14,6 +14,7 @@ import { totalsOf } from '../destination/manifest.ts';
 import type { ExportPlan, Segment } from '../destination/plan-object.ts';
 import { longestQueryMs } from '../service/missing-job.ts';
 import { nextAim } from './next-aim.ts';
+import { settlingMs } from './settling.ts';
 
 /** What to search: `[fromMs, toMs)` of a segment, `toMs` being where its next record ends. */
 export interface SearchOrder {
@@ -74,8 +75,8 @@ export interface DecideInput {
 export interface ExportMoment {
   readonly wallMs: number;
   readonly monotonicMs: number;
-  /** What the service's clock shows now; undefined while it is not known. */
-  readonly serviceMs: number | undefined;
+  /** By how much the service's clock is behind ours, at least 0. */
+  readonly clockBehindMs: number;
 }
 
 export type StopReason =
@@ -200,9 +201,8 @@ function stopReason(input: DecideInput, search: RunningSearch, endMs: number | u
 }
 
 /** When a segment may be searched up to its end, on our wall clock: by the earlier of both clocks (E11). */
-function settledAtMs({ limits, now }: DecideInput, { toMs }: Segment): number {
-  const behindMs = now.serviceMs === undefined ? 0 : Math.max(0, now.wallMs - now.serviceMs);
-  return toMs + limits.settleDelayMs + behindMs;
+function settledAtMs({ limits: { settleDelayMs }, now: { clockBehindMs } }: DecideInput, { toMs }: Segment): number {
+  return toMs + settlingMs({ settleDelayMs, clockBehindMs });
 }
 
 function isSettled(input: DecideInput, segment: Segment): boolean {

@@ -27,6 +27,7 @@ import {
 import { JobSet } from './job-set.ts';
 import type { JobView, OpenedJob, SearchTools } from './search-tools.ts';
 import { dateRoundingMs } from './service-traits.ts';
+import { settlingMs } from './settling.ts';
 import { countFinely } from './slice-counts.ts';
 
 /** Nothing is written but by `planExport`. */
@@ -158,7 +159,7 @@ class Planning {
     const countedRows = isProven ? rows : undefined;
     return {
       plan: { boundariesMs, ...(describedFields && { describedFields }) },
-      first: { order: { segment, fromMs, toMs }, opened: { job, fromMs: range.fromMs, countedRows } },
+      first: { order: { segment, fromMs, toMs }, opened: { job, countedRows } },
       forecast: {
         segments,
         areKnown: areCounted || cutSign(job.progress, traits.smallestLimit) === undefined,
@@ -202,8 +203,9 @@ class Planning {
   }
 
   /** Nothing newer is searched. */
-  #settledMs(behindMs: number): number {
-    return Math.floor(this.#tools.clock.now() - behindMs - this.#options.settleDelayMs);
+  #settledMs(clockBehindMs: number): number {
+    const { settleDelayMs } = this.#options;
+    return Math.floor(this.#tools.clock.now() - settlingMs({ settleDelayMs, clockBehindMs }));
   }
 
   /** False where the search goes on for so long that it has to be the one search of its range. */

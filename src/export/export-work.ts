@@ -12,7 +12,6 @@
  * but in `advance`, which waits for nothing. What fails is held for a while (`export-holds.ts`), and tried again from what stands there.
  */
 import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { LogFields } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
@@ -22,7 +21,6 @@ import type { Histogram } from '../service/job-histogram.ts';
 import {
   decide,
   type ExportDecision,
-  type ExportMoment,
   type ExportProgress,
   type RunningSearch,
   type SearchOrder,
@@ -142,7 +140,7 @@ export class ExportWork {
       scannedBytes: this.#scannedBytes,
       byReceiptTime: task.identity.byReceiptTime,
       limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: traits.smallestLimit },
-      now: momentOf(clock, traits.clockBehindMs),
+      now: { wallMs: clock.now(), monotonicMs: clock.monotonic(), clockBehindMs: traits.clockBehindMs },
     });
   }
 
@@ -392,9 +390,4 @@ export class ExportWork {
     if (!plan) return 'planning';
     return decision?.isCovered ? 'finishing' : 'exporting';
   }
-}
-
-function momentOf(clock: Clock, clockBehindMs: number): ExportMoment {
-  const wallMs = clock.now();
-  return { wallMs, monotonicMs: clock.monotonic(), serviceMs: wallMs - clockBehindMs };
 }

@@ -30,6 +30,7 @@ import { MessageReading } from './message-reading.ts';
 import { judge, type RecordFigures, type Run, searchesAgain, showsInclusiveEnd, type Verdict } from './proof.ts';
 import { RecordReading } from './record-reading.ts';
 import type { JobView, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';
+import { settlingMs } from './settling.ts';
 
 /** So often a record is written whose writing fails in a way that may pass; to search again costs far more. */
 const commitTries = 6;
@@ -155,8 +156,9 @@ export class IntervalSearch implements RunningSearch {
     const { traits, clock, settleDelayMs } = this.#tools;
     const { dateMs } = progress;
     if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
-    const settledMs = clock.now() - traits.clockBehindMs - settleDelayMs();
-    return traits.clockBehindMs <= this.#foreseenBehindMs || this.toMs <= settledMs;
+    const { clockBehindMs } = traits;
+    const settledMs = clock.now() - settlingMs({ settleDelayMs: settleDelayMs(), clockBehindMs });
+    return clockBehindMs <= this.#foreseenBehindMs || this.toMs <= settledMs;
   }
 
   #readingOf(job: SearchJob): JobReading {

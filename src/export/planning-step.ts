@@ -5,6 +5,7 @@
 import type { Wait } from './export-decision.ts';
 import type { PlannedExport, PlanningOptions, PlanningView } from './export-planning.ts';
 import type { SearchTools } from './search-tools.ts';
+import { settlingMs } from './settling.ts';
 import type { WorkLimits } from './work-view.ts';
 
 export type Plan = (tools: SearchTools, options: PlanningOptions) => Promise<PlannedExport>;
@@ -73,6 +74,6 @@ export function waitBeforePlan(limits: WorkLimits, facts: PlanningFacts): Wait |
   if (deadlineMs !== undefined && wallMs >= deadlineMs) return { kind: 'deadline' };
   if (isPaused) return { kind: 'paused' };
   if (maxBytesScanned !== undefined && scannedBytes >= maxBytesScanned) return { kind: 'maxBytesScanned' };
-  const untilMs = fromMs + settleDelayMs + clockBehindMs;
+  const untilMs = fromMs + settlingMs({ settleDelayMs, clockBehindMs });
   return wallMs < untilMs ? { kind: 'settling', untilMs } : undefined;
 }

@@ -31,11 +31,9 @@ export interface SearchTools {
   readonly settleDelayMs: () => number;
 }
 
-/** A search job that was opened for more than one interval. */
+/** A search job that was opened for more than one interval: its range begins at or before the order's, and ends where that does. */
 export interface OpenedJob {
   readonly job: SearchJob;
-  /** Where its range begins, at or before the order's; it ends where the order does. */
-  readonly fromMs: number;
   /** Rows of the order's interval, as an aggregation has counted them (E6); undefined where nobody has. */
   readonly countedRows: number | undefined;
 }

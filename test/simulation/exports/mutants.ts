@@ -200,23 +200,14 @@ export const exportMutants: readonly ExportMutant[] = [
     "return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;",
     "return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd < 0;",
   ),
-  {
-    rule: 'E11',
-    name: 'nobody waits until a range has settled',
-    directions: 'recent',
-    mutations: [
-      {
-        file: 'export/export-planning.ts',
-        find: 'return Math.floor(this.#tools.clock.now() - behindMs - this.#options.settleDelayMs);',
-        replace: 'return this.#tools.clock.now() + 0 * behindMs;',
-      },
-      {
-        file: 'export/export-decision.ts',
-        find: 'return toMs + limits.settleDelayMs + behindMs;',
-        replace: 'return toMs + 0 * limits.settleDelayMs + 0 * behindMs;',
-      },
-    ],
-  },
+  mutant(
+    'E11',
+    'nobody waits until a range has settled',
+    'recent',
+    'export/settling.ts',
+    'return settleDelayMs + clockBehindMs;',
+    'return 0 * (settleDelayMs + clockBehindMs);',
+  ),
   mutant(
     'E11',
     'who goes on with a plan believes the own clock',

@@ -280,7 +280,7 @@ describe('an export', () => {
 
   test('goes on with the job by which it was planned', async () => {
     const world = new WorkWorld();
-    const opened = { job: { close: async () => {} } as never, fromMs, countedRows: undefined };
+    const opened = { job: { close: async () => {} } as never, countedRows: undefined };
     const planned = world.planning;
     world.planning = async (tools, options) => ({
       ...(await planned(tools, options)),

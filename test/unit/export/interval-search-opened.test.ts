@@ -15,7 +15,7 @@ async function takenOver(
   const world = new SearchWorld(options);
   const job = await world.simulated.run(world.jobs.open(world.task.order(hour, world.traits.isEndInclusive)));
   if (isDone) await world.simulated.run(job.whenFinished());
-  const opened = { job, fromMs: hour.fromMs, countedRows };
+  const opened = { job, countedRows };
   const outcome = await world.search({ fromMs }, { opened });
   return { world, outcome };
 }

@@ -56,7 +56,7 @@ export class ToyOperator {
         ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
         smallestLimit: this.#smallestLimit,
       },
-      now: { wallMs: 1_000_000, monotonicMs: 0, serviceMs: undefined },
+      now: { wallMs: 1_000_000, monotonicMs: 0, clockBehindMs: 0 },
     });
   }
 
