@@ -3,6 +3,7 @@
  * an export stands at its destination, so that nothing here has to outlive the process.
  */
 import type { KindName, ResourceOf, SearchExport } from '../api/kinds.ts';
+import { anotherExport } from '../export/export-health.ts';
 import type {
   EventSink,
   Host,
@@ -74,6 +75,7 @@ export class SingleHost implements Host {
   }
 }
 
+/** Nothing keeps a process from being started with another query. */
 function asSaidHere<C extends { readonly message: string }>(condition: C): C {
-  return { ...condition, message: byAnotherStart(condition.message) };
+  return { ...condition, message: byAnotherStart(condition.message.replace(anotherExport, '.')) };
 }

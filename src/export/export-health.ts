@@ -123,13 +123,14 @@ const needsAnother: ReadonlySet<string> = new Set(
   ).map((outcome) => `service.${outcome}`),
 );
 
+/** Ends what is said of that. */
+export const anotherExport = '. A SearchExport cannot change what its files hold: write a new one, with another name.';
+
 /** As long as nothing has succeeded since: each try would make it come and go otherwise. */
 function stalledByTrouble({ view }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
-  const message = needsAnother.has(error.code)
-    ? `${withoutStop(error.message)}. A SearchExport cannot change what its files hold: write a new one, with another name.`
-    : error.message;
+  const message = needsAnother.has(error.code) ? `${withoutStop(error.message)}${anotherExport}` : error.message;
   return { ...stalled, reason: error.reason, message };
 }
 
