@@ -1,9 +1,16 @@
 /** JSON text by which two values can be compared: members in order, since an API server gives them back in one of its own. */
 export function canonicalText(value: unknown): string {
-  return JSON.stringify(value, (_, member: unknown) => {
-    if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
-    return Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)));
-  });
+  return JSON.stringify(value, inOrder);
+}
+
+/** The same, one line for small things, readable by people and by `diff`. */
+export function canonicalLines(value: unknown): string {
+  return JSON.stringify(value, inOrder, 1);
+}
+
+function inOrder(_: string, member: unknown): unknown {
+  if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+  return Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 /** Whether two values have the same canonical text, without making it: whoever compares often pays for what differs alone. */

@@ -7,13 +7,13 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
-import { destinationError } from './destination-error.ts';
+import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { nameProblem } from './object-name.ts';
 import { damaged, decodeStored, encodeStored, type StoredMembers } from './stored-json.ts';
 
-/** Of one interval; far more than `maxPartSize` can ask for. */
-const maxFiles = 10_000;
+/** Of one interval. */
+export const maxFiles = 10_000;
 const readsAtOnce = 16;
 
 export interface CommittedFile {
@@ -75,7 +75,7 @@ export async function commit(
   const content = encodeRecord(record);
   if ((await destination.create(name, content)) === 'created') return { kind: 'committed' };
   const found = await destination.read(name);
-  if (!found) throw destinationError('away', `${name} in ${destination.url} stood there, and is gone again`);
+  if (!found) throw goneAgain(name, destination.url);
   if (Buffer.compare(found, content) === 0) return { kind: 'committed' };
   const standing = decodeRecord(name, found);
   const kept = new Set(standing.files.map((file) => file.name));
@@ -112,7 +112,7 @@ export async function readRecords(
 
 async function readRecord(destination: Destination, layout: ExportLayout, name: string): Promise<CommitRecord> {
   const content = await destination.read(name);
-  if (!content) throw destinationError('away', `${name} in ${destination.url} stood there, and is gone again`);
+  if (!content) throw goneAgain(name, destination.url);
   const record = decodeRecord(name, content);
   if (layout.commit(record.segment, record.toMs) === name) return record;
   throw damaged(name, `it belongs to ${layout.commit(record.segment, record.toMs)}`);

@@ -22,6 +22,8 @@ const kinds = {
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** What stands there is not what logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
+  /** What is asked for has more pieces than can be committed: another export has to ask for it in another way. */
+  tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
   /** Somebody removed an upload while it ran. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
 } satisfies Record<string, { readonly reason: string; readonly handling: Handling }>;
@@ -31,4 +33,19 @@ export type DestinationFailure = keyof typeof kinds;
 /** An error with the code `destination.<failure>`. */
 export function destinationError(failure: DestinationFailure, message: string, cause?: unknown): LogfleetError {
   return new LogfleetError({ code: `destination.${failure}`, message, cause, ...kinds[failure] });
+}
+
+/** An object that is larger than any of logfleet's; `bytes` is for people. */
+export function tooLarge(name: string, bytes: string, mostBytes: number): LogfleetError {
+  return destinationError('damaged', `${name} has ${bytes} bytes, and ${mostBytes} are the most for such a file`);
+}
+
+/** Of a data file: their names are nobody else's. */
+export function nameTaken(name: string): LogfleetError {
+  return destinationError('damaged', `${name} exists already, which no upload of logfleet made: move it away`);
+}
+
+/** Of an object that is written once and removed by nobody. */
+export function goneAgain(name: string, url: string): LogfleetError {
+  return destinationError('away', `${name} in ${url} stood there, and is gone again`);
 }

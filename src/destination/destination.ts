@@ -9,8 +9,10 @@
  * (`export-layout.ts`).
  */
 
-/** More than this is neither written by `create` nor read by `read`: plans, commit records and manifests are smaller. */
+/** Plans and commit records are smaller. */
 export const largestObjectBytes = 32 * 1024 * 1024;
+/** A manifest is written and read as a whole, and takes several times its size in memory. Half a kilobyte an interval, mostly. */
+export const largestManifestBytes = 128 * 1024 * 1024;
 
 /** So long an upload is silent at most until `abortLeftovers` takes its writer for dead, wherever that ran (E15). */
 export const longestSilenceMs = 15 * 60_000;
@@ -30,14 +32,17 @@ export interface Destination {
   /** For people: `file:///exports/logging`, `s3://bucket/prefix`. Holds no credentials. */
   readonly url: string;
 
-  /** The whole of a small object; undefined when there is none. Larger than `largestObjectBytes`: `destination.damaged`. */
-  read(name: string): Promise<Uint8Array | undefined>;
+  /**
+   * The whole of a small object; undefined when there is none. Larger than `mostBytes` (`largestObjectBytes` where absent):
+   * `destination.damaged`.
+   */
+  read(name: string, mostBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
    * Writes a small object unless there is one of that name. Whatever it resolves to, what stands under the name is durable.
-   * 'exists' may be our own doing, where the answer to an earlier try was lost: read what stands there (E3).
+   * 'exists' may be our own doing, where the answer to an earlier try was lost: read what stands there (E3). `mostBytes` is as of `read`.
    */
-  create(name: string, content: Uint8Array): Promise<'created' | 'exists'>;
+  create(name: string, content: Uint8Array, mostBytes?: number): Promise<'created' | 'exists'>;
 
   /**
    * Begins a data file under a name that nobody else uses. It is seen after `finish` alone. An upload holds a fixed amount of

@@ -8,8 +8,8 @@ import { assert } from '../base/assert.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { type CommitRecord, readRecordMembers, readRecords } from './commit-record.ts';
 import type { Coverage } from './coverage.ts';
-import type { Destination } from './destination.ts';
-import { destinationError } from './destination-error.ts';
+import { type Destination, largestManifestBytes } from './destination.ts';
+import { destinationError, goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { type ExportIdentity, fingerprintOf, plainIdentity, readIdentity } from './fingerprint.ts';
 import { damaged, decodeStored, encodeStored } from './stored-json.ts';
@@ -73,11 +73,10 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 /** Fine when it stands there already with the same content; `destination.damaged` when another does. */
 export async function writeManifest(destination: Destination, layout: ExportLayout, manifest: Manifest): Promise<void> {
   const content = encodeManifest(manifest);
-  if ((await destination.create(layout.manifest, content)) === 'created') return;
-  const standing = await destination.read(layout.manifest);
-  if (!standing) {
-    throw destinationError('away', `${layout.manifest} in ${destination.url} stood there, and is gone again`);
-  }
+  if (content.length > largestManifestBytes) throw tooManyIntervals(layout, manifest, content.length);
+  if ((await destination.create(layout.manifest, content, largestManifestBytes)) === 'created') return;
+  const standing = await destination.read(layout.manifest, largestManifestBytes);
+  if (!standing) throw goneAgain(layout.manifest, destination.url);
   if (Buffer.compare(standing, content) === 0) return;
   throw damagedManifest(layout, 'it is not what the records of this export say');
 }
@@ -89,6 +88,12 @@ export function damagedManifest({ manifest }: ExportLayout, problem: string): Lo
     problem,
     'put back the one that stood there, or remove it: it is written anew from the records',
   );
+}
+
+function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, bytes: number): LogfleetError {
+  const what = `${manifest} would have ${totals.intervals} intervals and ${totals.files} files in ${bytes} bytes`;
+  const advice = 'export the range in several SearchExports, or with a larger spec.output.maxPartSize';
+  return destinationError('tooMuch', `${what}, and ${largestManifestBytes} are the most: ${advice}`);
 }
 
 /** Throws where the manifest is not of the whole range: somebody has changed it. */
@@ -104,7 +109,7 @@ export function checkWhole({ intervals }: Manifest, { fromMs, toMs }: ExportIden
 
 /** Undefined when there is none. */
 export async function readManifest(destination: Destination, layout: ExportLayout): Promise<Manifest | undefined> {
-  const content = await destination.read(layout.manifest);
+  const content = await destination.read(layout.manifest, largestManifestBytes);
   return content && decodeManifest(layout.manifest, content);
 }
 

@@ -4,7 +4,7 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
-import { destinationError } from './destination-error.ts';
+import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { damaged, decodeStored, encodeStored } from './stored-json.ts';
 
@@ -43,7 +43,7 @@ export async function settlePlan(
   assert(problem === undefined, `plan: ${problem}`);
   if ((await destination.create(layout.plan, encodePlan(ours))) === 'created') return ours;
   const standing = await readPlan(destination, layout);
-  if (!standing) throw destinationError('away', `${layout.plan} in ${destination.url} stood there, and is gone again`);
+  if (!standing) throw goneAgain(layout.plan, destination.url);
   const ends = ({ boundariesMs }: ExportPlan) => `${boundariesMs[0]} to ${boundariesMs.at(-1)}`;
   if (ends(standing) === ends(ours)) return standing;
   throw damaged(layout.plan, `it covers ${ends(standing)}, and the export ${ends(ours)}`);

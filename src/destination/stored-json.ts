@@ -4,13 +4,13 @@
  *
  * Strict on purpose: a destination is shared, and what proves an export must not rest on something half understood.
  */
-import { canonicalText } from '../base/canonical-text.ts';
+import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { destinationError } from './destination-error.ts';
 
-/** One line for small things, readable by people and by `diff`. Members in order of their names. */
+/** Members in order of their names. */
 export function encodeStored(value: unknown): Uint8Array {
-  return Buffer.from(`${JSON.stringify(JSON.parse(canonicalText(value)), null, 1)}\n`);
+  return Buffer.from(`${canonicalLines(value)}\n`);
 }
 
 /** `name` says which object it is. Whatever `read` does not ask for is refused. `destination.damaged` when it is not of the form. */

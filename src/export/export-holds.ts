@@ -39,6 +39,7 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.rawMessagesNotAvailable,
   reasons.receiptTimeMissing,
   reasons.countMissing,
+  reasons.invalidSpec,
 ]);
 /** So many failures in a row are waited out without a word. */
 const toleratedFailures = 3;

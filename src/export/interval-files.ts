@@ -6,7 +6,8 @@
  * everything is covered (E15).
  */
 import { crossing } from '../base/boundary.ts';
-import type { CommittedFile } from '../destination/commit-record.ts';
+import { type CommittedFile, maxFiles } from '../destination/commit-record.ts';
+import { destinationError } from '../destination/destination-error.ts';
 import { dataFileName } from '../destination/export-layout.ts';
 import type { DescribedField } from '../output/columns.ts';
 import { PartSeries } from '../output/part-series.ts';
@@ -31,12 +32,10 @@ export class IntervalFiles {
     this.#order = order;
     const { encoder, compression } = tools.task.form(described);
     const { maxPartBytes } = tools.task.identity.output;
-    this.#parts = new PartSeries((index) => ({
-      encoder,
-      compression,
-      maxPartBytes,
-      open: () => this.#open(this.#nameOf(index)),
-    }));
+    this.#parts = new PartSeries((index) => {
+      if (index >= maxFiles) throw tooManyFiles(maxPartBytes);
+      return { encoder, compression, maxPartBytes, open: () => this.#open(this.#nameOf(index)) };
+    });
   }
 
   /** Throws what went wrong in writing those before it. */
@@ -93,4 +92,9 @@ export class IntervalFiles {
       abort: () => upload.abort(),
     };
   }
+}
+
+function tooManyFiles(maxPartBytes: number): Error {
+  const what = `one search has more rows than go into ${maxFiles} files of ${maxPartBytes} bytes`;
+  return destinationError('tooMuch', `${what}: write a larger spec.output.maxPartSize in another SearchExport`);
 }

@@ -1,7 +1,7 @@
 /** What every destination promises (`src/destination/destination.ts`), as one suite for all kinds. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { type Destination, largestObjectBytes } from '../../src/destination/destination.ts';
+import { type Destination, largestManifestBytes, largestObjectBytes } from '../../src/destination/destination.ts';
 import { Child } from './child.ts';
 import { makePlace, openPlace, type Place } from './place.ts';
 
@@ -76,6 +76,12 @@ export function describeDestination(kind: 'volume' | 's3'): void {
         code: 'destination.damaged',
       });
       expect(place.files()).toEqual([]);
+    });
+
+    test('takes a larger object where that may be, and gives it back', async () => {
+      const content = Buffer.alloc(largestObjectBytes + 1, 'x');
+      expect(await destination.create('large', content, largestManifestBytes)).toBe('created');
+      expect(await destination.read('large', largestManifestBytes)).toHaveLength(content.length);
     });
   });
 

@@ -25,7 +25,7 @@ import {
   type ListedObject,
   largestObjectBytes,
 } from '../destination.ts';
-import { destinationError } from '../destination-error.ts';
+import { destinationError, tooLarge } from '../destination-error.ts';
 import { folderSegments, nameSegments } from '../object-name.ts';
 import { Writer } from '../writer.ts';
 import { PartBuffers } from './part-buffers.ts';
@@ -67,14 +67,14 @@ export class S3Destination implements Destination {
     this.url = `s3://${[settings.bucket, ...folderSegments(settings.root)].join('/')}`;
   }
 
-  async read(name: string): Promise<Uint8Array | undefined> {
+  async read(name: string, mostBytes = largestObjectBytes): Promise<Uint8Array | undefined> {
     const pieces: Uint8Array[] = [];
     let bytes = 0;
     try {
       for await (const piece of this.stream(name)) {
         pieces.push(piece);
         bytes += piece.length;
-        if (bytes > largestObjectBytes) throw tooLarge(name, `more than ${largestObjectBytes}`);
+        if (bytes > mostBytes) throw tooLarge(name, `more than ${mostBytes}`, mostBytes);
       }
     } catch (error) {
       if (error instanceof LogfleetError && error.code === 'destination.absent') return undefined;
@@ -83,8 +83,8 @@ export class S3Destination implements Destination {
     return Buffer.concat(pieces);
   }
 
-  async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
-    if (content.length > largestObjectBytes) throw tooLarge(name, String(content.length));
+  async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
+    if (content.length > mostBytes) throw tooLarge(name, String(content.length), mostBytes);
     const outcome = await this.#putOnce(name, content);
     if (outcome === 'created' && !this.#headerIsHeeded && (await this.#putOnce(name, content)) === 'created') {
       // What stands there must not count: it may have taken the place of somebody else's.
@@ -232,11 +232,4 @@ export class S3Destination implements Destination {
       ? cause
       : s3Error(`${act} ${name === '' ? '' : `${name} in `}${this.url}`, cause);
   }
-}
-
-function tooLarge(name: string, bytes: string): LogfleetError {
-  return destinationError(
-    'damaged',
-    `${name} has ${bytes} bytes, and ${largestObjectBytes} are the most for such a file`,
-  );
 }

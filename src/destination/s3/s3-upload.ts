@@ -20,7 +20,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { LogfleetError } from '../../base/errors.ts';
 import type { FileUpload } from '../destination.ts';
-import { destinationError } from '../destination-error.ts';
+import { destinationError, nameTaken } from '../destination-error.ts';
 import { type PartBuffers, partBytes } from './part-buffers.ts';
 import { isAbsent, isTaken, s3Error } from './s3-error.ts';
 
@@ -131,12 +131,7 @@ export class S3Upload implements FileUpload {
     } catch (cause) {
       const isAnswered = isTaken(cause) || isAbsent(cause);
       if (isAnswered && (await this.#isOurs().catch(() => false))) return;
-      if (isTaken(cause)) {
-        throw destinationError(
-          'damaged',
-          `${this.#shown} exists already, which no upload of logfleet made: move it away`,
-        );
-      }
+      if (isTaken(cause)) throw nameTaken(this.#shown);
       throw s3Error(`write ${this.#shown}`, cause);
     }
   }

@@ -17,7 +17,7 @@ import {
   type ListedObject,
   largestObjectBytes,
 } from '../destination.ts';
-import { destinationError } from '../destination-error.ts';
+import { destinationError, nameTaken, tooLarge } from '../destination-error.ts';
 import { folderSegments, nameSegments } from '../object-name.ts';
 import { Writer } from '../writer.ts';
 import { diskError } from './disk-error.ts';
@@ -57,12 +57,12 @@ export class VolumeDestination implements Destination {
     this.url = pathToFileURL(join(this.#directory, ...rootSegments)).href;
   }
 
-  async read(name: string): Promise<Uint8Array | undefined> {
+  async read(name: string, mostBytes = largestObjectBytes): Promise<Uint8Array | undefined> {
     const file = await this.#openFile(name);
     if (!file) return undefined;
     try {
       const { size } = await file.stat();
-      if (size > largestObjectBytes) throw tooLarge(name, size);
+      if (size > mostBytes) throw tooLarge(name, String(size), mostBytes);
       return await file.readFile();
     } catch (cause) {
       throw this.#asError('read', name, cause);
@@ -71,8 +71,8 @@ export class VolumeDestination implements Destination {
     }
   }
 
-  async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
-    if (content.length > largestObjectBytes) throw tooLarge(name, content.length);
+  async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
+    if (content.length > mostBytes) throw tooLarge(name, String(content.length), mostBytes);
     const file = await this.#newFile(name);
     try {
       await file.write(content);
@@ -216,15 +216,4 @@ async function thenClose<T>(folder: Folder, use: (folder: Folder) => Promise<T>)
   } finally {
     await folder.close();
   }
-}
-
-function tooLarge(name: string, bytes: number): Error {
-  return destinationError(
-    'damaged',
-    `${name} has ${bytes} bytes, and ${largestObjectBytes} are the most for such a file`,
-  );
-}
-
-function nameTaken(name: string): Error {
-  return destinationError('damaged', `${name} exists already, which no upload of logfleet made: move it away`);
 }
