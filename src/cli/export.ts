@@ -11,6 +11,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SearchExport } from '../api/kinds.ts';
 import type { SourceFile } from '../api/manifest-set.ts';
+import { aborted } from '../base/aborted.ts';
 import { systemClock } from '../base/clock.ts';
 import { type Metrics, noMetrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
@@ -20,7 +21,6 @@ import { openDestination } from '../destination/open-destination.ts';
 import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
-import { aborted } from './aborted.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import {
   type ExportSink,

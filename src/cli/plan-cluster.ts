@@ -10,10 +10,11 @@ import { ApiClient } from '../host/kubernetes/api-client.ts';
 import { hasCode } from '../host/kubernetes/api-error.ts';
 import { ConfigMapLedgerStore } from '../host/kubernetes/ledger-store.ts';
 import { KubernetesSecretReader } from '../host/kubernetes/secret-reader.ts';
+import { notPaused } from './alone.ts';
 import { ClusterReader } from './cluster-access.ts';
 import { chooseCluster } from './cluster-choice.ts';
 import type { CommandContext } from './context.ts';
-import { notPaused, type PlaceOptions, type PlanPlace } from './plan-place.ts';
+import type { PlaceOptions, PlanPlace } from './plan-place.ts';
 
 export async function openPlanCluster(options: PlaceOptions, context: CommandContext): Promise<PlanPlace> {
   const { api, namespace: contextNamespace } = await chooseCluster(

@@ -8,15 +8,15 @@ import { assert } from '../base/assert.ts';
 import type {
   EventSink,
   Host,
-  Leadership,
   LedgerShard,
   LedgerStore,
   OperatorSettings,
   OwnerRef,
-  ResourceKey,
   ResourceSource,
   SecretReader,
 } from '../host/host.ts';
+import { alwaysLeading } from './alone.ts';
+import { nameOf } from './given-manifests.ts';
 
 export interface PlanHostOptions {
   readonly policies: readonly CollectorVersionPolicy[];
@@ -29,12 +29,7 @@ export class PlanHost implements Host {
   readonly ledgers: LedgerStore;
   readonly secrets: SecretReader;
   readonly events: EventSink = { publish() {} };
-  readonly leadership: Leadership = {
-    isLeader: () => true,
-    term: () => 1,
-    tookOverByForce: () => false,
-    subscribe: () => () => {},
-  };
+  readonly leadership = alwaysLeading;
   readonly #policies: ReadonlyMap<string, CollectorVersionPolicy>;
   readonly #settings: OperatorSettings;
 
@@ -88,8 +83,4 @@ class LedgersInMemory implements LedgerStore {
     this.#written.set(owner.uid, shards.set(shard, { content, version }));
     return version;
   }
-}
-
-function nameOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }

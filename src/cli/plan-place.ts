@@ -5,6 +5,7 @@
 import type { CollectorVersionPolicy, SearchExport } from '../api/kinds.ts';
 import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
 import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../host/host.ts';
+import { notPaused } from './alone.ts';
 import type { CommandContext } from './context.ts';
 import type { PlanOptions, TargetOptions } from './options.ts';
 
@@ -38,8 +39,6 @@ export const openPlace: OpenPlace = async (options, context) => {
   const { openPlanCluster } = await import('./plan-cluster.ts');
   return openPlanCluster(options, context);
 };
-
-export const notPaused: OperatorSettings = { paused: false, pausedBy: undefined };
 
 export const nowhere: PlanPlace = {
   namespace: defaultNamespace,

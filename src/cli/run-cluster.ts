@@ -1,10 +1,10 @@
 /** The operator of a cluster: until a signal ends it. */
 import { hostname } from 'node:os';
+import { aborted } from '../base/aborted.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { createKubernetesHost } from '../host/kubernetes/kubernetes-host.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
-import { aborted } from './aborted.ts';
 import { chooseCluster } from './cluster-choice.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { exportPlaces } from './export-places.ts';

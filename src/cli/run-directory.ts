@@ -4,12 +4,12 @@
  */
 import path from 'node:path';
 import { type KindName, kinds } from '../api/kinds.ts';
+import { aborted } from '../base/aborted.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { createDirectoryHost } from '../host/directory/directory-host.ts';
 import { renderProblem } from '../host/directory/problem.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
-import { aborted } from './aborted.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { secretFromVariables } from './credential-variables.ts';
 import { exportPlaces } from './export-places.ts';

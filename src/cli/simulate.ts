@@ -1,7 +1,9 @@
 /** `logfleet simulate`: the log service, offline, until a signal ends it. */
+
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { aborted } from '../base/aborted.ts';
 import { systemClock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { certificatesIn } from '../simulator/certificates.ts';
@@ -112,12 +114,5 @@ function notListening({ host, port }: ListenAddress, cause: unknown): LogfleetEr
     message: `cannot listen on ${host}:${port}: ${(cause as Error).message}; give another address with --listen, or port 0 for a free one`,
     handling: { kind: 'stall' },
     cause,
-  });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }

@@ -7,28 +7,21 @@ import { anotherExport } from '../export/export-health.ts';
 import type {
   EventSink,
   Host,
-  Leadership,
   LedgerStore,
   OperatorSettings,
   ResourceKey,
   ResourceSource,
   SecretReader,
 } from '../host/host.ts';
+import { alwaysLeading, notPaused } from './alone.ts';
 import { byAnotherStart } from './way-on.ts';
-
-const notPaused: OperatorSettings = { paused: false, pausedBy: undefined };
 
 export class SingleHost implements Host {
   readonly secrets: SecretReader;
   readonly events: EventSink = { publish() {} };
   /** Exports keep none. */
   readonly ledgers: LedgerStore = { read: async () => new Map(), write: async () => '' };
-  readonly leadership: Leadership = {
-    isLeader: () => true,
-    term: () => 1,
-    tookOverByForce: () => false,
-    subscribe: () => () => {},
-  };
+  readonly leadership = alwaysLeading;
   #resource: SearchExport;
   readonly #listeners = new Set<(key: ResourceKey) => void>();
 

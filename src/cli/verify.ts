@@ -2,6 +2,8 @@
  * `logfleet verify MANIFEST`: reads an export's files again and proves them against its manifest. It writes nothing, and needs the
  * files and the manifest alone, wherever they were taken.
  */
+
+import { aborted } from '../base/aborted.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { systemRandom } from '../base/random.ts';
@@ -10,7 +12,6 @@ import { ExportLayout } from '../destination/export-layout.ts';
 import { openDestination } from '../destination/open-destination.ts';
 import { readPlan } from '../destination/plan-object.ts';
 import { type Verification, type VerifyProgress, verifyExport } from '../destination/verify.ts';
-import { aborted } from './aborted.ts';
 import { type CommandContext, exitStatus, type Output } from './context.ts';
 import { exportPlace } from './manifest-place.ts';
 import type { VerifyOptions } from './options.ts';

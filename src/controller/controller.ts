@@ -15,6 +15,7 @@
  *
  * What a resource means is left to the reconciler; who leads to the host.
  */
+import { aborted } from '../base/aborted.ts';
 import { assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
@@ -279,11 +280,4 @@ function renderKey({ namespace, name }: ResourceKey): string {
 function parseKey(text: string): ResourceKey {
   const slash = text.indexOf('/');
   return { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
