@@ -315,8 +315,9 @@ export class PageContent {
     const { table, origin, next } = this.#finder;
     for (let entry = 0; entry < rows * entryLength; entry += entryLength) {
       this.#start = origin + (table[entry + found.row] as number);
-      this.#fieldsOfRow.take(table, entry);
-      this.#giveOut(origin + (table[entry + found.row + 1] as number));
+      const row = this.#fieldsOfRow.readFound(this.#bytes, origin, table, entry);
+      if (!row) this.#fieldsOfRow.take(table, entry);
+      this.#giveOut(origin + (table[entry + found.row + 1] as number), row);
       this.#elements++;
     }
     this.#reader.moveInto(next + 1);
@@ -338,9 +339,10 @@ export class PageContent {
     this.#place = 'element';
   }
 
-  #giveOut(end: number): void {
+  /** `row` where it is read already. */
+  #giveOut(end: number, row?: PageRow): void {
     this.checkLength(this.#start, end);
-    this.#onRow(this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow));
+    this.#onRow(row ?? this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow));
     this.#rows++;
   }
 

@@ -133,6 +133,23 @@ export class RowFields {
     this.#receiptTime.take(table, entry + found.receiptTime, row);
   }
 
+  /**
+   * A row that was found, its entry of `RowFinder.table`, which counts from `bytes[origin]`: nearly all are as the service writes them.
+   * Undefined of one that has to be read with care.
+   */
+  readFound(bytes: Buffer, origin: number, table: Int32Array, entry: number): PageRow | undefined {
+    const row = origin + (table[entry + found.row] as number);
+    const map = bytes.subarray(row, origin + (table[entry + found.row + 1] as number));
+    const at = (field: number) => origin + (table[entry + field] as number);
+    const messageTimeMs = readDigits(bytes, at(found.messageTime), at(found.messageTime + 1));
+    const receiptTimeMs = readDigits(bytes, at(found.receiptTime), at(found.receiptTime + 1));
+    const [idStart, idEnd] = [at(found.messageId) - row, at(found.messageId + 1) - row];
+    if (messageTimeMs < 0 || receiptTimeMs < 0 || !isInteger(map, idStart, idEnd)) return undefined;
+    const read = new ReadRow(map, messageTimeMs, map, idStart, idEnd);
+    read.receiptTimeMs = receiptTimeMs;
+    return read;
+  }
+
   /** The row from `bytes[row]` to `end`. Throws what `complain` made where a field cannot be read. */
   read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
     const messageTimeMs = readInstant(this.#messageTime, bytes, row);

@@ -90,8 +90,8 @@ export const mutants: readonly Mutant[] = [
     ],
     [
       'a row is counted before it is taken',
-      'this.#onRow(this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow));\n    this.#rows++;',
-      'const row = this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow);\n    this.#rows++;\n    this.#onRow(row);',
+      'this.#onRow(row ?? this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow));\n    this.#rows++;',
+      'const one = row ?? this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow);\n    this.#rows++;\n    this.#onRow(one);',
     ],
     ['a row ends where the next begins', 'const end = this.#reader.at + 1;', 'const end = this.#reader.at + 2;'],
     ['members of values are taken for those of the row', 'if (reader.depth > depthOf.row) return false;', ''],
@@ -111,6 +111,17 @@ export const mutants: readonly Mutant[] = [
     ['the largest id is refused', 'return order <= 0;', 'return order < 0;'],
     ['ids beyond 64 bits pass', 'return order <= 0;', 'return true;'],
     ['the least id is the largest with a sign', 'isNegative ? smallest : largest', 'largest'],
+    [
+      'the time of a row that was found is that of its receipt',
+      'const messageTimeMs = readDigits(bytes, at(found.messageTime)',
+      'const messageTimeMs = readDigits(bytes, at(found.receiptTime)',
+    ],
+    [
+      'a time that is wrong is taken as it was found',
+      'if (messageTimeMs < 0 || receiptTimeMs < 0',
+      'if (receiptTimeMs < 0',
+    ],
+    ['an id that is wrong is taken as it was found', ' || !isInteger(map, idStart, idEnd)', ''],
     ['ids may have letters', 'byte < char.zero || byte > char.nine', 'byte < char.zero'],
     ['times may be inexact', 'Number.isSafeInteger(instantMs)', 'Number.isInteger(instantMs)'],
     ['times beyond 15 digits are summed up', 'const mostDigits = 15;', 'const mostDigits = 25;'],
