@@ -6,6 +6,7 @@
  * segment and upper bound alone, so that of two who search the same, whatever each of them found or cut, one is first.
  */
 import { assert } from '../base/assert.ts';
+import { LogfleetError } from '../base/errors.ts';
 import type { Destination } from './destination.ts';
 import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
@@ -15,6 +16,7 @@ import { damaged, decodeStored, encodeStored, type StoredMembers } from './store
 /** Of one interval. */
 export const maxFiles = 10_000;
 const readsAtOnce = 16;
+const recordAdvice = 'put back what stood there, or remove it: its interval is searched again';
 
 export interface CommittedFile {
   /** From the export's folder: `data/…`. */
@@ -86,12 +88,13 @@ export async function commit(
 /**
  * All that stand there, in no order. Those that are `known` are not decoded again: what stands there stays as it is. One that is known
  * and not listed may be there all the same, since stores may list late what can be read. `destination.damaged` when one is not as
- * it has to be.
+ * it has to be, unless there is somebody to be told of it.
  */
 export async function readRecords(
   destination: Destination,
   layout: ExportLayout,
   known: readonly CommitRecord[] = [],
+  onDamaged?: (name: string, error: LogfleetError) => void,
 ): Promise<readonly CommitRecord[]> {
   const knownByName = new Map(known.map((record) => [layout.commit(record.segment, record.toMs), record]));
   const records: CommitRecord[] = [];
@@ -105,17 +108,30 @@ export async function readRecords(
   for (const [name, record] of knownByName) if (await destination.read(name)) records.push(record);
   for (let start = 0; start < names.length; start += readsAtOnce) {
     const batch = names.slice(start, start + readsAtOnce);
-    records.push(...(await Promise.all(batch.map((name) => readRecord(destination, layout, name)))));
+    const found = await Promise.all(batch.map((name) => readUnlessDamaged(name)));
+    records.push(...found.filter((record) => record !== undefined));
   }
   return records;
+
+  async function readUnlessDamaged(name: string): Promise<CommitRecord | undefined> {
+    try {
+      return await readRecord(destination, layout, name);
+    } catch (error) {
+      const isDamaged = error instanceof LogfleetError && error.code === 'destination.damaged';
+      if (!isDamaged || !onDamaged) throw error;
+      onDamaged(name, error);
+      return undefined;
+    }
+  }
 }
 
 async function readRecord(destination: Destination, layout: ExportLayout, name: string): Promise<CommitRecord> {
+  if (!layout.isCommit(name)) throw damaged({ name, advice: 'remove it' }, 'no record is called so');
   const content = await destination.read(name);
   if (!content) throw goneAgain(name, destination.url);
   const record = decodeRecord(name, content);
   if (layout.commit(record.segment, record.toMs) === name) return record;
-  throw damaged(name, `it belongs to ${layout.commit(record.segment, record.toMs)}`);
+  throw damaged({ name, advice: 'remove it' }, `it belongs to ${layout.commit(record.segment, record.toMs)}`);
 }
 
 export function encodeRecord(record: CommitRecord): Uint8Array {
@@ -123,9 +139,8 @@ export function encodeRecord(record: CommitRecord): Uint8Array {
 }
 
 export function decodeRecord(name: string, content: Uint8Array): CommitRecord {
-  return decodeStored(name, content, (members) => {
-    members.choice('kind', ['logfleet.dev/export-commit']);
-    members.choice('version', [1]);
+  return decodeStored({ name, advice: recordAdvice }, content, (members) => {
+    members.form('logfleet.dev/export-commit');
     return readRecordMembers(members);
   });
 }

@@ -34,6 +34,8 @@ function joined(...folders: readonly string[]): string {
 export const manifestFile = 'manifest.json';
 export const planFile = 'plan.json';
 
+const commitForm = /^\d{6,}-[-+]?\d+T\d{9}Z\.json$/;
+
 /** The names of one export's objects, from the root of its destination. */
 export class ExportLayout {
   /** Empty where a manifest lies at the root itself. */
@@ -66,6 +68,11 @@ export class ExportLayout {
   /** Keyed by segment and upper bound alone (E3): whoever commits up to there second meets who was first. */
   commit(segment: number, toMs: number): string {
     return `${this.commits}/${key(segment, toMs)}.json`;
+  }
+
+  /** Whether it may be the name of a record. */
+  isCommit(name: string): boolean {
+    return name.startsWith(`${this.commits}/`) && commitForm.test(name.slice(this.commits.length + 1));
   }
 
   /** From the root, of a name that a record or manifest holds: those are from the export's folder, which may be moved. */

@@ -81,13 +81,11 @@ export async function writeManifest(destination: Destination, layout: ExportLayo
   throw damagedManifest(layout, 'it is not what the records of this export say');
 }
 
-/** The records say all that it says: without it, it is written again. */
+/** The records say all that it says. */
+const manifestAdvice = 'put back the one that stood there, or remove it: it is written anew from the records';
+
 export function damagedManifest({ manifest }: ExportLayout, problem: string): LogfleetError {
-  return damaged(
-    manifest,
-    problem,
-    'put back the one that stood there, or remove it: it is written anew from the records',
-  );
+  return damaged({ name: manifest, advice: manifestAdvice }, problem);
 }
 
 function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, bytes: number): LogfleetError {
@@ -119,9 +117,8 @@ export function encodeManifest(manifest: Manifest): Uint8Array {
 
 /** Holds the form alone; whether the figures fit each other and the files is for `verify.ts`. */
 export function decodeManifest(name: string, content: Uint8Array): Manifest {
-  return decodeStored(name, content, (members) => {
-    members.choice('kind', ['logfleet.dev/export-manifest']);
-    members.choice('version', [1]);
+  return decodeStored({ name, advice: manifestAdvice }, content, (members) => {
+    members.form('logfleet.dev/export-manifest');
     return {
       fingerprint: members.text('fingerprint', /^[0-9a-f]{64}$/),
       export: members.object('export', readIdentity),

@@ -46,7 +46,7 @@ export async function settlePlan(
   if (!standing) throw goneAgain(layout.plan, destination.url);
   const ends = ({ boundariesMs }: ExportPlan) => `${boundariesMs[0]} to ${boundariesMs.at(-1)}`;
   if (ends(standing) === ends(ours)) return standing;
-  throw damaged(layout.plan, `it covers ${ends(standing)}, and the export ${ends(ours)}`);
+  throw damaged({ name: layout.plan }, `it covers ${ends(standing)}, and the export ${ends(ours)}`);
 }
 
 /** Undefined when there is none. */
@@ -64,9 +64,8 @@ export function encodePlan({ boundariesMs, describedFields }: ExportPlan): Uint8
 }
 
 export function decodePlan(name: string, content: Uint8Array): ExportPlan {
-  return decodeStored(name, content, (members) => {
-    members.choice('kind', ['logfleet.dev/export-plan']);
-    members.choice('version', [1]);
+  return decodeStored({ name }, content, (members) => {
+    members.form('logfleet.dev/export-plan');
     const boundariesMs = members.integers('boundariesMs');
     const describedFields = members.optionalObjects('describedFields', (field) => ({
       name: field.text('name'),

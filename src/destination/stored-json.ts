@@ -13,44 +13,68 @@ export function encodeStored(value: unknown): Uint8Array {
   return Buffer.from(`${canonicalLines(value)}\n`);
 }
 
-/** `name` says which object it is. Whatever `read` does not ask for is refused. `destination.damaged` when it is not of the form. */
-export function decodeStored<T>(name: string, content: Uint8Array, read: (members: StoredMembers) => T): T {
+/** Which object it is, and what a person can do about one that is damaged, instead of having everything exported again. */
+export interface StoredObject {
+  readonly name: string;
+  readonly advice?: string;
+}
+
+/** Whatever `read` does not ask for is refused. `destination.damaged` when it is not of the form. */
+export function decodeStored<T>(object: StoredObject, content: Uint8Array, read: (members: StoredMembers) => T): T {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
   } catch (cause) {
-    throw damaged(name, `it is no JSON (${(cause as Error).message})`, undefined, cause);
+    throw damaged(object, `it is no JSON (${(cause as Error).message})`, cause);
   }
-  return readMembers(name, '', value, read);
+  return readMembers(object, '', value, read);
 }
 
-function readMembers<T>(name: string, path: string, value: unknown, read: (members: StoredMembers) => T): T {
+function readMembers<T>(object: StoredObject, path: string, value: unknown, read: (members: StoredMembers) => T): T {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw damaged(name, `${path === '' ? 'it' : path} is no object`);
+    throw damaged(object, `${path === '' ? 'it' : path} is no object`);
   }
-  const members = new StoredMembers(name, path, value as Record<string, unknown>);
+  const members = new StoredMembers(object, path, value as Record<string, unknown>);
   const result = read(members);
   members.refuseRest();
   return result;
 }
 
-/** `advice` is what a person can do instead of having everything exported again. */
-export function damaged(name: string, problem: string, advice?: string, cause?: unknown): LogfleetError {
-  const wayOn = advice ?? 'put back what stood there, or move the folder of this export away, and it begins anew';
-  return destinationError('damaged', `${name} is not as logfleet writes it: ${problem}; ${wayOn}`, cause);
+export function damaged(object: StoredObject, problem: string, cause?: unknown): LogfleetError {
+  return destinationError(
+    'damaged',
+    `${object.name} is not as logfleet writes it: ${problem}; ${adviceOf(object)}`,
+    cause,
+  );
 }
+
+/** For what everything else rests on, too. */
+function adviceOf({ advice }: StoredObject): string {
+  return advice ?? 'put back what stood there, or move the folder of this export away, and it begins anew';
+}
+
+/** Of all that is stored: what is written otherwise has another. */
+const formVersion = 1;
 
 /** The members of one object, each taken once and by its type. */
 export class StoredMembers {
-  readonly #name: string;
+  readonly #object: StoredObject;
   readonly #path: string;
   readonly #value: Readonly<Record<string, unknown>>;
   readonly #taken = new Set<string>();
 
-  constructor(name: string, path: string, value: Readonly<Record<string, unknown>>) {
-    this.#name = name;
+  constructor(object: StoredObject, path: string, value: Readonly<Record<string, unknown>>) {
+    this.#object = object;
     this.#path = path;
     this.#value = value;
+  }
+
+  /** That it is such an object, in the one form that this version knows. */
+  form(kind: string): void {
+    this.choice('kind', [kind]);
+    const version = this.integer('version', formVersion);
+    if (version > formVersion)
+      throw this.#newer(`/version is ${version}, and ${formVersion} is known to this logfleet`);
   }
 
   /** A whole number from `least` on. */
@@ -88,7 +112,7 @@ export class StoredMembers {
   }
 
   object<T>(member: string, read: (members: StoredMembers) => T): T {
-    return readMembers(this.#name, this.#at(member), this.#take(member), read);
+    return readMembers(this.#object, this.#at(member), this.#take(member), read);
   }
 
   optionalObject<T>(member: string, read: (members: StoredMembers) => T): T | undefined {
@@ -96,7 +120,8 @@ export class StoredMembers {
   }
 
   objects<T>(member: string, read: (members: StoredMembers) => T): readonly T[] {
-    return this.#list(member).map((item, index) => readMembers(this.#name, `${this.#at(member)}/${index}`, item, read));
+    const at = this.#at(member);
+    return this.#list(member).map((item, index) => readMembers(this.#object, `${at}/${index}`, item, read));
   }
 
   optionalObjects<T>(member: string, read: (members: StoredMembers) => T): readonly T[] | undefined {
@@ -119,12 +144,12 @@ export class StoredMembers {
 
   /** An error about this object as a whole. */
   wrong(problem: string): LogfleetError {
-    return damaged(this.#name, this.#path === '' ? problem : `${this.#path}: ${problem}`);
+    return damaged(this.#object, this.#path === '' ? problem : `${this.#path}: ${problem}`);
   }
 
   refuseRest(): void {
     const rest = Object.keys(this.#value).find((member) => !this.#taken.has(member));
-    if (rest !== undefined) throw this.#wrong(rest, 'is not known to this version of logfleet');
+    if (rest !== undefined) throw this.#newer(`${this.#at(rest)} is not known to this logfleet`);
   }
 
   #list(member: string): readonly unknown[] {
@@ -143,8 +168,13 @@ export class StoredMembers {
     return `${this.#path}/${member}`;
   }
 
+  #newer(problem: string): LogfleetError {
+    const advice = `run the newer logfleet that wrote it; where none did, ${adviceOf(this.#object)}`;
+    return damaged({ ...this.#object, advice }, problem);
+  }
+
   #wrong(member: string, problem: string): LogfleetError {
-    return damaged(this.#name, `${this.#at(member)} ${problem}`);
+    return damaged(this.#object, `${this.#at(member)} ${problem}`);
   }
 }
 

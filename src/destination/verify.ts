@@ -31,7 +31,7 @@ export type DifferenceKind =
   | 'bytes'
   | 'sha256'
   | 'rows'
-  /** The bytes cannot be read as what they should be. */
+  /** The bytes cannot be read as what they should be; or something lies among the records that is none. */
   | 'unreadable'
   /** A file that the manifest does not know. */
   | 'strayFile'
@@ -128,11 +128,15 @@ async function recordDifferences(
   { intervals }: Manifest,
 ): Promise<readonly Difference[]> {
   const known = new Map(intervals.map((each) => [layout.commit(each.segment, each.toMs), canonicalText(each)]));
-  const records = await readRecords(destination, layout);
-  return records
+  const unreadable: Difference[] = [];
+  const records = await readRecords(destination, layout, [], (name, { message }) => {
+    unreadable.push({ kind: 'unreadable', where: layout.relative(name), found: message });
+  });
+  const differing = records
     .map((record) => ({ name: layout.commit(record.segment, record.toMs), text: canonicalText(record) }))
     .filter(({ name, text }) => known.get(name) !== text)
-    .map(({ name }) => ({ kind: 'record', where: layout.relative(name) }));
+    .map(({ name }): Difference => ({ kind: 'record', where: layout.relative(name) }));
+  return [...differing, ...unreadable];
 }
 
 async function strayFiles(

@@ -100,7 +100,7 @@ export class StandingExport {
     const { layout, identity } = this.#task;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
     const wanted = rangeText(identity.fromMs, identity.toMs);
-    if (covered !== wanted) throw damaged(layout.plan, `it covers ${covered}, and the export ${wanted}`);
+    if (covered !== wanted) throw damaged({ name: layout.plan }, `it covers ${covered}, and the export ${wanted}`);
     this.#plan = plan;
   }
 

@@ -109,8 +109,8 @@ describe('a record that is read back', () => {
     ['a figure is no number', { received: '13' }, '/received is "13", and has to be a whole number from 0 on'],
     ['a figure is negative', { left: -1 }, '/left is -1'],
     ['a figure is not whole', { left: 0.5 }, '/left is 0.5'],
-    ['there is more than known', { note: 'x' }, '/note is not known to this version'],
-    ['it is of another version', { version: 2 }, '/version is 2, and has to be 1'],
+    ['there is more than known', { note: 'x' }, '/note is not known to this logfleet; run the newer logfleet'],
+    ['it is of another version', { version: 2 }, '/version is 2, and 1 is known to this logfleet; run the newer'],
     ['it is something else', { kind: 'logfleet.dev/export-plan' }, '/kind is "logfleet.dev/export-plan"'],
     ['its count has another source', { count: { rows: 13, source: 'Guess' } }, '/count/source is "Guess"'],
     ['a hash is none', { files: [{ ...file, sha256: 'abc' }] }, '/files/0/sha256 is "abc"'],
@@ -125,7 +125,9 @@ describe('a record that is read back', () => {
       expect.objectContaining({
         code: 'destination.damaged',
         handling: { kind: 'stall' },
-        message: expect.stringMatching(/^commits\/x\.json is not as logfleet writes it: .*move the folder/s),
+        message: expect.stringMatching(
+          /^commits\/x\.json is not as logfleet writes it: .*put back what stood there, or remove it/s,
+        ),
       }),
     );
     expect(() => decodeRecord('x', Buffer.from(JSON.stringify(stored)))).toThrow(problem);
@@ -133,6 +135,12 @@ describe('a record that is read back', () => {
 
   test.each(['', '{', '[]', 'null', '\ud800'])('is refused as %j', (text) => {
     expect(() => decodeRecord('x', Buffer.from(text))).toThrow('is not as logfleet writes it');
+  });
+
+  test('is refused beside what is no record, which is to be removed', async () => {
+    const destination = new MemoryDestination();
+    destination.objects.set(`${layout.commit(1, endMs)}.bak`, encodeRecord(record));
+    await expect(readRecords(destination, layout)).rejects.toThrow('no record is called so; remove it');
   });
 
   test('is refused under the name of another', async () => {

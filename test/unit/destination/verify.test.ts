@@ -164,6 +164,16 @@ describe('verification', () => {
     expect((await differences()).map(({ kind }) => kind)).toEqual(['record', 'record']);
   });
 
+  test('finds what lies among the records and is none', async () => {
+    const name = layout.commit(1, identity.toMs);
+    destination.objects.set(`${name}.bak`, destination.objects.get(name) ?? new Uint8Array());
+    destination.objects.set(name, Buffer.from('{'));
+    expect(await differences()).toEqual([
+      { kind: 'unreadable', where: layout.relative(`${name}.bak`), found: expect.stringMatching(/; remove it$/) },
+      { kind: 'unreadable', where: layout.relative(name), found: expect.stringContaining('it is no JSON') },
+    ]);
+  });
+
   test.each<[string, () => object, string]>([
     ['a gap', () => ({ intervals: interval(1, { fromMs: startMs + 2 * hourMs + 1 }) }), 'gap'],
     ['a gap at the begin', () => ({ intervals: interval(0, { fromMs: startMs + 1 }) }), 'gap'],
