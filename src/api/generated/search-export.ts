@@ -75,7 +75,8 @@ export interface SearchExportSpec {
   readonly paused: boolean;
   /**
    * Removes this resource, and never its files, so many seconds after it was complete or failed; never where it is left
-   * out. One that is made again with the same spec finds its manifest and is complete at once.
+   * out, and no manifest of a directory. One that is made again with the same spec finds its manifest and is complete
+   * at once.
    */
   readonly ttlSecondsAfterFinished?: number;
 }
