@@ -1,11 +1,13 @@
 /** `logfleet plan` of exports: what the service counts for it, what it comes to, what is in the way, and that nothing stays open. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { nowhere } from '../../../src/cli/plan-place.ts';
+import { nowhere, openPlace } from '../../../src/cli/plan-place.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
@@ -184,6 +186,39 @@ describe('the plan of an export', () => {
     });
     expect([status, stdout]).toEqual([0, 'logging/errors: nothing to do, it is complete\n']);
     expect(journal).toEqual([]);
+  });
+
+  test('that may not be read where it stands is planned all the same, and that is said', async () => {
+    const refused = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      status: 'Failure',
+      reason: 'Forbidden',
+      code: 403,
+      message: 'no',
+    };
+    const server = createServer((_, response) => {
+      response.writeHead(403, { 'content-type': 'application/json' }).end(JSON.stringify(refused));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const kubeconfig = join(folder, 'kubeconfig');
+      const config = {
+        'current-context': 'far',
+        clusters: [{ name: 'far', cluster: { server: address, 'insecure-skip-tls-verify': true } }],
+        contexts: [{ name: 'far', context: { cluster: 'far', user: 'me' } }],
+        users: [{ name: 'me', user: {} }],
+      };
+      await writeFile(kubeconfig, JSON.stringify(config));
+      const { status, stdout, stderr } = await plan(searchExport(), { flags: { kubeconfig }, open: openPlace });
+      expect(stderr).toBe(
+        'warning: you may not read the export logging/errors; it is planned as if it were a new one\n',
+      );
+      expect([status, stdout]).toEqual([0, expect.stringContaining('logging/errors: 5,000 rows')]);
+    } finally {
+      server.close();
+    }
   });
 
   test('says why nothing can be said, to people and to programs', async () => {
