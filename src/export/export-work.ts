@@ -15,7 +15,7 @@ import { assert } from '../base/assert.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { LogFields } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
-import type { CommitRecord } from '../destination/commit-record.ts';
+import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { Histogram } from '../service/job-histogram.ts';
 import {
@@ -64,6 +64,8 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
 }
 
 const nothingDone = { coveredPart: 0, intervalsDone: 0, intervalsPlanned: 0, rows: 0, bytes: 0, duplicates: 0 };
+/** So many times which records there are is looked at until all that do not fit together are read again, which may be ten thousand. */
+const looksAtNames = 20;
 
 /** `probing`: whether files can be written is being found out. `tidying`: what dead writers left is looked for again. */
 type StepStage = WorkStage | 'probing' | 'tidying';
@@ -80,6 +82,7 @@ export class ExportWork {
   /** Those that are known do not fit together, or a person wants to be sure. */
   #areRecordsDoubted = false;
   #recordsReadAtMs = Number.NEGATIVE_INFINITY;
+  #looksInDisorder = 0;
   #narrowed: readonly SearchOrder[] = [];
   readonly #messages = new NewestTexts();
   readonly #warnings = new NewestTexts();
@@ -162,7 +165,10 @@ export class ExportWork {
     const isUnread = this.#areRecordsOld || this.#areRecordsDoubted || this.#step?.stage === 'exporting';
     if (!isUnread) for (const order of decision.start) this.#begin(order);
     const ageMs = this.#options.clock.monotonic() - this.#recordsReadAtMs;
-    if (decision.waitsFor?.kind === 'disorder' && ageMs >= stallRetryMs) this.#areRecordsDoubted = true;
+    if (decision.waitsFor?.kind !== 'disorder' || ageMs < stallRetryMs) return;
+    this.#areRecordsOld = true;
+    // Some may have been mended where they stand, which their names do not show.
+    this.#areRecordsDoubted ||= ++this.#looksInDisorder % looksAtNames === 0;
   }
 
   #begin(order: SearchOrder, opened?: OpenedJob): void {
@@ -207,12 +213,12 @@ export class ExportWork {
       case 'again':
         if (outcome.isFailure) this.#holds.provedNothing(order);
         this.#holds.again(order, outcome.message);
-        this.#messages.tell(outcome.message);
+        if (outcome.isFailure) this.#messages.tell(outcome.message, recordKey(order));
         break;
       case 'incomplete': {
         const { reason, message, figures } = outcome;
         this.#holds.incomplete({ order, reason, message, figures });
-        this.#messages.tell(message);
+        this.#messages.tell(message, recordKey(order));
         break;
       }
       case 'failed':
@@ -231,6 +237,7 @@ export class ExportWork {
     this.#standing?.keep(record);
     this.#narrowed = this.#narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
     this.#holds.succeeded(record);
+    this.#messages.forget(recordKey(record));
   }
 
   /** Begins what has to be done besides searching, unless something is under way or in the way. */

@@ -53,7 +53,7 @@ export interface WorkView {
   /** Whether so much has failed in a row that it may not pass by itself. */
   readonly isTroubleLasting: boolean;
   readonly unproven: readonly Unproven[];
-  /** Why searches proved nothing, the newest first. */
+  /** Why searches of intervals failed that are not done yet, the newest first. */
   readonly messages: readonly string[];
   /** What search jobs warned of, the newest first. */
   readonly warnings: readonly string[];
