@@ -18,28 +18,23 @@ export interface FileForm {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
   /** Around the file. Parquet compresses inside. */
   readonly compression: Compression;
-  /** How names of such files end: `.ndjson.gz`. */
-  readonly suffix: string;
 }
 
 export function fileForm(format: OutputFormat, compression: Compression): FileForm {
-  const suffix = `.${format.kind}${packedSuffix[compression.kind]}`;
   switch (format.kind) {
     case 'ndjson': {
       const { fields } = format;
       const encoder = (spool: ByteSpool) =>
         fields.length > 0 ? new NdjsonFieldsEncoder(spool, fields) : new NdjsonEncoder(spool);
-      return { encoder, compression, suffix };
+      return { encoder, compression };
     }
     case 'csv': {
       const { columns, formulaGuard } = format;
-      return { encoder: (spool) => new CsvEncoder(spool, columns, { formulaGuard }), compression, suffix };
+      return { encoder: (spool) => new CsvEncoder(spool, columns, { formulaGuard }), compression };
     }
     case 'parquet': {
       const encoder = (spool: ByteSpool) => new ParquetEncoder(spool, format.columns, { compression });
-      return { encoder, compression: { kind: 'none' }, suffix: '.parquet' };
+      return { encoder, compression: { kind: 'none' } };
     }
   }
 }
-
-const packedSuffix: Readonly<Record<Compression['kind'], string>> = { none: '', gzip: '.gz', zstd: '.zst' };

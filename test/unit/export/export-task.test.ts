@@ -52,13 +52,13 @@ describe('a task', () => {
   });
 
   test.each([
-    ['NDJSON', 'None', '.ndjson'],
-    ['NDJSON', 'Gzip', '.ndjson.gz'],
-    ['CSV', 'Zstd', '.csv.zst'],
-    ['Parquet', 'Zstd', '.parquet'],
-  ] as const)('of %s and %s makes files %s', (format, compression, suffix) => {
+    ['NDJSON', 'None', 'none'],
+    ['NDJSON', 'Gzip', 'gzip'],
+    ['CSV', 'Zstd', 'zstd'],
+    ['Parquet', 'Zstd', 'none'],
+  ] as const)('of %s and %s packs files by %s', (format, compression, kind) => {
     const output = { ...requestOf().output, format, compression };
-    expect(taskOf({ output }).form([]).suffix).toBe(suffix);
+    expect(taskOf({ output }).form([]).compression.kind).toBe(kind);
   });
 
   test('puts operators behind a comment that would swallow them', () => {
