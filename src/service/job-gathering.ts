@@ -38,7 +38,10 @@ export interface JobProgress {
   readonly isTainted: boolean;
   /** Statuses that were answered. */
   readonly statuses: number;
-  /** What the service's clock said with the newest one, or with the creation; see `Answer.dateMs`. */
+  /**
+   * What the service's clock said with the answer that came last, or with the creation; undefined where that said nothing, or came late:
+   * an older one says by now how old it is, and not how far that clock is behind. See `Answer.dateMs`.
+   */
   readonly dateMs: number | undefined;
 }
 
@@ -105,11 +108,11 @@ export class JobGathering {
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
     this.#statuses++;
     const isNewest = sentAtMs >= this.#askedAtMs;
+    this.#dateMs = isNewest ? dateMs : undefined;
     if (isNewest) {
       this.#askedAtMs = sentAtMs;
       this.#state = status.state;
       if (isIdle(status.state)) this.#idleAtMs = sentAtMs;
-      this.#dateMs = dateMs ?? this.#dateMs;
       this.#messageCount = status.messageCount;
       this.#recordCount = status.recordCount ?? this.#recordCount;
       this.#scannedBytes = status.scannedBytes ?? this.#scannedBytes;

@@ -211,15 +211,24 @@ test('of a status that comes after one that was asked for later, only what is ha
   const late = { ...nothing, messageCount: 5, buckets: [bucket(800, 5)], pendingErrors: ['early'] };
   const news = { ...nothing, messageCount: 9, buckets: [bucket(900, 4)], state: 'forcePaused' } as const;
   expect(gathering.take({ value: news, sentAtMs: 20, dateMs: 3_000 })).toBe(true);
+  expect(gathering.progress().dateMs).toBe(3_000);
   expect(gathering.take({ value: late, sentAtMs: 10, dateMs: 2_000 })).toBe(false);
   expect(gathering.progress()).toMatchObject({
     state: 'forcePaused',
     isLimitReached: true,
     messageCount: 9,
-    dateMs: 3_000,
   });
   expect(gathering.progress().errors.texts).toEqual(['early']);
   expect(gathering.histogram()).toMatchObject({ total: 9, addsUp: true });
-  gathering.take({ value: nothing, sentAtMs: 30 });
-  expect(gathering.progress().dateMs).toBe(3_000);
+});
+
+test('the clock of the service is what the last answer showed, and nothing older (E11)', () => {
+  const gathering = new JobGathering(1_000);
+  gathering.take({ value: nothing, sentAtMs: 20, dateMs: 3_000 });
+  gathering.take({ value: nothing, sentAtMs: 10, dateMs: 2_000 });
+  expect(gathering.progress().dateMs).toBeUndefined();
+  gathering.take({ value: nothing, sentAtMs: 30, dateMs: 4_000 });
+  expect(gathering.progress().dateMs).toBe(4_000);
+  gathering.take({ value: nothing, sentAtMs: 40 });
+  expect(gathering.progress().dateMs).toBeUndefined();
 });
