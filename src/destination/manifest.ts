@@ -90,7 +90,7 @@ export function damagedManifest({ manifest }: ExportLayout, problem: string): Lo
 
 function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, bytes: number): LogfleetError {
   const what = `${manifest} would have ${totals.intervals} intervals and ${totals.files} files in ${bytes} bytes`;
-  const advice = 'export the range in several SearchExports, or with a larger spec.output.maxPartSize';
+  const advice = 'export its range in pieces, or with a larger spec.output.maxPartSize';
   return destinationError('tooMuch', `${what}, and ${largestManifestBytes} are the most: ${advice}`);
 }
 

@@ -110,9 +110,10 @@ function waitingForProblem({ problem }: ExportHealthInput): ExportHealth | undef
   return problem && { ...atWork, reason: problem.reason, message: triedAgain(problem) };
 }
 
-/** What the service refuses of the query and its range, which no SearchExport can change where it stands. */
-const needsAnother: ReadonlySet<string> = new Set(
-  (
+/** What the service refuses of the query and its range, or is too much, which no SearchExport can change where it stands. */
+const needsAnother: ReadonlySet<string> = new Set([
+  ...['export.countRefused', 'export.receiptTimeMissing', 'destination.tooMuch'],
+  ...(
     [
       'parse.error',
       'query.creation.error',
@@ -121,7 +122,7 @@ const needsAnother: ReadonlySet<string> = new Set(
       'raw.messages.not.available',
     ] satisfies Outcome[]
   ).map((outcome) => `service.${outcome}`),
-);
+]);
 
 /** Ends what is said of that. */
 export const anotherExport = '. A SearchExport cannot change what its files hold: write a new one, with another name.';

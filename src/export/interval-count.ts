@@ -35,7 +35,7 @@ function isRefused(thrown: unknown): thrown is ServiceError {
 function countRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code', handling } = cause;
   const what = `The service refuses the query with "| count" behind it (${serviceCode}), by which an interval is proven whose search was cut or lost an answer`;
-  const advice = 'nothing is wrong with the query alone; write another SearchExport with one that can be counted';
+  const advice = 'nothing is wrong with the query alone; export with one that can be counted';
   return new LogfleetError({
     ...{ code: 'export.countRefused', message: `${what}: ${advice}.`, handling, cause },
     reason: 'CountMissing',

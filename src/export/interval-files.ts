@@ -96,5 +96,5 @@ export class IntervalFiles {
 
 function tooManyFiles(maxPartBytes: number): Error {
   const what = `one search has more rows than go into ${maxFiles} files of ${maxPartBytes} bytes`;
-  return destinationError('tooMuch', `${what}: write a larger spec.output.maxPartSize in another SearchExport`);
+  return destinationError('tooMuch', `${what}: write a larger spec.output.maxPartSize`);
 }

@@ -23,7 +23,7 @@ test('more files than a record can name are refused, with what to write instead'
     expect.objectContaining({
       code: 'destination.tooMuch',
       reason: 'InvalidSpec',
-      message: expect.stringContaining('write a larger spec.output.maxPartSize in another SearchExport'),
+      message: expect.stringContaining('write a larger spec.output.maxPartSize'),
     }),
   );
   await files.giveUp();
