@@ -170,7 +170,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
     plan(seed, {
       count: 20,
       cannotFail: true,
-      scenario: { upgrade: { ...upgrade, duration: '8m' }, list: { lag: '5s' } },
+      scenario: { upgrade: { ...upgrade, duration: ['40s', '90s'] }, list: { lag: '50s' } },
       apiRequestFaults: 0.3,
     }),
   /** A service that answers about other tasks than it was asked for. */

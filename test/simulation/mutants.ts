@@ -2,25 +2,14 @@
  * Mutants of the protocol: each breaks one rule by changing one expression of one file, to show that the oracles would see it.
  * A mutation whose text is not found exactly once fails loudly, so that none is lost when the code changes.
  */
-import type { Mutation } from './mutated-sources.ts';
-
-export interface Mutant {
-  readonly rule: string;
-  readonly name: string;
-  /** Histories that lead to where the rule decides. */
-  readonly directions: string;
-  readonly mutations: readonly Mutation[];
-}
-
-function mutant(rule: string, name: string, directions: string, file: string, find: string, replace: string): Mutant {
-  return { rule, name, directions, mutations: [{ file, find, replace }] };
-}
+import { type Mutant, mutant } from './mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   {
     rule: 'U2',
     name: 'what is posted is not written ahead',
     directions: 'killed',
+    shows: 'U15:',
     mutations: [
       {
         file: 'policy/kept-ledger.ts',
@@ -80,6 +69,7 @@ export const mutants: readonly Mutant[] = [
     'policy/policy-runtime.ts',
     'tasks.forgetAll();',
     'tasks.forgetAll();\n    this.#parts.posting.acknowledge(this.#parts.posting.heard);',
+    'U15:',
   ),
   mutant(
     'U4',
@@ -88,6 +78,7 @@ export const mutants: readonly Mutant[] = [
     'policy/attempt.ts',
     'if (!isTaskOf(open, entry.collectorId, task)) return undefined;',
     '',
+    'U7:',
   ),
   mutant(
     'U5',
@@ -96,6 +87,7 @@ export const mutants: readonly Mutant[] = [
     'policy/attempt.ts',
     'if (now.monotonicMs < limitMs) return entry;',
     'if (now.monotonicMs >= 0) return entry;',
+    'convergence:',
   ),
   mutant(
     'U6',
@@ -112,6 +104,7 @@ export const mutants: readonly Mutant[] = [
     'fleet/view.ts',
     'return this.builds.some((build) => build !== version);',
     'return version !== undefined;',
+    'convergence:',
   ),
   mutant(
     'U8',
@@ -166,6 +159,7 @@ export const mutants: readonly Mutant[] = [
     'policy/attempt.ts',
     ": end('offline');",
     ": end('refused');",
+    'convergence:',
   ),
   mutant(
     'U12',
@@ -174,6 +168,7 @@ export const mutants: readonly Mutant[] = [
     'policy/roster.ts',
     'const landedMs = ownership.landedMs(id, policy, entry === undefined);',
     'const landedMs = ownership.landedMs(id, policy, entry === undefined && id.length === 0);',
+    'U15:',
   ),
   mutant(
     'U12',
@@ -182,6 +177,7 @@ export const mutants: readonly Mutant[] = [
     'policy/roster.ts',
     'if (before || !this.isReselected) return before?.selected ?? true;',
     'if (before || !this.isReselected) return false;',
+    'convergence:',
   ),
   mutant(
     'U13',
@@ -190,6 +186,7 @@ export const mutants: readonly Mutant[] = [
     'policy/roster.ts',
     'return this.#options.ownership.owner(id)?.uid === this.#options.policy;',
     'return id !== undefined;',
+    'convergence:',
   ),
   mutant(
     'U13',
@@ -206,6 +203,7 @@ export const mutants: readonly Mutant[] = [
     'fleet/ownership.ts',
     'if (!this.#claimants.delete(uid)) return;',
     'if (!this.#claimants.delete(uid)) return;\n    for (const [id, flight] of this.#flights) if (flight.policy === uid) this.#flights.delete(id);',
+    'U15:',
   ),
   mutant(
     'U1',
@@ -222,6 +220,7 @@ export const mutants: readonly Mutant[] = [
     'policy/policy-runtime.ts',
     'this.#isWindowOpen(newest, bound, collectorId) &&',
     '',
+    'window:',
   ),
   mutant(
     'U2',
@@ -238,6 +237,7 @@ export const mutants: readonly Mutant[] = [
     'policy/policy-runtime.ts',
     '!tasks.hasFailures &&',
     '',
+    'failures:',
   ),
   mutant(
     'U14',
@@ -254,6 +254,7 @@ export const mutants: readonly Mutant[] = [
     'policy/maintenance-calendar.ts',
     "const key = this.byCollector ? (zone ?? '') : '';",
     "const key = zone === '' ? zone : 'America/New_York';",
+    'window:',
   ),
   mutant(
     'windows',
@@ -262,11 +263,13 @@ export const mutants: readonly Mutant[] = [
     'policy/maintenance-calendar.ts',
     'this.#cutoffMs = cutoffMs ?? 0;',
     'this.#cutoffMs = 0 * (cutoffMs ?? 0);',
+    'window:',
   ),
   {
     rule: 'stages',
     name: 'all stages begin at once',
     directions: 'staged',
+    shows: 'stage:',
     mutations: [
       {
         file: 'policy/stage-progress.ts',
@@ -282,6 +285,7 @@ export const mutants: readonly Mutant[] = [
     'policy/stages.ts',
     'let left = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, candidates.length);',
     'let left = size === undefined ? Number.POSITIVE_INFINITY : 1 + shareOf(size, candidates.length);',
+    'stage:',
   ),
   mutant(
     'soak',
@@ -290,6 +294,7 @@ export const mutants: readonly Mutant[] = [
     'policy/stage-progress.ts',
     'const soakMs = isUnwatched ? 0 : soakMsOf(stage);',
     'const soakMs = 0 * tally.finished;',
+    'stage:',
   ),
   mutant(
     'soak',
@@ -298,6 +303,7 @@ export const mutants: readonly Mutant[] = [
     'policy/settlement.ts',
     "for (const id of roster.silent) fell(id, 'died', silentInSoak);",
     '',
+    'stage:',
   ),
   mutant(
     'soak',
@@ -306,6 +312,7 @@ export const mutants: readonly Mutant[] = [
     'policy/rollout.ts',
     'const again = { ...header, again: true } as const;',
     'const again = { ...header };',
+    'R6:',
   ),
   mutant(
     'soak',
@@ -314,6 +321,7 @@ export const mutants: readonly Mutant[] = [
     'policy/settlement.ts',
     'if (!header.again && !header.stages?.some(({ adopted }) => adopted)) return;',
     'if (header.target.length > 0) return;',
+    'R6:',
   ),
   mutant(
     'failures',
@@ -322,6 +330,7 @@ export const mutants: readonly Mutant[] = [
     'policy/rollout.ts',
     'if (broken === 0) return again;',
     'if (broken >= 0) return again;',
+    'R6:',
   ),
   mutant(
     'approval',
@@ -330,6 +339,7 @@ export const mutants: readonly Mutant[] = [
     'policy/stage-progress.ts',
     "approval === 'Required' && !approved?.includes(name)",
     "approval === 'Required' && approved?.includes(name)",
+    'stage:',
   ),
   mutant(
     'failures',

@@ -2,28 +2,13 @@
  * Mutants of the rules of exports: each breaks one by changing one expression of one file, to show that the oracles would see it.
  * A mutation whose text is not found exactly once fails loudly, so that none is lost when the code changes.
  */
-import type { Mutation } from '../mutated-sources.ts';
+import { type Mutant, mutant } from '../mutant.ts';
 
-export interface ExportMutant {
-  readonly rule: string;
-  readonly name: string;
-  /** Histories that lead to where the rule decides. */
-  readonly directions: string;
-  readonly mutations: readonly Mutation[];
-}
+const differs = 'end: incomplete for CountDiffers';
+const isUnsearched = 'E6: no search has gone through';
+const othersRows = 'rows:';
 
-function mutant(
-  rule: string,
-  name: string,
-  directions: string,
-  file: string,
-  find: string,
-  replace: string,
-): ExportMutant {
-  return { rule, name, directions, mutations: [{ file, find, replace }] };
-}
-
-export const exportMutants: readonly ExportMutant[] = [
+export const exportMutants: readonly Mutant[] = [
   mutant(
     'E2',
     'everybody goes by a plan of their own',
@@ -31,6 +16,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'destination/plan-object.ts',
     "if ((await destination.create(layout.plan, encodePlan(ours))) === 'created') return ours;",
     'await destination.create(layout.plan, encodePlan(ours));\n  if (ours) return ours;',
+    'E3: ',
   ),
   mutant(
     'E3',
@@ -55,6 +41,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/cut.ts',
     "{ kind: 'at', atMs: oldestMs + 1 };",
     "{ kind: 'at', atMs: oldestMs };",
+    differs,
   ),
   mutant(
     'E4',
@@ -63,6 +50,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/cut.ts',
     'if (smallestLimit !== undefined && messageCount >= smallestLimit)',
     'if (smallestLimit !== undefined && messageCount > 1_000_000)',
+    isUnsearched,
   ),
   mutant(
     'E4',
@@ -71,6 +59,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/cut.ts',
     'return messageCount >= leastRound && messageCount % roundStep === 0;',
     'return messageCount >= 1_000 * leastRound && messageCount % roundStep === 0;',
+    isUnsearched,
   ),
   mutant(
     'E4',
@@ -79,6 +68,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/cut.ts',
     "if (state === 'forcePaused') return 'forcePaused';\n  if (isLimitReached) return 'warning';\n  if (state !== 'doneGatheringResults') return 'timeOver';\n  if (smallestLimit !== undefined && messageCount >= smallestLimit) return 'smallestLimit';",
     '',
+    isUnsearched,
   ),
   mutant(
     'E4',
@@ -87,6 +77,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'service/job-gathering.ts',
     "isLimitReached: this.#isLimitWarned || this.#state === 'forcePaused',",
     "isLimitReached: this.#state === 'forcePaused',",
+    isUnsearched,
   ),
   mutant(
     'E5',
@@ -95,6 +86,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/proof.ts',
     'if (pendingErrors.length > 0) {',
     'if (pendingErrors.length > 1_000) {',
+    othersRows,
   ),
   mutant(
     'E5',
@@ -103,11 +95,13 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/interval-search.ts',
     'isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,',
     'isTainted: false,',
+    othersRows,
   ),
   {
     rule: 'E6',
     name: 'a cut interval is whole whatever is counted',
     directions: 'holed',
+    shows: othersRows,
     mutations: [
       {
         file: 'export/proof.ts',
@@ -125,6 +119,7 @@ export const exportMutants: readonly ExportMutant[] = [
     rule: 'E6',
     name: 'pages may have fewer rows than the job counts',
     directions: 'forgetful',
+    shows: othersRows,
     mutations: [
       {
         file: 'export/proof.ts',
@@ -142,6 +137,7 @@ export const exportMutants: readonly ExportMutant[] = [
     rule: 'E7',
     name: 'what is read early stays as it was, and rows that came again or out of order say nothing',
     directions: 'shifting',
+    shows: othersRows,
     mutations: [
       {
         file: 'export/proof.ts',
@@ -175,6 +171,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/run-tally.ts',
     'if (duplicates.comesAgain(row)) {',
     'if (duplicates.comesAgain(row) && this.#received < 0) {',
+    othersRows,
   ),
   mutant(
     'E9',
@@ -183,6 +180,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/duplicates.ts',
     'if (all.some((kept) => this.#isSame(kept, bytes))) return true;',
     'if (all.length > 0) return true;',
+    othersRows,
   ),
   mutant(
     'E10',
@@ -191,6 +189,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/run-tally.ts',
     'if (timeMs < interval.fromMs || timeMs >= interval.toMs) {',
     'if (timeMs < interval.fromMs || timeMs > interval.toMs) {',
+    othersRows,
   ),
   mutant(
     'E10',
@@ -199,6 +198,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/proof.ts',
     "return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;",
     "return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd < 0;",
+    differs,
   ),
   mutant(
     'E11',
@@ -223,6 +223,7 @@ export const exportMutants: readonly ExportMutant[] = [
     'export/export-work.ts',
     'for (const search of decision.endAsCut) (search as Search).endAsCut();',
     '',
+    'end: it does not come to an end',
   ),
   mutant(
     'E15',
