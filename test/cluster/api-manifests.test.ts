@@ -1,7 +1,8 @@
 /** What `manifests/` installs, as a real API server sees it. What the operator does with its rights is tested elsewhere. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 
 /** As much of one as is looked at. */
@@ -58,6 +59,34 @@ test('a volume for exports is added to the operator, as its flags take it', asyn
     ],
   });
   expect(items.some(({ kind }) => kind === 'PersistentVolumeClaim')).toBe(true);
+});
+
+/** The kustomization that a text shows, in a block of Markdown or in a comment. */
+function shownKustomization(file: string): string {
+  const text = readFileSync(file, 'utf8').replaceAll(/^# {3}/gm, '');
+  return /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!```|#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';
+}
+
+test.each([
+  ['the README', '../README.md'],
+  ['the component', 'export-volume/kustomization.yaml'],
+])('what %s shows has the claim in the namespace of the operator, for both bases', async (_, file) => {
+  const shown = shownKustomization(join(manifests, file));
+  for (const [base, namespace] of [
+    ['cluster-wide', 'logfleet'],
+    ['namespaced', 'logging'],
+  ] as const) {
+    const directory = mkdtempSync(join(controlPlane().directory, 'shown-'));
+    symlinkSync(join(manifests, '..'), join(directory, 'logfleet'));
+    const text = shown.replace('cluster-wide', base).replace('namespace: logfleet', `namespace: ${namespace}`);
+    writeFileSync(join(directory, 'kustomization.yaml'), text);
+    const { status, stdout, stderr } = await kubectl(['kustomize', directory]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const documents = parseAllDocuments(stdout).map((document) => document.toJS());
+    const placeOf = (kind: string) => documents.find((document) => document.kind === kind)?.metadata.namespace;
+    expect([placeOf('Deployment'), placeOf('PersistentVolumeClaim')]).toEqual([namespace, namespace]);
+    expect(stdout).toContain('image: registry.example.com/logfleet:0.1.0');
+  }
 });
 
 test('samples are taken', async () => {

@@ -76,7 +76,7 @@ describe('the README', () => {
   });
 
   test('shows a policy and an export that are good', async () => {
-    const manifests = blocks('yaml');
+    const manifests = blocks('yaml').filter((text) => text.startsWith('apiVersion: logfleet.dev/'));
     expect(manifests.map((text) => /^kind: (\w+)$/m.exec(text)?.[1])).toEqual([
       'CollectorVersionPolicy',
       'SearchExport',
