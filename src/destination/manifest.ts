@@ -5,6 +5,7 @@
  * names are in it.
  */
 import { assert } from '../base/assert.ts';
+import { sameValue } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { type CommitRecord, readRecordMembers, readRecords } from './commit-record.ts';
 import type { Coverage } from './coverage.ts';
@@ -103,6 +104,17 @@ export function checkWhole({ intervals }: Manifest, { fromMs, toMs }: ExportIden
   }
   if (reachedMs === toMs) return;
   throw damagedManifest(layout, `its intervals do not follow each other from ${new Date(reachedMs).toISOString()} on`);
+}
+
+/** Throws where it says of the export, or of its intervals as a whole, what they are not: somebody has changed it. */
+export function checkDescription(manifest: Manifest, identity: ExportIdentity, layout: ExportLayout): void {
+  const { fingerprint, export: described, complete, totals, intervals } = manifest;
+  const own = manifestOf(identity, { intervals, rest: [], strays: [] });
+  if (fingerprint !== own.fingerprint) throw damagedManifest(layout, `it is of another export, ${fingerprint}`);
+  if (!sameValue(described, own.export))
+    throw damagedManifest(layout, 'it describes another export than its fingerprint');
+  if (complete === own.complete && sameValue(totals, own.totals)) return;
+  throw damagedManifest(layout, 'its totals are not those of its intervals');
 }
 
 /** Undefined when there is none. */

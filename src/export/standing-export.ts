@@ -5,14 +5,15 @@
  * Invariant: what is known here stands there. The reverse need not hold, since others write there, too (E3).
  */
 import { createHash } from 'node:crypto';
+import { assert } from '../base/assert.ts';
 import { crossing } from '../base/boundary.ts';
 import type { Clock } from '../base/clock.ts';
 import { type CommitRecord, readRecords, recordKey } from '../destination/commit-record.ts';
-import type { Coverage } from '../destination/coverage.ts';
+import { type Coverage, coverageOf } from '../destination/coverage.ts';
 import { type Destination, longestSilenceMs } from '../destination/destination.ts';
 import {
+  checkDescription,
   checkWhole,
-  damagedManifest,
   encodeManifest,
   type Manifest,
   manifestOf,
@@ -21,6 +22,7 @@ import {
   writeManifest,
 } from '../destination/manifest.ts';
 import { type ExportPlan, readPlan } from '../destination/plan-object.ts';
+import { checkFiles } from '../destination/recorded-files.ts';
 import { damaged } from '../destination/stored-json.ts';
 import type { ExportTask } from './export-task.ts';
 import type { StandingManifest } from './work-view.ts';
@@ -37,6 +39,7 @@ export class StandingExport {
   readonly #records = new Map<string, CommitRecord>();
   #plan: ExportPlan | undefined;
   #manifest: StandingManifest | undefined;
+  #hasFailedToFinish = false;
   /** On the monotonic clock. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
@@ -88,7 +91,7 @@ export class StandingExport {
     await this.tidy();
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     const manifest = await readManifest(this.destination, layout);
-    if (manifest) return this.#complete(manifest, { intervals: manifest.intervals, rest: [], strays: [] });
+    if (manifest) return this.#believe(manifest);
     const plan = await readPlan(this.destination, layout);
     if (!plan) return;
     this.adopt(plan);
@@ -131,22 +134,39 @@ export class StandingExport {
     await this.destination.remove(name);
   }
 
-  /** Writes the manifest of what is covered as a whole, and removes what it does not name. */
+  /**
+   * Writes the manifest of what is covered as a whole, and removes what it does not name. Does neither where a person has removed records
+   * since it failed: what they stood for is to be searched again.
+   */
   async finish(coverage: Coverage): Promise<void> {
     const { layout, identity } = this.#task;
-    const manifest = manifestOf(identity, coverage);
+    let found = coverage;
+    if (this.#hasFailedToFinish) {
+      await this.readRecords();
+      assert(this.#plan !== undefined, 'an export is covered by a plan');
+      found = coverageOf(this.#plan, this.records);
+      if (found.rest.length > 0 || found.strays.length > 0) return;
+    }
+    this.#hasFailedToFinish = true;
+    await checkFiles(this.destination, layout, found.intervals);
+    const manifest = manifestOf(identity, found);
     await crossing('export.manifest', () => writeManifest(this.destination, layout, manifest));
-    await this.#complete(manifest, coverage);
+    await this.#complete(manifest);
+  }
+
+  /** One that stands there, perhaps for long: people may have changed it, or taken away what it names. */
+  async #believe(manifest: Manifest): Promise<void> {
+    const { layout, identity } = this.#task;
+    checkWhole(manifest, identity, layout);
+    checkDescription(manifest, identity, layout);
+    await checkFiles(this.destination, layout, manifest.intervals, layout.manifest);
+    await this.#complete(manifest);
   }
 
   /** Also where the manifest stood there already: whoever wrote it may not have come to tidy up. Nothing goes that may count. */
-  async #complete(manifest: Manifest, coverage: Coverage): Promise<void> {
-    const { layout, fingerprint, identity } = this.#task;
-    if (manifest.fingerprint !== fingerprint) {
-      throw damagedManifest(layout, `it is of another export, ${manifest.fingerprint}`);
-    }
-    checkWhole(manifest, identity, layout);
-    await removeStrays(this.destination, layout, coverage);
+  async #complete(manifest: Manifest): Promise<void> {
+    const { layout } = this.#task;
+    await removeStrays(this.destination, layout, { intervals: manifest.intervals, rest: [], strays: [] });
     const sha256 = createHash('sha256').update(encodeManifest(manifest)).digest('hex');
     this.#manifest = { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };
   }

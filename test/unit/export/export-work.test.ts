@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { commit, decodeRecord } from '../../../src/destination/commit-record.ts';
+import { type CommitRecord, commit, decodeRecord } from '../../../src/destination/commit-record.ts';
 import type { Destination } from '../../../src/destination/destination.ts';
 import { destinationError } from '../../../src/destination/destination-error.ts';
-import { decodeManifest, encodeManifest, type Manifest } from '../../../src/destination/manifest.ts';
+import { decodeManifest, encodeManifest, type Manifest, totalsOf } from '../../../src/destination/manifest.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import type { PlannedExport, PlanningOptions } from '../../../src/export/export-planning.ts';
@@ -203,7 +203,8 @@ describe('an export', () => {
     for (const intervals of lacking) {
       const world = new WorkWorld();
       for (const [name, content] of before.destination.objects) world.destination.objects.set(name, content);
-      world.destination.objects.set(manifestName, encodeManifest({ ...manifest, intervals } as Manifest));
+      const changed = { ...manifest, intervals, totals: totalsOf(intervals as CommitRecord[]) } as Manifest;
+      world.destination.objects.set(manifestName, encodeManifest(changed));
       const { stage, lastError } = await world.advance();
       expect([stage, lastError?.code]).toEqual(['loading', 'destination.damaged']);
       expect(world.destination.objects.has(task.layout.within(file.name))).toBe(true);
@@ -211,6 +212,94 @@ describe('an export', () => {
       await world.clock.advance(30_000);
       expect(await world.advance()).toMatchObject({ stage: 'complete', manifest: { manifest } });
     }
+  });
+
+  /** An export of three intervals, each with a file, and the last of them to be committed. */
+  async function almostDone(): Promise<{ readonly world: WorkWorld; readonly last: ScriptedSearch }> {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 3 });
+    for (const segment of [0, 1, 2]) {
+      const file = { name: fileOf(segment), rows: 1, bytes: 3, encodedBytes: 3, misfits: 0, sha256: '0'.repeat(64) };
+      const figures = { received: 1, written: 1, count: { rows: 1, source: 'Job' }, files: [file] } as const;
+      const record = { ...emptyRecord(order(segment)), ...figures };
+      world.destination.objects.set(task.layout.within(file.name), Buffer.from('row'));
+      await commit(world.destination, task.layout, record);
+      if (segment === 2) continue;
+      world.search(segment).end({ kind: 'committed', record });
+    }
+    await world.advance();
+    return { world, last: world.search(2) };
+  }
+  const fileOf = (segment: number) => `data/of-${segment}`;
+  const nameOf = (segment: number) => task.layout.within(fileOf(segment));
+  const commitOf = (segment: number) => task.layout.commit(segment, order(segment).toMs);
+  const recordOf = ({ destination }: WorkWorld, segment: number) =>
+    decodeRecord(commitOf(segment), destination.objects.get(commitOf(segment)) as Uint8Array);
+
+  test('E3: of which a file is gone is not proven: it is put back, or its record removed and its interval searched again', async () => {
+    for (const isPutBack of [true, false]) {
+      const { world, last } = await almostDone();
+      world.destination.objects.delete(nameOf(0));
+      world.destination.objects.set(nameOf(1), Buffer.from('ro'));
+      last.end({ kind: 'committed', record: recordOf(world, 2) });
+      const { stage, lastError } = await world.advance();
+      expect([stage, lastError?.reason]).toEqual(['finishing', 'DestinationDamaged']);
+      expect(lastError?.message).toBe(
+        `records name files that are not as they were written: ${nameOf(0)} is missing; ${nameOf(1)} has 2 bytes, and had 3; put them back, or remove ${commitOf(0)}, ${commitOf(1)}, and what is missing is searched again`,
+      );
+      expect(world.destination.objects.has(manifestName)).toBe(false);
+      world.destination.objects.set(nameOf(1), Buffer.from('row'));
+      if (isPutBack) world.destination.objects.set(nameOf(0), Buffer.from('row'));
+      else world.destination.objects.delete(commitOf(0));
+      await world.clock.advance(30_000);
+      const view = await world.advance();
+      expect(view).toMatchObject(isPutBack ? { stage: 'complete' } : { stage: 'exporting', searches: 1 });
+      if (isPutBack) continue;
+      expect(world.searches.at(-1)?.order).toEqual(order(0));
+      expect(await world.commit(0)).toMatchObject({ stage: 'complete', progress: { rows: 2 } });
+    }
+  });
+
+  test('E3: whose manifest names what is gone, or describes another export, is not complete', async () => {
+    const { world: before, last } = await almostDone();
+    last.end({ kind: 'committed', record: recordOf(before, 2) });
+    const { manifest } = (await before.advance()).manifest ?? {};
+    if (!manifest) throw new Error('the export has no manifest');
+    const described = { ...manifest, export: { ...manifest.export, query: 'another' } };
+    const cases: readonly (readonly [(objects: Map<string, Uint8Array>) => unknown, string])[] = [
+      [
+        (objects) => objects.delete(nameOf(1)),
+        `${nameOf(1)} is missing; put them back, or remove ${manifestName}, ${commitOf(1)}`,
+      ],
+      [(objects) => objects.set(nameOf(1), Buffer.from('rows')), 'has 4 bytes, and had 3'],
+      [
+        (objects) => objects.set(manifestName, encodeManifest(described)),
+        'describes another export than its fingerprint',
+      ],
+      [
+        (objects) => objects.set(manifestName, encodeManifest({ ...manifest, complete: false })),
+        'its totals are not those of its intervals',
+      ],
+    ];
+    for (const [change, said] of cases) {
+      const world = new WorkWorld();
+      for (const [name, content] of before.destination.objects) world.destination.objects.set(name, content);
+      change(world.destination.objects);
+      const { stage, lastError } = await world.advance();
+      expect([stage, lastError?.reason]).toEqual(['loading', 'DestinationDamaged']);
+      expect(lastError?.message).toContain(said);
+    }
+  });
+
+  test('E3: believes a file that can be read, and that the store does not list yet', async () => {
+    const { world, last } = await almostDone();
+    const { destination } = world;
+    const list = destination.list.bind(destination);
+    destination.list = async function* (folder) {
+      for await (const each of list(folder)) if (each.name !== nameOf(0)) yield each;
+    };
+    last.end({ kind: 'committed', record: recordOf(world, 2) });
+    expect(await world.advance()).toMatchObject({ stage: 'complete' });
   });
 
   test('E3: takes over what somebody else has committed, and reads what else they have', async () => {

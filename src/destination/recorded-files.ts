@@ -1,0 +1,84 @@
+/**
+ * Whether the files that records name lie there, each with its size: looked at before a manifest says that they do, and before one that
+ * stands there is believed. Contents are for `verify.ts`.
+ */
+import { LogfleetError } from '../base/errors.ts';
+import type { CommitRecord, CommittedFile } from './commit-record.ts';
+import type { Destination } from './destination.ts';
+import { destinationError } from './destination-error.ts';
+import type { ExportLayout } from './export-layout.ts';
+
+/** So many files are named, and so many objects that could be removed; of more the folder is. */
+const mostNamed = 5;
+
+interface BrokenFile {
+  readonly interval: CommitRecord;
+  readonly problem: string;
+}
+
+/** `destination.damaged` where one is missing or of another size; `manifest` where one stands there that names them, too. */
+export async function checkFiles(
+  destination: Destination,
+  layout: ExportLayout,
+  intervals: readonly CommitRecord[],
+  manifest?: string,
+): Promise<void> {
+  const bytesByName = new Map<string, number>();
+  for await (const { name, bytes } of destination.list(layout.data)) bytesByName.set(name, bytes);
+  const broken: BrokenFile[] = [];
+  for (const interval of intervals) {
+    for (const file of interval.files) {
+      const name = layout.within(file.name);
+      const problem = await problemOf(destination, name, file, bytesByName.get(name));
+      if (problem !== undefined) broken.push({ interval, problem });
+      // To look for each of ten thousand in a store takes long, and a person sees from these what has happened.
+      if (broken.length === mostNamed) throw brokenFiles(layout, intervals, broken, manifest);
+    }
+  }
+  if (broken.length > 0) throw brokenFiles(layout, intervals, broken, manifest);
+}
+
+async function problemOf(
+  destination: Destination,
+  name: string,
+  { bytes }: CommittedFile,
+  listedBytes: number | undefined,
+): Promise<string | undefined> {
+  if (listedBytes === bytes) return undefined;
+  if (listedBytes !== undefined) return `${name} has ${listedBytes} bytes, and had ${bytes}`;
+  return (await exists(destination, name)) ? undefined : `${name} is missing`;
+}
+
+/** Stores may list late what can be read. */
+async function exists(destination: Destination, name: string): Promise<boolean> {
+  try {
+    for await (const _ of destination.stream(name)) break;
+    return true;
+  } catch (error) {
+    if (error instanceof LogfleetError && error.code === 'destination.absent') return false;
+    throw error;
+  }
+}
+
+/** A record is reached by those above it in its segment alone: those below it go with it. */
+function brokenFiles(
+  layout: ExportLayout,
+  intervals: readonly CommitRecord[],
+  broken: readonly BrokenFile[],
+  manifest: string | undefined,
+): LogfleetError {
+  const isAffected = ({ segment, toMs }: CommitRecord) =>
+    broken.some(({ interval }) => interval.segment === segment && toMs <= interval.toMs);
+  const records = intervals.filter(isAffected).map(({ segment, toMs }) => layout.commit(segment, toMs));
+  const names = [...(manifest === undefined ? [] : [manifest]), ...records];
+  const others = broken.length === mostNamed ? ', and there may be more' : '';
+  const what = `${broken.map(({ problem }) => problem).join('; ')}${others}`;
+  const isWhole = broken.length === mostNamed || names.length > mostNamed;
+  const anew = isWhole
+    ? 'move the folder of this export away, and it begins anew'
+    : `remove ${names.join(', ')}, and what is missing is searched again`;
+  return destinationError(
+    'damaged',
+    `records name files that are not as they were written: ${what}; put them back, or ${anew}`,
+  );
+}
