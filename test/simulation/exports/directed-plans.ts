@@ -51,6 +51,12 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { status: { bucketLength: '3h' } },
     more: (_, plan) => withLowerLimit(plan),
   },
+  /** Milliseconds with more than a search returns, and with more whose ids end alike than one does. */
+  dense: {
+    messages: (chance) => plain(chance, 1_600, 0),
+    more: () => ({ parallelism: 2 }),
+  },
+  kept: { more: () => ({ incompletePolicy: 'Keep' }) },
   silent: {
     search: { atMessageLimit: 'done', status: { bucketLength: '3h' } },
     more: () => ({ isLimitSilent: true }),
@@ -62,8 +68,12 @@ const directions: Readonly<Record<string, Direction>> = {
     more: () => ({ isLimitSilent: true, smallestLimit: 10_000 }),
   },
   warned: { search: { atMessageLimit: 'doneWithWarning' } },
-  byReceiptTime: { messages: (chance) => received(chance, plain(chance, 200)), more: () => ({ byReceiptTime: true }) },
-  disordered: { messages: (chance) => displaced(chance, plain(chance, 150)) },
+  /** Segments are cut, too, and only halving helps. */
+  byReceiptTime: {
+    messages: (chance) => received(chance, plain(chance, 200)),
+    more: (_, plan) => ({ ...withLowerLimit(plan), byReceiptTime: true, cutsByPage: true }),
+  },
+  disordered: { messages: (chance) => displaced(chance, plain(chance, 150)), more: (_, plan) => withLowerLimit(plan) },
   erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
   /** The status in which an error is told is lost, mostly. */
   erringUnheard: {
@@ -154,6 +164,8 @@ const directions: Readonly<Record<string, Direction>> = {
     }),
   },
 };
+
+export const directionNames = Object.keys(directions);
 
 export function directed(name: string, seed: number): ExportHistoryPlan {
   const direction = directions[name];

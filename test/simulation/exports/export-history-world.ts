@@ -59,7 +59,7 @@ export class ExportHistoryWorld {
       corpus: plan.corpus,
       nowMs: () => startMs + this.clock.monotonic(),
       flaws: () => this.#flaws(),
-      lateJoin: plan.lateJoin,
+      ...{ lateJoin: plan.lateJoin, cutsByPage: plan.cutsByPage },
       histogramFirst: plan.scenario.search?.histogramFirst ?? false,
     });
     this.model = new ServiceModel(plan.scenario, {

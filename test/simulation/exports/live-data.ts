@@ -32,6 +32,8 @@ export interface LiveDataOptions {
   readonly lateJoin: boolean;
   /** The histogram is found by a search of its own. */
   readonly histogramFirst: boolean;
+  /** By receipt time a search finds everything in the end, in the order of its pages: where it is cut, any receipt time may lack rows. */
+  readonly cutsByPage: boolean;
 }
 
 export interface StoredMessage {
@@ -65,7 +67,7 @@ export class LiveData implements LogData {
   }
 
   search(range: SearchRange, filter: Filter): LiveSearch {
-    const { nowMs, flaws, lateJoin, histogramFirst } = this.#options;
+    const { nowMs, flaws, lateJoin, histogramFirst, cutsByPage } = this.#options;
     const of = this.#isSecond ? this.searches.at(-1) : undefined;
     this.#isSecond = histogramFirst && !of;
     const [messages, timeOf] = range.byReceiptTime
@@ -73,7 +75,7 @@ export class LiveData implements LogData {
       : [this.#byMessageTime, happenedAt];
     const inside = slice(messages, timeOf, range);
     const search = new LiveSearch({
-      ...{ inside, timeOf, range, filter, nowMs, lateJoin },
+      ...{ inside, timeOf, range, filter, nowMs, lateJoin, cutsByPage: cutsByPage && range.byReceiptTime },
       // Where there is one, the histogram lacks the same shard, and nothing else.
       flaws: of ? { ...noFlaws, missedShard: of.flaws.missedShard } : flaws(),
     });
@@ -91,6 +93,7 @@ interface LiveSearchOptions {
   readonly nowMs: () => number;
   readonly flaws: SearchFlaws;
   readonly lateJoin: boolean;
+  readonly cutsByPage: boolean;
 }
 
 export class LiveSearch implements Search {
@@ -120,7 +123,7 @@ export class LiveSearch implements Search {
   #isSorted = true;
   #hole: StoredMessage | undefined;
   #hasBegun = false;
-  /** It has more in the oldest millisecond than it may have. */
+  /** It has more in the oldest millisecond than it may have; or anywhere, where it is cut by the order of pages. */
   #isCutWithin = false;
   #joinedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -139,6 +142,8 @@ export class LiveSearch implements Search {
 
   /** From there on it has gone through its range. */
   get wholeFromMs(): number {
+    const { cutsByPage, range } = this.#options;
+    if (cutsByPage && (this.#isCutWithin || this.endedAtMs === undefined)) return range.toMs;
     return this.reachedMs + (this.#isCutWithin ? 1 : 0);
   }
 
@@ -164,8 +169,13 @@ export class LiveSearch implements Search {
   advance(downToMs: number, mostMatches: number, telling?: Telling): void {
     if (this.endedAtMs !== undefined) return;
     this.#begin(mostMatches);
-    if (this.#options.lateJoin) this.#join(mostMatches, telling);
-    const { inside, timeOf, range } = this.#options;
+    const { inside, timeOf, range, lateJoin, cutsByPage } = this.#options;
+    if (cutsByPage) {
+      this.reachedMs = Math.max(range.fromMs, downToMs);
+      if (this.reachedMs === range.fromMs) this.#passAll(mostMatches, telling);
+      return;
+    }
+    if (lateJoin) this.#join(mostMatches, telling);
     while (this.#left > 0 && this.found < mostMatches) {
       const next = inside[this.#left - 1] as StoredMessage;
       if (timeOf(next) < downToMs) break;
@@ -202,6 +212,14 @@ export class LiveSearch implements Search {
     if (!this.flaws.hasHole || !Number.isFinite(mostMatches)) return;
     const matching = this.#options.inside.filter((each) => this.#isVisible(each) && this.#matches(each));
     if (matching.length > mostMatches + 2) this.#hole = matching.at(-Math.ceil(mostMatches / 2));
+  }
+
+  #passAll(mostMatches: number, telling: Telling | undefined): void {
+    const { inside, nowMs } = this.#options;
+    const left = inside.toSorted((one, other) => placeOf(one) - placeOf(other));
+    while (left.length > 0 && this.found < mostMatches) this.#pass(left.pop() as StoredMessage, mostMatches, telling);
+    this.endedAtMs = nowMs();
+    this.#isCutWithin = left.some((each) => this.#isVisible(each) && this.#matches(each));
   }
 
   #pass(message: StoredMessage, mostMatches: number, telling: Telling | undefined): void {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { countFrom, exportHistories, HistoryPool } from '../history-pool.ts';
 import { whyUnseen } from '../mutant.ts';
+import { directionNames } from './directed-plans.ts';
 import { exportMutants } from './mutants.ts';
 
 const mostSeeds = 40;
@@ -15,7 +16,7 @@ test('each rule has a mutant', () => {
   expect([...new Set(exportMutants.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(numbered));
 });
 
-test.each([...new Set(exportMutants.map(({ directions }) => directions))])(
+test.each(directionNames)(
   'the program as it is holds the rules where histories are %s',
   { timeout: 120_000 },
   async (directions) => {

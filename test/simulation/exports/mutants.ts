@@ -35,6 +35,14 @@ export const exportMutants: readonly Mutant[] = [
     "await staging.giveUp();\n    return outcome.kind === 'committed' ? { kind: 'committed', record } : outcome;",
   ),
   mutant(
+    'E3',
+    'who comes second goes on below the own cut',
+    'racedLate',
+    'export/interval-search.ts',
+    "return outcome.kind === 'committed' ? { kind: 'committed', record } : outcome;",
+    "return outcome.kind === 'committed' ? { kind: 'committed', record } : { kind: 'taken', standing: record };",
+  ),
+  mutant(
     'E4',
     'a cut commits its oldest millisecond, and searches behind it',
     'crowded',
@@ -79,6 +87,56 @@ export const exportMutants: readonly Mutant[] = [
     "isLimitReached: this.#state === 'forcePaused',",
     isUnsearched,
   ),
+  {
+    rule: 'E4',
+    name: 'by receipt time a cut is where the oldest row is',
+    directions: 'byReceiptTime',
+    mutations: [
+      {
+        file: 'export/cut.ts',
+        find: 'const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;',
+        replace: 'const isUnordered = (isDisordered && !byReceiptTime) || oldestMs === undefined;',
+      },
+      {
+        file: 'export/proof.ts',
+        find: "if (run.byReceiptTime && cut?.kind === 'bisect') return cut;",
+        replace: '',
+      },
+    ],
+    shows: differs,
+  },
+  mutant(
+    'E4',
+    'what a millisecond is divided into is divided no further',
+    'dense',
+    'export/dense-millisecond.ts',
+    'const mostDigits = 2;',
+    'const mostDigits = 1;',
+    'end: incomplete for MillisecondTooDense',
+  ),
+  {
+    rule: 'E4',
+    name: 'a part of a dense millisecond is left out, and its rows are not counted',
+    directions: 'dense',
+    mutations: [
+      {
+        file: 'export/dense-millisecond.ts',
+        find: "const digits = Array.from('0123456789');",
+        replace: "const digits = Array.from('012345678');",
+      },
+      {
+        file: 'export/dense-millisecond.ts',
+        find: 'if (sum.written !== rows && sum.written + duplicatesOfWritten !== rows) {',
+        replace: 'if (sum.written < 0) {',
+      },
+      {
+        file: 'destination/commit-record.ts',
+        find: 'if (count.rows >= written && count.rows <= written + duplicates) return undefined;',
+        replace: 'if (count.rows + duplicates >= 0) return undefined;',
+      },
+    ],
+    shows: isUnsearched,
+  },
   mutant(
     'E5',
     'errors are overheard',
@@ -133,6 +191,15 @@ export const exportMutants: readonly Mutant[] = [
       },
     ],
   },
+  mutant(
+    'E6',
+    'what is proven is flagged all the same',
+    'kept',
+    'export/proof.ts',
+    "if (!isTainted) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };",
+    "if (!isTainted) return again({ ...run, failedBefore: 1 }, 'CountDiffers', recordOf(run, figures, interval.fromMs), '');",
+    'E6: [',
+  ),
   {
     rule: 'E7',
     name: 'what is read early stays as it was, and rows that came again or out of order say nothing',

@@ -28,6 +28,8 @@ export interface ExportHistoryPlan {
   /** Whether it shows by nothing that a search was cut; then the limit was met before. */
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
+  /** By receipt time: whether what a limit leaves out may have been received at any time. */
+  readonly cutsByPage: boolean;
   readonly flaws: FlawPlan;
   readonly destination: DestinationFaultPlan;
   readonly parallelism: number;
@@ -130,6 +132,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     actions: planActions(chance, calmAtMs),
     calmAtMs: Math.max(calmAtMs, lastMs + 1_000),
     completeWithinMs: 6 * 60 * minuteMs,
+    cutsByPage: chance.happens(0.5),
   };
 }
 
