@@ -66,7 +66,7 @@ function addRequestOptions(command: Command): void {
     .addOption(new Option('--fields <a,b>', 'the fields to write, in this order (default: all)').argParser(nameList))
     .option('--max-part-size <size>', 'how large a file may become, as in 256Mi')
     .addOption(new Option('--parallelism <n>', 'search jobs side by side at most').argParser(wholeNumber))
-    .addOption(new Option('--max-messages <n>', 'search no further after so many rows').argParser(wholeNumber))
+    .addOption(new Option('--max-messages <n>', 'begin no further search after so many rows').argParser(wholeNumber))
     .option('--max-bytes-scanned <size>', 'search no further once the service has scanned so much, as in 1Ti')
     .addOption(new Option('--active-deadline-seconds <n>', 'fail after so long').argParser(wholeNumber))
     .addOption(

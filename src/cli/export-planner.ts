@@ -14,6 +14,7 @@ import { pausedByOf } from '../controller/pauses.ts';
 import { type ExportForecast, proposePlan } from '../export/export-planning.ts';
 import { limitsOf, requestOf } from '../export/export-spec.ts';
 import { type ExportTask, exportTask } from '../export/export-task.ts';
+import { usualLimit } from '../export/next-aim.ts';
 import { ServiceTraits } from '../export/service-traits.ts';
 import type { WorkLimits } from '../export/work-view.ts';
 
@@ -184,7 +185,7 @@ function bytesOf(
 type Figures = Omit<PlannedSearches, 'hindrances'>;
 
 function hindrancesOf(
-  { rows, areKnown, limit, bytesToScan, durationMs }: Figures,
+  { rows, segments, areKnown, limit, bytesToScan, durationMs }: Figures,
   { isSplittable, unsplittableReason }: ExportTask,
   { maxMessages, maxBytesScanned, deadlineMs }: WorkLimits,
   { pausedBy, clock }: Pick<ExportPlanningOptions, 'pausedBy' | 'clock'>,
@@ -198,8 +199,11 @@ function hindrancesOf(
   } else if (!areKnown) {
     sentences.push('The service cannot count its rows beforehand: there may be more of them, and more searches.');
   }
-  if (maxMessages !== undefined && rows >= maxMessages) {
-    sentences.push(`limits.maxMessages of ${maxMessages} stops it before its end.`);
+  const isOneSearch = areKnown && segments.length === 1;
+  if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
+    // A search that is under way is read to its end, and so the last one may have what is beyond.
+    const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
+    sentences.push(`limits.maxMessages of ${maxMessages} ${stops} it before its end.`);
   }
   if (maxBytesScanned !== undefined && (bytesToScan ?? 0) >= maxBytesScanned) {
     sentences.push(`limits.maxBytesScanned of ${maxBytesScanned} bytes stops it before its end.`);

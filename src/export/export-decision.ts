@@ -13,7 +13,7 @@ import { type Coverage, coverageOf } from '../destination/coverage.ts';
 import { totalsOf } from '../destination/manifest.ts';
 import type { ExportPlan, Segment } from '../destination/plan-object.ts';
 import { longestQueryMs } from '../service/missing-job.ts';
-import { nextAim } from './next-aim.ts';
+import { nextAim, usualLimit } from './next-aim.ts';
 import { settlingMs } from './settling.ts';
 
 /** What to search: `[fromMs, toMs)` of a segment, `toMs` being where its next record ends. */
@@ -46,7 +46,7 @@ export interface ExportLimits {
   readonly isPaused: boolean;
   readonly parallelism: number;
   readonly settleDelayMs: number;
-  /** Nothing starts once so many are written or found. */
+  /** Nothing starts once so many are written, or may be by the searches that run. */
   readonly maxMessages: number | undefined;
   /** Nothing goes on searching once so many are scanned. */
   readonly maxBytesScanned: number | undefined;
@@ -137,7 +137,7 @@ export function decide(input: DecideInput): ExportDecision {
   const free = coverage.rest.filter(({ index }) => !going.some(({ segment }) => segment === index));
   const refusal = refusalOf(input, coverage);
   const ready = refusal ? [] : free.filter((segment) => !holdOf(input, segment) && isSettled(input, segment));
-  const room = Math.max(0, input.limits.parallelism - going.length);
+  const room = Math.max(0, Math.min(input.limits.parallelism - going.length, searchesLeft(input, going)));
   const start = ready.slice(0, room).map((segment) => orderOf(input, coverage, segment));
   const isIdle = start.length + going.length === 0;
   return {
@@ -164,6 +164,21 @@ function refusalOf(input: DecideInput, { strays, rest }: Coverage): Wait | undef
   if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };
   if (isScannedOut(input)) return { kind: 'maxBytesScanned' };
   return isInTrouble(input) ? { kind: 'trouble' } : undefined;
+}
+
+/**
+ * How many searches may begin before the rows that are written, and those that searches bring, are as many as may be. One that has not
+ * found all of its rows yet counts as full: the limit is exceeded by the last one's rows at most, however many run side by side.
+ */
+function searchesLeft({ limits, records }: DecideInput, going: readonly RunningSearch[]): number {
+  const { maxMessages, smallestLimit = usualLimit } = limits;
+  if (maxMessages === undefined) return Number.POSITIVE_INFINITY;
+  const written = records.reduce((sum, record) => sum + record.written, 0);
+  const expected = going.reduce(
+    (sum, { isSearching, messageCount }) => sum + Math.max(messageCount, isSearching ? smallestLimit : 0),
+    0,
+  );
+  return Math.ceil((maxMessages - written - expected) / smallestLimit);
 }
 
 function isInTrouble({ troubleUntilMs, now }: DecideInput): boolean {

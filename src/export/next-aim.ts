@@ -6,7 +6,7 @@ import type { CommitRecord } from '../destination/commit-record.ts';
 import type { Segment } from '../destination/plan-object.ts';
 
 /** What most services have (8). */
-const usualLimit = 100_000;
+export const usualLimit = 100_000;
 /** A search is to find this part of the limit: rows are not spread evenly. */
 const aimedPart = 0.6;
 /** A quiet interval says little of the next one. */

@@ -206,7 +206,10 @@ export interface ServerSideEncryptionSpec {
  * goes on once the limit is raised.
  */
 export interface LimitsSpec {
-  /** No further search job is begun once so many rows are written, or found by jobs that run. */
+  /**
+   * No further search is begun once so many rows are written, or may be by searches that are under way. Those are read
+   * to their end, so that the last of them may exceed it.
+   */
   readonly maxMessages?: number;
   /**
    * Searching ends once the service has scanned so many bytes for this export, from `1Mi` to `1Pi`. Only where the

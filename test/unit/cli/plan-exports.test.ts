@@ -157,6 +157,10 @@ describe('the plan of an export', () => {
   test.each([
     [searchExport('', { query: '* | limit 3000' }), 'It runs as one search (the operator limit'],
     [searchExport('  limits: {maxMessages: 4000}'), 'But:       limits.maxMessages of 4000 stops it before its end.'],
+    [
+      searchExport('  limits: {maxMessages: 4500}'),
+      'But:       limits.maxMessages of 4500 may stop it before its end.',
+    ],
     [searchExport('  activeDeadlineSeconds: 1'), 'But:       activeDeadlineSeconds are over before its end.'],
     [searchExport('  paused: true'), 'But:       It is paused by spec.paused: nothing is searched before it goes on.'],
     [

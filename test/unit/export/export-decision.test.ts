@@ -149,6 +149,25 @@ describe('what starts', () => {
       input({ records: [record(0, 0, 100)] }, { maxMessages: 6, parallelism: 1 }),
       [order(1, 100, 200)],
     ],
+    [
+      'is so much as may bring as many messages as may be, whatever may run at once',
+      input({}, { maxMessages: 101, smallestLimit: 100, parallelism: 3 }),
+      [order(0, 0, 100), order(1, 100, 200)],
+    ],
+    ['is one where a search may bring as many as may be', input({}, { maxMessages: 1_000 }), [order(0, 0, 100)]],
+    [
+      'is nothing while those that search may bring as many as may be',
+      input({ running: [search(0, 0, 100, { messageCount: 5 })] }, { maxMessages: 100, smallestLimit: 100 }),
+      [],
+    ],
+    [
+      'is something once they have found fewer',
+      input(
+        { running: [search(0, 0, 100, { messageCount: 99, isSearching: false })] },
+        { maxMessages: 100, smallestLimit: 100, parallelism: 3 },
+      ),
+      [order(1, 100, 200)],
+    ],
     ['is nothing with as many bytes scanned as may be', input({ scannedBytes: 7 }, { maxBytesScanned: 7 }), []],
     ['is nothing past the deadline', input({}, { deadlineMs: now.wallMs }), []],
     ['is nothing where records do not fit', input({ records: [record(0, 0, 50)] }), []],
