@@ -10,6 +10,7 @@ import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
 import type { ResourceKey } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
 import type { Volumes } from './export-places.ts';
+import { flagOf, inFlags } from './flag-words.ts';
 import { regionOf } from './manifest-place.ts';
 import type { ExportOptions, ExportRequestOptions } from './options.ts';
 import { renderFinding } from './render/finding.ts';
@@ -135,18 +136,8 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
   // That no Secret is named for the store: whoever types the command lends their own credentials.
   if (place === 'spec.destination.s3' && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
-  const flag = [...flagsByPath].find(([prefix]) => place === prefix || place.startsWith(`${prefix}.`))?.[1] ?? place;
+  const flag = flagOf(place) ?? place;
   return `${flag}: ${severity === 'warning' ? 'warning: ' : ''}${inFlags(message)}${shortTimes(flag, message)}\n`;
-}
-
-/** What a manifest would have to say, as flags say it. */
-function inFlags(message: string): string {
-  return message
-    .replaceAll(/\btimeZone: /g, '--time-zone ')
-    .replaceAll(/\bresults: /g, '--results ')
-    .replaceAll('with a timeZone', 'with --time-zone')
-    .replaceAll('insecure: true beside it', '--insecure')
-    .replaceAll('forcePathStyle: true beside it', '--path-style');
 }
 
 /** What flags take for a time beside what a manifest takes. */
@@ -155,26 +146,3 @@ function shortTimes(flag: string, message: string): string {
     ? '; or a date, now, or -24h'
     : '';
 }
-
-const flagsByPath: ReadonlyMap<string, string> = new Map([
-  ['metadata.name', '--name'],
-  ['metadata.namespace', '-n'],
-  ['spec.query', '--query'],
-  ['spec.timeRange.from', '--from'],
-  ['spec.timeRange.to', '--to'],
-  ['spec.timeRange.timeZone', '--time-zone'],
-  ['spec.timeRange', '--time-zone'],
-  ['spec.results', '--results'],
-  ['spec.parallelism', '--parallelism'],
-  ['spec.limits.maxMessages', '--max-messages'],
-  ['spec.limits.maxBytesScanned', '--max-bytes-scanned'],
-  ['spec.activeDeadlineSeconds', '--active-deadline-seconds'],
-  ['spec.settleDelay', '--settle-delay'],
-  ['spec.output.fields', '--fields'],
-  ['spec.output.maxPartSize', '--max-part-size'],
-  ['spec.destination.s3.endpoint', '--endpoint'],
-  ['spec.destination.s3.region', '--region'],
-  ['spec.destination.s3.forcePathStyle', '--path-style'],
-  ['spec.destination.s3.insecure', '--insecure'],
-  ['spec.destination', '-o'],
-]);

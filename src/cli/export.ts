@@ -31,6 +31,7 @@ import {
   sinkOf,
 } from './export-manifest.ts';
 import { exportPlaces } from './export-places.ts';
+import { inFlags, onStdout } from './flag-words.ts';
 import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from './given-manifests.ts';
 import { keepHeapSmall } from './heap.ts';
 import { LiveView } from './live-view.ts';
@@ -102,7 +103,7 @@ async function work(
     const which = `${nameOf(resource.metadata)} goes to the volume ${volume.name}`;
     throw new UsageError(`${which}: say with --volume ${volume.name}=DIR which directory that is`);
   }
-  const host = new SingleHost(resource, await secretsOf(decoded, nowhere, context));
+  const host = new SingleHost(resource, await secretsOf(decoded, nowhere, context), wordsOf(sink));
   const { stdout, stderr, signal } = context;
   await run(host, exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context), options, context);
   const ended = host.resource;
@@ -121,6 +122,19 @@ async function work(
   else if (manifest) stdout.write(`${manifest.url}\n`);
   if (signal.aborted) return exitStatus.interrupted;
   return isExported(ended) ? exitStatus.ok : exitStatus.failed;
+}
+
+/** How an export says what is the matter with it: one of a manifest has members, one by flags has flags. */
+function wordsOf(sink: ExportSink | undefined): (message: string) => string {
+  switch (sink?.kind) {
+    case undefined:
+      return (message) => message;
+    case 'stdout':
+      return (message) => onStdout(inFlags(message));
+    case 'folder':
+    case 'store':
+      return inFlags;
+  }
 }
 
 const ports = { clock: systemClock, random: systemRandom };

@@ -16,6 +16,13 @@ import type {
 import { alwaysLeading, notPaused } from './alone.ts';
 import { byAnotherStart } from './way-on.ts';
 
+type InWords = (message: string) => string;
+
+/** A condition, as much of it as is said to people. */
+interface Said {
+  readonly message: string;
+}
+
 export class SingleHost implements Host {
   readonly secrets: SecretReader;
   readonly events: EventSink = { publish() {} };
@@ -23,11 +30,14 @@ export class SingleHost implements Host {
   readonly ledgers: LedgerStore = { read: async () => new Map(), write: async () => '' };
   readonly leadership = alwaysLeading;
   #resource: SearchExport;
+  readonly #inWords: InWords;
   readonly #listeners = new Set<(key: ResourceKey) => void>();
 
-  constructor(resource: SearchExport, secrets: SecretReader) {
+  /** @param inWords turns what an export says of itself into the words of whoever started it */
+  constructor(resource: SearchExport, secrets: SecretReader, inWords: InWords = (message) => message) {
     this.#resource = resource;
     this.secrets = secrets;
+    this.#inWords = inWords;
   }
 
   /** With the status as it was written last. */
@@ -53,7 +63,8 @@ export class SingleHost implements Host {
     const { metadata } = this.#resource;
     const resourceVersion = String(Number(metadata.resourceVersion) + 1);
     const { status, ...rest } = resource as SearchExport;
-    const said = status && { ...status, ...(status.conditions && { conditions: status.conditions.map(asSaidHere) }) };
+    const inWords = <C extends Said>(condition: C) => ({ ...condition, message: this.#inWords(asSaidHere(condition)) });
+    const said = status && { ...status, ...(status.conditions && { conditions: status.conditions.map(inWords) }) };
     this.#resource = { ...rest, ...(said && { status: said }), metadata: { ...metadata, resourceVersion } };
     for (const listener of this.#listeners) listener(metadata);
     return this.#resource as ResourceOf<K>;
@@ -68,7 +79,15 @@ export class SingleHost implements Host {
   }
 }
 
-/** Nothing keeps a process from being started with another query. */
-function asSaidHere<C extends { readonly message: string }>(condition: C): C {
-  return { ...condition, message: byAnotherStart(condition.message.replace(anotherExport, '.')) };
+/** Nothing keeps a process from being started with another query; and what is incomplete is told of when it ends. */
+function asSaidHere({ message }: Said): string {
+  const said = message
+    .replace(anotherExport, '.')
+    .replaceAll(' in another SearchExport', '')
+    .replaceAll(', which status.incomplete names', ', as listed below');
+  // It is counted from the start of the process.
+  const again = said.includes('activeDeadlineSeconds is over')
+    ? said.replace('Raise it to go on.', 'Run it again to go on.')
+    : said;
+  return byAnotherStart(again);
 }

@@ -40,9 +40,9 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
   const altered = `check that ${address} names the service itself, and that no proxy alters what is sent`;
   const anotherZone = 'the service does not know this time zone: write another one, as in UTC or Europe/Berlin';
   return {
-    nameNotFound: `the name is not known here: check ${address}, and the DNS and proxy settings of the operator`,
+    nameNotFound: `the name is not known here: check ${address}, and the DNS and proxy settings where logfleet runs`,
     refused: `nobody listens there: check host and port of ${address}`,
-    notReachable: `check ${address}, and whether firewalls, network policies or proxies let the operator through`,
+    notReachable: `check ${address}, and whether firewalls, network policies or proxies let logfleet through`,
     connectTimeout: `no connection came about in time: check ${address}, and firewalls, network policies and proxies`,
     proxyFailed: 'the proxy named by HTTPS_PROXY did not open a way: check it, or name the host in NO_PROXY',
     tlsFailed: `the other side does not speak TLS as it should: check host and port of ${address}`,

@@ -60,7 +60,9 @@ function checkEndpoint(endpoint: string, insecure: boolean): void {
   if (url.search !== '' || url.hash !== '')
     throw invalid(`s3.endpoint ${JSON.stringify(endpoint)} has more than an address`);
   if (url.protocol === 'http:' && !insecure) {
-    throw invalid(`s3.endpoint ${endpoint} is not encrypted: write https://, or s3.insecure: true if that is meant`);
+    throw invalid(
+      `s3.endpoint ${endpoint} is not encrypted: write https://, or s3.insecure: true (the flag --insecure) if that is meant`,
+    );
   }
 }
 

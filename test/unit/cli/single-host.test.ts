@@ -1,6 +1,8 @@
 /** What `logfleet export` makes of what an export says of itself. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { inFlags, onStdout } from '../../../src/cli/flag-words.ts';
 import { SingleHost } from '../../../src/cli/single-host.ts';
+import { s3Error } from '../../../src/destination/s3/s3-error.ts';
 import { anotherExport } from '../../../src/export/export-health.ts';
 import { sampleExport } from './sample-export.ts';
 
@@ -19,4 +21,74 @@ test('nobody without a SearchExport is told to write another one', async () => {
   const host = new SingleHost(sampleExport(), { get: async () => undefined });
   await host.writeStatus('SearchExport', said(`It was answered 400; correct the query${anotherExport}`));
   expect(host.resource.status?.conditions?.[0]?.message).toBe('It was answered 400; correct the query.');
+});
+
+async function saidBy(
+  inWords: ((message: string) => string) | undefined,
+  message: string,
+): Promise<string | undefined> {
+  const host = new SingleHost(sampleExport(), { get: async () => undefined }, inWords);
+  await host.writeStatus('SearchExport', said(message));
+  return host.resource.status?.conditions?.[0]?.message;
+}
+
+describe('an export as a process', () => {
+  test.each([
+    [
+      'flags 1 interval as incomplete, which status.incomplete names.',
+      'flags 1 interval as incomplete, as listed below.',
+    ],
+    ['Mend the query in another SearchExport, or wait.', 'Mend the query, or wait.'],
+    [
+      'spec.activeDeadlineSeconds is over: nothing more is searched. Raise it to go on.',
+      'spec.activeDeadlineSeconds is over: nothing more is searched. Run it again to go on.',
+    ],
+  ])('says %s as %s', async (message, expected) => {
+    expect(await saidBy(undefined, message)).toBe(expected);
+  });
+});
+
+describe('an export by flags names them', () => {
+  test.each([
+    [
+      'Set spec.incompletePolicy to Keep to keep what was found, flagged, or have it searched anew with the annotation logfleet.dev/requestedAt.',
+      'Set --incomplete-policy to Keep to keep what was found, flagged, or run it again.',
+    ],
+    [
+      'spec.limits.maxMessages, 99k, is reached: nothing more is searched. What is done stays: 99k rows are written. Raise it to go on.',
+      '--max-messages, 99k, is reached: nothing more is searched. What is done stays: 99k rows are written. Raise it to go on.',
+    ],
+    [
+      'spec.limits.maxBytesScanned is reached: 1k bytes are scanned, and nothing more is searched.',
+      '--max-bytes-scanned is reached: 1k bytes are scanned, and nothing more is searched.',
+    ],
+    [
+      'spec.activeDeadlineSeconds is over: nothing more is searched. Raise it to go on.',
+      '--active-deadline-seconds is over: nothing more is searched. Run it again to go on.',
+    ],
+    ['newer than now minus spec.settleDelay: the next', 'newer than now minus --settle-delay: the next'],
+    ['write a larger spec.output.maxPartSize', 'write a larger --max-part-size'],
+    ['make output.maxPartSize smaller', 'make --max-part-size smaller'],
+    [
+      'make the bucket, or correct s3.bucket, s3.region and s3.endpoint',
+      'make the bucket, or correct -o, --region and --endpoint',
+    ],
+    ['correct spec.destination.s3', 'correct -o'],
+    ['https://s3.region.example.com answered', 'https://s3.region.example.com answered'],
+  ])('%s: %s', async (message, expected) => {
+    expect(await saidBy(inFlags, message)).toBe(expected);
+  });
+
+  test('and whose credentials a store refuses', async () => {
+    const { message } = s3Error('write a to s3://b', { name: 'InvalidAccessKeyId', message: 'unknown' });
+    expect(await saidBy(inFlags, message)).toMatch(/; correct AWS_ACCESS_KEY_ID and what else the environment gives$/);
+  });
+
+  test('and promises nothing of rows that were to go to stdout', async () => {
+    const message =
+      'spec.limits.maxMessages, 99k, is reached: nothing more is searched. What is done stays: 99k rows are written. Raise it to go on.';
+    expect(await saidBy((each) => onStdout(inFlags(each)), message)).toBe(
+      '--max-messages, 99k, is reached: nothing more is searched. No row has gone to stdout: rows go there once all are there. Raise it, and the export begins anew.',
+    );
+  });
 });

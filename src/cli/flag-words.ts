@@ -1,0 +1,64 @@
+/**
+ * What is said of an export by flags, in its flags: whoever typed them has no manifest in which to look for a member of a spec. Validation
+ * names members by their paths, conditions and errors name them in their texts; both go by one table.
+ */
+
+/** The flag of a member, also of one that lies below a path of the table; undefined where there is none. */
+export function flagOf(place: string): string | undefined {
+  return [...flagsByPath].find(([prefix]) => place === prefix || place.startsWith(`${prefix}.`))?.[1];
+}
+
+/** What a manifest would have to say, as flags say it. */
+export function inFlags(message: string): string {
+  return message
+    .replaceAll(/\btimeZone: /g, '--time-zone ')
+    .replaceAll(/\bresults: /g, '--results ')
+    .replaceAll('with a timeZone', 'with --time-zone')
+    .replaceAll('insecure: true beside it', '--insecure')
+    .replaceAll('forcePathStyle: true beside it', '--path-style')
+    .replaceAll('correct the Secret that s3.credentialsSecretRef names, or, without one, ', 'correct ')
+    .replaceAll(/(?<![\w./-])spec\.[a-zA-Z\d.]*[a-zA-Z\d]/g, (place) => flagOf(place) ?? place)
+    .replaceAll(/(?<![\w./-])(?:s3|output)\.[a-zA-Z]+\b/g, (place) => flagOf(pathOf(place)) ?? place)
+    .replaceAll(/(?<![\w./-])maxPartSize\b/g, '--max-part-size');
+}
+
+/** Of rows that go to stdout none has gone there, and what is kept until then goes with the process. */
+export function onStdout(message: string): string {
+  return message
+    .replaceAll(/ What is done stays: [^.]*\./g, ' No row has gone to stdout: rows go there once all are there.')
+    .replaceAll('Raise it to go on.', 'Raise it, and the export begins anew.');
+}
+
+/** A path that errors of a store, or of files, leave out the beginning of. */
+function pathOf(place: string): string {
+  return place.startsWith('s3.') ? `spec.destination.${place}` : `spec.${place}`;
+}
+
+/** By their order: the first path that a member is at or below. */
+const flagsByPath: ReadonlyMap<string, string> = new Map([
+  ['metadata.name', '--name'],
+  ['metadata.namespace', '-n'],
+  ['spec.query', '--query'],
+  ['spec.timeRange.from', '--from'],
+  ['spec.timeRange.to', '--to'],
+  ['spec.timeRange.timeZone', '--time-zone'],
+  ['spec.timeRange', '--time-zone'],
+  ['spec.byReceiptTime', '--by-receipt-time'],
+  ['spec.autoParsingMode', '--auto-parsing-mode'],
+  ['spec.results', '--results'],
+  ['spec.parallelism', '--parallelism'],
+  ['spec.limits.maxMessages', '--max-messages'],
+  ['spec.limits.maxBytesScanned', '--max-bytes-scanned'],
+  ['spec.activeDeadlineSeconds', '--active-deadline-seconds'],
+  ['spec.incompletePolicy', '--incomplete-policy'],
+  ['spec.settleDelay', '--settle-delay'],
+  ['spec.output.format', '--format'],
+  ['spec.output.compression', '--compression'],
+  ['spec.output.fields', '--fields'],
+  ['spec.output.maxPartSize', '--max-part-size'],
+  ['spec.destination.s3.endpoint', '--endpoint'],
+  ['spec.destination.s3.region', '--region'],
+  ['spec.destination.s3.forcePathStyle', '--path-style'],
+  ['spec.destination.s3.insecure', '--insecure'],
+  ['spec.destination', '-o'],
+]);
