@@ -1,9 +1,9 @@
 /**
- * Where the export lies that a command line names by its manifest: a file, a folder, or an address of an object store. A folder may hold
- * the export itself, or, as a volume does, have it somewhere below.
+ * Where the exports lie that a command line names by a manifest: a file, a folder, or an address of an object store. A folder may hold
+ * an export itself, or, as a volume does, have some below.
  */
 import { type Dirent, readdirSync, statSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { manifestFile, planFile } from '../destination/export-layout.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
@@ -12,17 +12,17 @@ import type { StoreOptions } from './options.ts';
 import { counted } from './render/counted.ts';
 import { UsageError } from './usage-error.ts';
 
-/** A destination whose root is the export's own folder. */
-export function exportPlace(
+/** Destinations, at least one, whose root is an export's own folder. */
+export function placesOfExports(
   text: string,
   options: StoreOptions,
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
-): DestinationSettings {
-  if (text.startsWith('s3://')) return storePlace(text, options, env);
+): readonly DestinationSettings[] {
+  if (text.startsWith('s3://')) return [storePlace(text, options, env)];
   const flag = storeFlags.find(([attribute]) => options[attribute] !== undefined)?.[1];
   if (flag !== undefined)
     throw new UsageError(`${flag} is for a manifest at s3://, and ${text} is a file: leave it out`);
-  return { kind: 'volume', directory: folderOf(text, cwd), root: '' };
+  return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
 
 const storeFlags = [
@@ -57,27 +57,19 @@ export function regionOf(region: string | undefined, env: CommandContext['env'])
   return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
 }
 
-/** The folder of the one export that a path means. */
-function folderOf(text: string, cwd: string): string {
+/** The folders of the exports that a path means, at least one. */
+function foldersOf(text: string, cwd: string): readonly string[] {
   const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
   const stats = statSync(path, { throwIfNoEntry: false });
   if (!stats) throw new UsageError(`there is no file or folder ${text}`);
   if (!stats.isDirectory()) {
-    if (path.endsWith(`/${manifestFile}`)) return dirname(path);
+    if (path.endsWith(`/${manifestFile}`)) return [dirname(path)];
     throw new UsageError(`${text} is no manifest: that is called ${manifestFile}, and the files lie beside it`);
   }
   const { folders, unread } = findExports(path, { folders: [], unread: [] });
-  const [first, ...more] = folders;
-  if (first === undefined)
-    throw new UsageError(`there is no ${manifestFile} in ${text} or below it${unreadText(unread)}`);
-  if (more.length === 0) return first;
-  const named = [first, ...more].slice(0, namedExports).map((folder) => `\n  ${join(text, relative(path, folder))}`);
-  const others = more.length + 1 - named.length;
-  const rest = others > 0 ? `\n  and ${others} more` : '';
-  throw new UsageError(`there are several exports below ${text}; name one of them:${named.join('')}${rest}`);
+  if (folders.length > 0) return folders;
+  throw new UsageError(`there is no ${manifestFile} in ${text} or below it${unreadText(unread)}`);
 }
-
-const namedExports = 10;
 
 /** A volume has folders that are nobody's business, as lost+found: they count where nothing else is found. */
 function unreadText(unread: readonly string[]): string {

@@ -1,6 +1,6 @@
 /**
- * `logfleet verify MANIFEST`: reads an export's files again and proves them against its manifest. It writes nothing, and needs the
- * files and the manifest alone, wherever they were taken.
+ * `logfleet verify MANIFEST`: reads an export's files again and proves them against its manifest, or of several exports below a folder
+ * one after the other. It writes nothing, and needs the files and the manifest alone, wherever they were taken.
  */
 
 import { aborted } from '../base/aborted.ts';
@@ -9,46 +9,89 @@ import { LogfleetError } from '../base/errors.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Destination } from '../destination/destination.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
-import { openDestination } from '../destination/open-destination.ts';
+import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
 import { readPlan } from '../destination/plan-object.ts';
 import { type Verification, type VerifyProgress, verifyExport } from '../destination/verify.ts';
 import { type CommandContext, exitStatus, type Output } from './context.ts';
-import { exportPlace } from './manifest-place.ts';
+import { placesOfExports } from './manifest-place.ts';
 import type { VerifyOptions } from './options.ts';
+import { counted } from './render/counted.ts';
 import { paintWith } from './render/palette.ts';
 import { renderProgressBar } from './render/progress-bar.ts';
 import { renderBytes } from './render/quantity.ts';
 import { Screen } from './render/screen.ts';
 import { renderVerification, verificationDocument } from './render/verification-view.ts';
 
-/** Resolves to 1 where something differs or was kept although it is incomplete. */
+/** Resolves to 1 where something differs or was kept although it is incomplete, in one of the exports. */
 export async function verifyCommand(text: string, options: VerifyOptions, context: CommandContext): Promise<number> {
-  const settings = exportPlace(text, options, context);
+  const places = placesOfExports(text, options, context);
+  const isOne = places.length === 1;
+  const documents: object[] = [];
+  let proven = 0;
+  for (const [index, place] of places.entries()) {
+    const proof = await proofOf(place, context).catch((error) => problemOf(error, isOne));
+    if (!proof) return exitStatus.interrupted;
+    if (isProof(proof)) proven++;
+    if (options.output === 'json') documents.push(documentOf(proof));
+    else if (proof.kind === 'problem') context.stderr.write(`${proof.message}\n`);
+    else showProof(proof, context.stdout, index > 0);
+  }
+  const isProven = proven === places.length;
+  if (options.output === 'json') {
+    const document = isOne ? documents[0] : { proven: isProven, exports: documents };
+    context.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
+  } else if (!isOne) {
+    context.stdout.write(`\n${counted(places.length, 'export')}: ${proven} proven, ${places.length - proven} not.\n`);
+  }
+  return isProven ? exitStatus.ok : exitStatus.failed;
+}
+
+type Proof =
+  | { readonly kind: 'read'; readonly url: string; readonly verification: Verification }
+  /** It could not be read: it is not complete, or is damaged. */
+  | { readonly kind: 'problem'; readonly message: string };
+
+/** Undefined where somebody interrupts it. */
+async function proofOf(place: DestinationSettings, context: CommandContext): Promise<Proof | undefined> {
   const ports = { clock: systemClock, random: systemRandom, environment: context.env };
-  const destination = await openDestination(settings, ports);
+  const destination = await openDestination(place, ports);
   const progress = new VerifyView(context.stderr, systemClock);
-  let verification: Verification | undefined;
   try {
     const verifying = verify(destination, (moment) => progress.show(moment));
     // A file that is being read when somebody interrupts may fail afterwards, which is nobody's concern then.
     verifying.catch(() => {});
-    verification = await Promise.race([verifying, aborted(context.signal).then(() => undefined)]);
+    const verification = await Promise.race([verifying, aborted(context.signal).then(() => undefined)]);
+    return verification && { kind: 'read', url: `${destination.url}/${layout.manifest}`, verification };
   } finally {
     progress.end();
     await destination.close();
   }
-  if (!verification) return exitStatus.interrupted;
-  const url = `${destination.url}/${layout.manifest}`;
-  const { stdout } = context;
-  if (options.output === 'json') {
-    stdout.write(`${JSON.stringify(verificationDocument(url, verification), undefined, 2)}\n`);
-  } else {
-    const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
-    const lines = renderVerification(url, verification, { width, colour: stdout.colour });
-    stdout.write(lines.map((line) => `${line}\n`).join(''));
-  }
-  const isProven = verification.differences.length === 0 && verification.manifest.complete;
-  return isProven ? exitStatus.ok : exitStatus.failed;
+}
+
+/** One of several keeps the others from nothing. */
+function problemOf(error: unknown, isOne: boolean): Proof {
+  if (isOne || !(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+  return { kind: 'problem', message: error.message };
+}
+
+function isProof(proof: Proof): boolean {
+  if (proof.kind === 'problem') return false;
+  return proof.verification.differences.length === 0 && proof.verification.manifest.complete;
+}
+
+function documentOf(proof: Proof): object {
+  if (proof.kind === 'problem') return { proven: false, problem: proof.message };
+  return verificationDocument(proof.url, proof.verification);
+}
+
+function showProof(
+  { url, verification }: Extract<Proof, { readonly kind: 'read' }>,
+  stdout: Output,
+  followsAnother: boolean,
+): void {
+  const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
+  const lines = renderVerification(url, verification, { width, colour: stdout.colour });
+  stdout.write([...(followsAnother ? [''] : []), ...lines].map((line) => `${line}\n`).join(''));
 }
 
 /** The export's folder is the destination's root. */

@@ -1,11 +1,11 @@
 /** The command `logfleet verify`: which export is meant, what is said of it, and how it ends. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { exportPlace } from '../../../src/cli/manifest-place.ts';
+import { placesOfExports } from '../../../src/cli/manifest-place.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { encodeManifest, type Manifest, manifestOf } from '../../../src/destination/manifest.ts';
@@ -124,11 +124,30 @@ describe('logfleet verify', () => {
     expect(await verify('.')).toMatchObject({ status: 1, told: expect.stringContaining('manifest.json') });
   });
 
-  test('asks which one where there are several', async () => {
+  test('verifies all that there are below a folder, one after the other', async () => {
+    cpSync(join(directory, layout.folder), join(directory, 'other'), { recursive: true });
+    const all = await verify('.');
+    expect([all.status, all.told]).toEqual([0, '']);
+    expect(all.said.match(/^Proven: /gm)).toHaveLength(2);
+    expect(all.said).toContain(pathToFileURL(join(directory, 'other/manifest.json')).href);
+    expect(all.said).toMatch(/\n2 exports: 2 proven, 0 not\.\n$/);
+    unlinkSync(firstFile());
+    const different = await verify('.');
+    expect(different.status).toBe(1);
+    expect(different.said).toMatch(/^Different: /m);
+    expect(different.said).toMatch(/\n2 exports: 1 proven, 1 not\.\n$/);
+  });
+
+  test('goes on with the others where one of several is not complete', async () => {
     write('other/deep/plan.json', encodePlan(plan));
-    const { status, told } = await verify('.');
-    expect(status).toBe(2);
-    expect(told).toContain(`name one of them:\n  ${layout.folder}\n  other/deep\n`);
+    const { status, said, told } = await verify('.');
+    expect([status, told]).toEqual([1, expect.stringContaining('is not complete')]);
+    expect(said).toMatch(/^Proven: 1,000 rows/m);
+    const { said: document } = await verify('.', '-o', 'json');
+    expect(JSON.parse(document)).toMatchObject({
+      proven: false,
+      exports: [{ proven: true }, { proven: false, problem: expect.stringContaining('is not complete') }],
+    });
   });
 
   test('finds one in a folder as deep as a manifest may name, beside one that nobody may read', async () => {
@@ -186,7 +205,7 @@ describe('logfleet verify', () => {
 });
 
 describe('an address of a store', () => {
-  const place = (text: string, options = {}, env = {}) => exportPlace(text, options, { cwd: '/', env });
+  const place = (text: string, options = {}, env = {}) => placesOfExports(text, options, { cwd: '/', env })[0];
 
   test.each([
     ['s3://audit/logs/prod/errors/3f2a/manifest.json', 'logs/prod/errors/3f2a'],
