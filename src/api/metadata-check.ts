@@ -80,10 +80,14 @@ function* checkNames({ name, generateName, namespace }: Members): Generator<Find
     );
   }
   if (namespace === undefined) return;
-  if (!(typeof namespace === 'string' && namespace.length <= 63 && labelForm.test(namespace))) {
-    const message = `${JSON.stringify(namespace)} is no namespace; write at most 63 lower-case letters, digits and "-"`;
-    yield error(['metadata', 'namespace'], message);
-  }
+  const problem = namespaceProblem(namespace);
+  if (problem !== undefined) yield error(['metadata', 'namespace'], problem);
+}
+
+/** Undefined where it is one. */
+export function namespaceProblem(namespace: unknown): string | undefined {
+  if (typeof namespace === 'string' && namespace.length <= 63 && labelForm.test(namespace)) return undefined;
+  return `${JSON.stringify(namespace)} is no namespace; write at most 63 lower-case letters, digits and "-"`;
 }
 
 function* checkTexts(field: string, texts: unknown): Generator<Finding> {

@@ -150,7 +150,8 @@ function addVerify(program: Command, context: CommandContext, ends: Ends): void 
 const exportHelp = `
 Prints the address of the manifest on stdout. What is committed stays when it is
 interrupted, and the same command goes on from there (-24h is another range each
-time); with -o - rows go out once all of them are proven, from the oldest on.
+time); with -o - rows go out once all of them are proven, from the oldest on;
+with --incomplete-policy Keep, also what is not proven.
 Nothing newer than --settle-delay is searched: an export --to now waits so long.
 Credentials stand in a Secret in FILE or --secret, or in the variables
 LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE;

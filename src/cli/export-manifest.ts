@@ -34,7 +34,8 @@ const volumeName = 'output';
 const secretName = 'log-service';
 
 export function sinkOf({ output }: ExportOptions): ExportSink {
-  if (output === undefined) throw new UsageError('say where the rows go: -o DIR, -o s3://BUCKET/FOLDER, or -o -');
+  // An empty one is mostly a variable that is not set, and would be the folder in which somebody happens to be.
+  if (!output) throw new UsageError('say where the rows go: -o DIR, -o s3://BUCKET/FOLDER, or -o -');
   if (output === '-') return { kind: 'stdout' };
   if (!output.startsWith('s3://')) return { kind: 'folder', folder: output };
   const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(output) ?? [];

@@ -11,6 +11,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SearchExport } from '../api/kinds.ts';
 import type { SourceFile } from '../api/manifest-set.ts';
+import { namespaceProblem } from '../api/metadata-check.ts';
 import { aborted } from '../base/aborted.ts';
 import { systemClock } from '../base/clock.ts';
 import { type Metrics, noMetrics } from '../base/metrics.ts';
@@ -44,7 +45,7 @@ import { provenRows } from './proven-rows.ts';
 import { renderIncomplete } from './render/export-view.ts';
 import { renderInterruption } from './render/interruption.ts';
 import { countingRequests } from './request-count.ts';
-import { isExported, renderOutcome } from './run-outcome.ts';
+import { isExported, lacksSecret, renderOutcome } from './run-outcome.ts';
 import { ShownHost } from './shown-host.ts';
 import { SingleHost } from './single-host.ts';
 import { UsageError } from './usage-error.ts';
@@ -60,6 +61,8 @@ export async function exportCommand(
   context: CommandContext,
 ): Promise<number> {
   keepHeapSmall();
+  const problem = options.namespace === undefined ? undefined : namespaceProblem(options.namespace);
+  if (problem !== undefined) throw new UsageError(`-n: ${problem}`);
   const secrets = await readSources(options.secret ?? [], context);
   if (file !== undefined) {
     const sources = await readSources([file], context);
@@ -103,6 +106,7 @@ async function work(
     const which = `${nameOf(resource.metadata)} goes to the volume ${volume.name}`;
     throw new UsageError(`${which}: say with --volume ${volume.name}=DIR which directory that is`);
   }
+  if (volume) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
   const host = new SingleHost(resource, await secretsOf(decoded, nowhere, context), wordsOf(sink));
   const { stdout, stderr, signal } = context;
   await run(host, exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context), options, context);
@@ -121,7 +125,8 @@ async function work(
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
   if (signal.aborted) return exitStatus.interrupted;
-  return isExported(ended) ? exitStatus.ok : exitStatus.failed;
+  if (isExported(ended)) return exitStatus.ok;
+  return lacksSecret(ended) ? exitStatus.usage : exitStatus.failed;
 }
 
 /** How an export says what is the matter with it: one of a manifest has members, one by flags has flags. */
@@ -185,6 +190,22 @@ function theOne(
   const where = isEnough ? '' : ` of namespace ${namespace}`;
   const rest = names === '' ? '' : `; there is ${names}`;
   throw new UsageError(`there is no SearchExport ${wanted}in ${files}${where}${rest}`);
+}
+
+/** A volume's folder is not made: what is not there may be a disk that is not mounted. */
+function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
+  const folder = path.resolve(cwd, directory);
+  if (isAbsent(folder))
+    throw new UsageError(`--volume ${name}: there is no folder ${folder}: make it, or name another`);
+}
+
+/** Whether it is certainly not there: what cannot be looked at is told of by whoever writes there. */
+function isAbsent(folder: string): boolean {
+  try {
+    return statSync(folder, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 function makeFolder(directory: string): void {

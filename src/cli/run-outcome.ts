@@ -57,6 +57,12 @@ export function isExported({ status }: AnyResource): boolean {
   return conditionOf(status, 'Ready')?.reason === reasons.exported;
 }
 
+/** Whether nothing has begun, since a Secret, or the variables in place of it, lack something. */
+export function lacksSecret({ status }: AnyResource): boolean {
+  const reason = conditionOf(status, 'Stalled')?.reason;
+  return reason === reasons.secretNotFound || reason === reasons.secretIncomplete || reason === reasons.secretInvalid;
+}
+
 /** Whether it has ended failed or incomplete, or a person has to do something. */
 export function hasFailed(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;

@@ -51,7 +51,7 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
     'let these credentials do s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload and ' +
     's3:ListMultipartUploadParts below the prefix, and s3:ListBucket and s3:ListBucketMultipartUploads on the bucket',
   credentials:
-    'correct the Secret that s3.credentialsSecretRef names, or, without one, AWS_ACCESS_KEY_ID and what else the environment gives',
+    'correct the Secret that s3.credentialsSecretRef names, or, without one, what the environment gives (AWS_ACCESS_KEY_ID and its like)',
   lost: 'it was removed as left over while it was written, and is written again',
   damaged: 'restore the object so that it can be read',
   invalid: 'correct spec.destination.s3',

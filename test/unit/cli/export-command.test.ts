@@ -101,6 +101,8 @@ describe('what is wrong is said of the flag', () => {
     ['nothing at all', [], 'name a manifest, or say what to export: --query and --from and --to are missing'],
     ['half of a range', ['--query', 'x', '--from', '2026-11-01'], '--to is missing'],
     ['no place for the rows', request, 'say where the rows go'],
+    ['an empty place for them', [...request, '-o', ''], 'say where the rows go'],
+    ['a namespace that is none', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is no namespace; write at most 63'],
     ['a bucket without a name', [...request, '-o', 's3:///x'], 'names no bucket'],
     ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'cannot go to stdout'],
     ['packed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'leave --compression out'],
@@ -180,7 +182,7 @@ spec:
     expect((await run('all.yaml', '--name', 'errors')).stderr).toContain(both);
     const volume = ['--volume', `exports=${directory}`];
     const one = await run('all.yaml', '--name', 'errors', '-n', 'audit', ...volume);
-    expect(one).toMatchObject({ status: 1, stderr: expect.stringContaining('audit/errors: SecretNotFound: ') });
+    expect(one).toMatchObject({ status: 2, stderr: expect.stringContaining('audit/errors: SecretNotFound: ') });
     const none = await run('all.yaml', '-n', 'prod', ...volume);
     expect(none.stderr).toContain('there is no SearchExport in all.yaml of namespace prod; there is logging/errors');
   });
@@ -221,10 +223,17 @@ spec:
     expect(stderr).toContain('default/errors goes to the volume exports: say with --volume exports=DIR');
   });
 
-  test('that leads nowhere ends with 1, and says why', async () => {
+  test('has to find the directory of its volume', async () => {
+    write(manifest('errors'));
+    const { status, stderr } = await run('all.yaml', '--volume', 'exports=not/mounted');
+    expect(status).toBe(2);
+    expect(stderr).toContain(`--volume exports: there is no folder ${join(directory, 'not/mounted')}: make it`);
+  });
+
+  test('that leads nowhere ends with 2, and says why', async () => {
     write(manifest('errors'));
     const { status, stdout, stderr } = await run('all.yaml', '--volume', `exports=${directory}`);
-    expect([status, stdout]).toEqual([1, '']);
+    expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toContain('default/errors: SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL');
   });
 });
