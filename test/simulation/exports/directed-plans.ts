@@ -1,7 +1,7 @@
 /** Histories that lead to where a rule decides, and to little else, so that a program that breaks the rule is caught by few of them. */
 import type { SearchScenario } from '../../../src/simulator/search/search-scenario.ts';
 import { Chance } from '../chance.ts';
-import { type ExportHistoryPlan, historyStartMs, planExportHistory } from './plan.ts';
+import { type ExportHistoryPlan, historyStartMs, plainOutput, planExportHistory } from './plan.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
 const minuteMs = 60_000;
@@ -185,6 +185,7 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
     },
     ...{ smallestLimit: 40, isLimitSilent: false, lateJoin: false, parallelism: 4, incompletePolicy: 'Fail' },
     flaws: { missShard: 0, holes: 0, forget: 0 },
+    output: plainOutput,
     destination: { share: 0, slowShare: 0, calls: [] },
     ...{ maxPartBytes: 10 ** 9, skewMs: 0, latencyMs: 20, jitterMs: 0, actions: [], calmAtMs: 5 * minuteMs },
   };

@@ -190,7 +190,7 @@ export class ExportHistoryWorld {
     for (const process of this.processes) process.tell(true);
   }
 
-  record(completeAtMs: number | undefined): ExportHistoryRecord {
+  record(completeAtMs: number | undefined): Omit<ExportHistoryRecord, 'files'> {
     this.model.advance(this.service.nowMs());
     return {
       plan: this.#plan,
@@ -319,7 +319,7 @@ function taskOf(plan: ExportHistoryPlan): ExportTask {
       autoParsingMode: 'Manual',
       results: 'Messages',
       output: {
-        ...{ format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes },
+        ...{ ...plan.output, fields: [], maxPartBytes: plan.maxPartBytes },
         csv: { formulaGuard: true },
       },
     },

@@ -121,7 +121,7 @@ function specOf(plan: ExportHistoryPlan): object {
     timeRange: { from: String(plan.fromMs), to: String(plan.toMs) },
     byReceiptTime: plan.byReceiptTime,
     parallelism: plan.parallelism,
-    output: { ...exportDefaults.output, maxPartSize: String(plan.maxPartBytes) },
+    output: { ...exportDefaults.output, ...plan.output, maxPartSize: String(plan.maxPartBytes) },
     incompletePolicy: plan.incompletePolicy,
     settleDelay: `${plan.settleMs / 1_000}s`,
   };

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { ExportHistoryWorld } from './export-history-world.ts';
+import { rowsOfFiles } from './file-rows.ts';
 import type { HistoryProcess } from './history-process.ts';
 import { violationsOf } from './oracles.ts';
 import type { ExportHistoryPlan } from './plan.ts';
@@ -37,7 +38,7 @@ export async function runHistory(
   const isEnded = await untilEnded(world, plan.completeWithinMs);
   const completeAtMs = isEnded ? world.clock.monotonic() : undefined;
   await world.clock.advance(restMs);
-  const record = world.record(completeAtMs);
+  const record = { ...world.record(completeAtMs), files: await rowsOfFiles(world.store.objects) };
   world.end();
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }

@@ -34,6 +34,7 @@ export interface ExportHistoryPlan {
   readonly destination: DestinationFaultPlan;
   readonly parallelism: number;
   readonly incompletePolicy: 'Fail' | 'Keep';
+  readonly output: OutputPlan;
   readonly maxPartBytes: number;
   /** How far the wall clocks of processes are off; in turn before and behind. */
   readonly skewMs: number;
@@ -53,6 +54,11 @@ export interface FlawPlan {
   readonly forget: number;
 }
 
+/** Around files compression works on threads, which know of no virtual clock; inside of Parquet it does not. */
+export type OutputPlan =
+  | { readonly format: 'NDJSON' | 'CSV'; readonly compression: 'None' }
+  | { readonly format: 'Parquet'; readonly compression: 'None' | 'Gzip' | 'Zstd' };
+
 export interface DestinationFaultPlan {
   /** Of calls. */
   readonly share: number;
@@ -62,6 +68,14 @@ export interface DestinationFaultPlan {
 
 export const historyStartMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
+
+export const plainOutput: OutputPlan = { format: 'NDJSON', compression: 'None' };
+const otherOutputs: readonly OutputPlan[] = [
+  { format: 'CSV', compression: 'None' },
+  { format: 'Parquet', compression: 'None' },
+  { format: 'Parquet', compression: 'Gzip' },
+  { format: 'Parquet', compression: 'Zstd' },
+];
 
 export function planExportHistory(seed: number): ExportHistoryPlan {
   const chance = new Chance(seed);
@@ -133,6 +147,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     calmAtMs: Math.max(calmAtMs, lastMs + 1_000),
     completeWithinMs: 6 * 60 * minuteMs,
     cutsByPage: chance.happens(0.5),
+    output: isLarge ? plainOutput : chance.one([plainOutput, plainOutput, plainOutput, ...otherOutputs]),
   };
 }
 

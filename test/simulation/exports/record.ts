@@ -26,6 +26,8 @@ export interface ExportHistoryRecord {
   /** One for each job, in the order of their creation. */
   readonly searches: readonly LiveSearch[];
   readonly store: MemoryStore;
+  /** What its files hold, by their names. */
+  readonly files: ReadonlyMap<string, readonly string[]>;
   readonly records: readonly StandingRecord[];
   readonly counters: Counters;
   readonly disturbances: readonly string[];

@@ -3,6 +3,7 @@
  * what the files hold.
  */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import { messageText } from './file-rows.ts';
 import type { LiveSearch, StoredMessage } from './live-data.ts';
 import type { ExportHistoryRecord, StandingRecord } from './record.ts';
 
@@ -131,11 +132,11 @@ function missingInTime(
     const { atMs, receivedMs, searchableMs, raw } = message;
     const timeMs = plan.byReceiptTime ? receivedMs : atMs;
     const isInside = timeMs >= plan.fromMs && timeMs < plan.toMs && matches(raw) && !isTooShort(plan.query, raw);
-    return isInside && searchableMs <= timeMs + plan.settleMs && !rows.has(textOf(message.id, raw));
+    return isInside && searchableMs <= timeMs + plan.settleMs && !rows.has(messageText(message.id, raw));
   });
   const [first] = missing;
   return first
-    ? [`E11: ${missing.length} rows are missing that were there in time, as ${textOf(first.id, first.raw)}`]
+    ? [`E11: ${missing.length} rows are missing that were there in time, as ${messageText(first.id, first.raw)}`]
     : [];
 }
 
@@ -144,25 +145,17 @@ function isTooShort(query: string, raw: string): boolean {
 }
 
 /** By what the files of a record hold. */
-function rowsOf({ task, store }: ExportHistoryRecord, { files }: CommitRecord): string[] | string {
+function rowsOf({ task, files: held }: ExportHistoryRecord, { files }: CommitRecord): string[] | string {
   const rows: string[] = [];
   for (const { name, rows: count } of files) {
-    const content = store.objects.get(task.layout.within(name));
-    if (!content) return `E3: ${name} is named by a record, and not there`;
-    const lines = Buffer.from(content).toString().split('\n').slice(0, -1);
-    if (lines.length !== count) return `E3: ${name} has ${lines.length} rows, and its record says ${count}`;
-    for (const line of lines) {
-      const row = JSON.parse(line) as Record<string, string>;
-      rows.push(textOf(row['_messageid'] ?? row['_messageId'] ?? '', row['_raw'] ?? ''));
-    }
+    const own = held.get(task.layout.within(name));
+    if (!own) return `E3: ${name} is named by a record, and not there`;
+    if (own.length !== count) return `E3: ${name} has ${own.length} rows, and its record says ${count}`;
+    rows.push(...own);
   }
   return rows;
 }
 
 function keyOf({ message: { id, raw } }: StoredMessage): string {
-  return textOf(id, raw);
-}
-
-function textOf(id: string, raw: string): string {
-  return `${id} ${raw}`;
+  return messageText(id, raw);
 }

@@ -1,0 +1,57 @@
+/** What files of an export hold, as `<id> <text>` for each message: read without the program's own code. */
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { parquetReadObjects } from 'hyparquet';
+
+/** Of each object that holds rows, by its name. */
+export async function rowsOfFiles(objects: ReadonlyMap<string, Uint8Array>): Promise<Map<string, readonly string[]>> {
+  const rows = new Map<string, readonly string[]>();
+  for (const [name, content] of objects) {
+    if (name.includes('/data/')) rows.set(name, (await membersOf(name, content)).map(rowText));
+  }
+  return rows;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** As of a message. */
+export function messageText(id: string, raw: string): string {
+  return `${id} ${raw}`;
+}
+
+/** Names are in either case; ids are numbers in Parquet, and texts elsewhere. */
+function rowText(row: Members): string {
+  return messageText(String(row['_messageid'] ?? row['_messageId'] ?? ''), String(row['_raw'] ?? ''));
+}
+
+async function membersOf(name: string, content: Uint8Array): Promise<readonly Members[]> {
+  const format = name.slice(name.lastIndexOf('.') + 1);
+  switch (format) {
+    case 'ndjson':
+      return linesOf(content).map((line) => JSON.parse(line) as Members);
+    case 'csv':
+      return csvRows(linesOf(content));
+    case 'parquet':
+      return parquetReadObjects({ file: new Uint8Array(content).buffer, compressors });
+    default:
+      throw new Error(`nobody reads ${name}`);
+  }
+}
+
+const compressors = {
+  GZIP: (bytes: Uint8Array) => gunzipSync(bytes),
+  ZSTD: (bytes: Uint8Array) => zstdDecompressSync(bytes),
+};
+
+function linesOf(content: Uint8Array): string[] {
+  return Buffer.from(content).toString().split(/\r?\n/).slice(0, -1);
+}
+
+/** No message of a history has a comma, a quote or a line break. */
+function csvRows([header = '', ...lines]: readonly string[]): readonly Members[] {
+  const names = header.split(',');
+  return lines.map((line) => {
+    const cells = line.split(',');
+    if (line.includes('"') || cells.length !== names.length) throw new Error(`no row of a history: ${line}`);
+    return Object.fromEntries(names.map((name, column) => [name, cells[column]]));
+  });
+}
