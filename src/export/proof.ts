@@ -187,6 +187,8 @@ function stopOf({ sign, jobCount }: Run): string {
       return 'the search was not done after eight hours, when the service ends it';
     case 'roundCount':
       return `the search found ${jobCount} rows, as many as a limit of the service may be (where the query itself ends with so many, as by limit ${jobCount}, another number there shows that it is none)`;
+    case 'smallestLimit':
+      return `the search found ${jobCount} rows, and the service has cut one before at so many or fewer`;
     default:
       return `the search stopped at ${jobCount} rows`;
   }

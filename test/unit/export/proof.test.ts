@@ -289,6 +289,14 @@ describe('a cut interval (E4)', () => {
       { kind: 'incomplete', message: expect.stringContaining('limit 10000') as string },
     ],
     [
+      'at a limit that another search has shown is told of that one',
+      cutRun({ sign: 'smallestLimit', jobCount: 300_000, isSplittable: false, figures: undefined }),
+      {
+        kind: 'incomplete',
+        message: expect.stringContaining('found 300000 rows, and the service has cut one') as string,
+      },
+    ],
+    [
       'is read where that is kept',
       cutRun({ isSplittable: false, figures: undefined, keepsIncomplete: true }),
       { kind: 'read', mayLeave: false },
