@@ -27,7 +27,7 @@ export class RowHistogram {
   /** What the job of a record's search has found, and where. */
   learn(record: CommitRecord, found: Histogram | undefined): void {
     const pieces = found && piecesOf(record, found);
-    if (pieces) this.#fine.set(recordKey(record), this.#fewer(pieces));
+    if (pieces) this.#fine.set(recordKey(record), this.#fewer(this.#withEmpty(record, pieces)));
   }
 
   /** Of records in order of time: pieces in order of time, which may leave out time of which nothing is known. */
@@ -35,13 +35,42 @@ export class RowHistogram {
     return this.#fewer(records.flatMap((record) => this.#fine.get(recordKey(record)) ?? [wholeOf(record)]));
   }
 
+  /** All rows of a record are in its pieces: where it has none is known, too, and is no time of which nothing is known. */
+  #withEmpty({ fromMs, toMs }: Interval, pieces: readonly RowPiece[]): readonly RowPiece[] {
+    const filled: RowPiece[] = [];
+    let reachedMs = fromMs;
+    for (const piece of pieces) {
+      filled.push(...this.#empty(reachedMs, piece.fromMs), piece);
+      reachedMs = Math.max(reachedMs, piece.toMs);
+    }
+    return [...filled, ...this.#empty(reachedMs, toMs)];
+  }
+
+  /** By sixtieth of the range: put together with a neighbour it would spread the rows of that one. */
+  #empty(fromMs: number, toMs: number): readonly RowPiece[] {
+    const pieces: RowPiece[] = [];
+    for (let reachedMs = fromMs; reachedMs < toMs; ) {
+      const edgeMs = this.#range.fromMs + (this.#sliceOf(reachedMs) + 1) * this.#sliceMs;
+      const endMs = Math.min(toMs, Math.max(reachedMs + 1, Math.ceil(edgeMs)));
+      pieces.push({ fromMs: reachedMs, toMs: endMs, rows: 0 });
+      reachedMs = endMs;
+    }
+    return pieces;
+  }
+
+  get #sliceMs(): number {
+    return (this.#range.toMs - this.#range.fromMs) / maxRowPieces;
+  }
+
+  #sliceOf(timeMs: number): number {
+    return Math.min(maxRowPieces - 1, Math.floor((timeMs - this.#range.fromMs) / this.#sliceMs));
+  }
+
   /** Neighbours that begin in the same sixtieth of the range are put together. */
   #fewer(pieces: readonly RowPiece[]): readonly RowPiece[] {
-    const { fromMs, toMs } = this.#range;
-    const sliceMs = (toMs - fromMs) / maxRowPieces;
     const bySlice = new Map<number, RowPiece>();
     for (const piece of pieces) {
-      const slice = Math.min(maxRowPieces - 1, Math.floor((piece.fromMs - fromMs) / sliceMs));
+      const slice = this.#sliceOf(piece.fromMs);
       const known = bySlice.get(slice);
       bySlice.set(slice, known ? { fromMs: known.fromMs, toMs: piece.toMs, rows: known.rows + piece.rows } : piece);
     }

@@ -30,6 +30,24 @@ test('has the buckets of a job whose record it is', () => {
   ]);
 });
 
+test('knows of time without a bucket that it has no rows, and takes none of its neighbours there', () => {
+  const histogram = new RowHistogram(range);
+  const record = intervalOf(50, 6_000, 12);
+  histogram.learn(record, found([bucket(200, 50, 5), bucket(2_000, 3_900, 7)]));
+  const pieces = histogram.read([record]);
+  expect(pieces.slice(0, 5)).toEqual([
+    { fromMs: 50, toMs: 100, rows: 0 },
+    { fromMs: 100, toMs: 200, rows: 0 },
+    { fromMs: 200, toMs: 300, rows: 5 },
+    { fromMs: 300, toMs: 400, rows: 0 },
+    { fromMs: 400, toMs: 500, rows: 0 },
+  ]);
+  expect(pieces.slice(-2)).toEqual([
+    { fromMs: 2_000, toMs: 5_900, rows: 7 },
+    { fromMs: 5_900, toMs: 6_000, rows: 0 },
+  ]);
+});
+
 test('counts the rows of the bucket through which a cut goes, and none before it', () => {
   const histogram = new RowHistogram(range);
   const record = intervalOf(1_500, 6_000, 9);
