@@ -91,15 +91,26 @@ function renderFailures({ failed, failedAttempts = 0 }: StageStatus): string | u
   return failed === 0 ? `${attempts} failed` : `${failed} failed (${attempts})`;
 }
 
-/** `[███×░░]`, in as many columns as are given. */
+/** Where all are done who can be: the rest is offline, hosted or left out for another reason, and nothing is to come. */
+const isOver: Readonly<Record<StageStatus['state'], boolean>> = {
+  Pending: false,
+  AwaitingApproval: false,
+  Progressing: false,
+  Soaking: true,
+  Completed: true,
+  Stopped: false,
+};
+
+/** `[███×░░]`, in as many columns as are given; `[███×··]` where the rest is left out. */
 export function renderStageBar(
-  { members, updated, failed }: Pick<StageStatus, 'members' | 'updated' | 'failed'>,
+  { members, updated, failed, state }: Pick<StageStatus, 'members' | 'updated' | 'failed' | 'state'>,
   width: number,
   paint: Paint,
 ): string {
   const room = Math.max(0, width - 2);
   const [done = 0, lost = 0, rest = 0] = apportion([updated, failed, Math.max(0, members - updated - failed)], room);
-  const inside = paint('green', '█'.repeat(done)) + paint('red', '×'.repeat(lost)) + paint('dim', '░'.repeat(rest));
+  const mark = isOver[state] ? '·' : '░';
+  const inside = paint('green', '█'.repeat(done)) + paint('red', '×'.repeat(lost)) + paint('dim', mark.repeat(rest));
   return `[${inside}${' '.repeat(room - done - lost - rest)}]`;
 }
 

@@ -76,6 +76,13 @@ describe('renderStageBar', () => {
     // A status from between two figures must not break the bar.
     [{ members: 1, updated: 2, failed: 0 }, '[██████████]'],
   ])('of %j is %s', (counts, bar) => {
-    expect(renderStageBar(counts, 12, plain)).toBe(bar);
+    expect(renderStageBar({ ...counts, state: 'Progressing' }, 12, plain)).toBe(bar);
+  });
+
+  it('shows as pending nobody of a stage that is over', () => {
+    const counts = { members: 10, updated: 5, failed: 2 };
+    expect(renderStageBar({ ...counts, state: 'Soaking' }, 12, plain)).toBe('[█████××···]');
+    expect(renderStageBar({ ...counts, state: 'Completed' }, 12, plain)).toBe('[█████××···]');
+    expect(renderStageBar({ ...counts, state: 'Stopped' }, 12, plain)).toBe('[█████××░░░]');
   });
 });
