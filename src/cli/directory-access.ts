@@ -9,11 +9,14 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import { DirectoryView } from '../host/directory/directory-view.ts';
 import { renderProblem } from '../host/directory/problem.ts';
+import { isSurelyFree } from '../host/directory/process-lock.ts';
 import { writeRequest } from '../host/directory/requests.ts';
+import { StateDirectory } from '../host/directory/state-directory.ts';
 import type { ResourceKey } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
 import { currentUser } from './current-user.ts';
 import { type Annotation, type AnyResource, byNamespaceAndName, type ResourceReader } from './resource-access.ts';
+import { shellWord } from './target-flags.ts';
 import { UsageError } from './usage-error.ts';
 
 interface DirectoryPorts {
@@ -80,6 +83,11 @@ class DirectoryReader implements ResourceReader {
   async annotate(kind: KindName, key: ResourceKey, { name, value }: Annotation): Promise<void> {
     const { clock, user } = this.#ports;
     await writeRequest(this.#directory, kind, key, { [name]: value ?? null }, { by: user(), atMs: clock.now() });
+  }
+
+  async idleNote(): Promise<string | undefined> {
+    if (!(await isSurelyFree(new StateDirectory(this.#directory)))) return undefined;
+    return `Nobody works on this directory: logfleet run ${shellWord(this.place)}`;
   }
 
   async close(): Promise<void> {}

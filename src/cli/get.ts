@@ -18,7 +18,7 @@ import {
   type ResourceReader,
 } from './resource-access.ts';
 import { UsageError } from './usage-error.ts';
-import { wayOn, wayToApprove } from './way-on.ts';
+import { isComplete, wayOn, wayToApprove } from './way-on.ts';
 
 interface GetDependencies {
   readonly open: OpenResources;
@@ -99,6 +99,14 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
           width,
         });
   stdout.write(lines.map((line) => `${line}\n`).join(''));
+  await tellIdle(resources, reader, context);
+}
+
+/** What status says was so when somebody looked last, and goes on saying it: of a process that was killed, for ever. */
+async function tellIdle(resources: readonly AnyResource[], reader: ResourceReader, { stderr }: CommandContext) {
+  if (resources.every(isComplete)) return;
+  const note = await reader.idleNote?.();
+  if (note !== undefined) stderr.write(`${note}\n`);
 }
 
 async function gather(
@@ -119,7 +127,9 @@ async function follow(
 ): Promise<void> {
   const { options, name } = request;
   let namespace = namespaceOf(options, reader);
-  if (name !== undefined) namespace = (await gather(request, reader))[0]?.metadata.namespace;
+  const first = name !== undefined || reader.idleNote ? await gather(request, reader) : [];
+  if (name !== undefined) namespace = first[0]?.metadata.namespace;
+  if (options.output !== 'json' && options.output !== 'yaml') await tellIdle(first, reader, context);
   const presenter = createPresenter(request, showsNamespace(request, reader), context, clock);
   const byKind = new Map<KindName, readonly AnyResource[]>();
   const show = () => {

@@ -41,6 +41,8 @@ export interface ResourceReader {
   ): Promise<void>;
   /** Sets or takes away one annotation of a resource that exists, and touches nothing else of it. */
   annotate(kind: KindName, key: ResourceKey, annotation: Annotation): Promise<void>;
+  /** That nobody works on what is there, and what to type; undefined where somebody may. Absent where it cannot be told. */
+  idleNote?(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 

@@ -125,6 +125,14 @@ export class ProcessLock {
   }
 }
 
+/** Whether it can be seen at once that nobody holds it: of a process elsewhere only time tells, and it counts as living here. */
+export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
+  const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);
+  if (holder === 'absent') return true;
+  if (holder === 'unreadable' || holder.scope !== (await ownIdentity()).scope) return false;
+  return !(await isRunning(holder));
+}
+
 async function describeOurselves({ clock, random, scope }: ProcessLockOptions): Promise<Holder> {
   const identity = await ownIdentity();
   return {

@@ -62,6 +62,11 @@ describe('a directory', () => {
     expect(await reader.get(kind, { namespace: 'elsewhere', name: 'production' })).toBeUndefined();
   });
 
+  it('of which nobody holds the lock is told of as such', async () => {
+    const { reader } = await open();
+    expect(await reader.idleNote?.()).toBe(`Nobody works on this directory: logfleet run ${directory}`);
+  });
+
   it('is read with the status that an operator wrote', async () => {
     await writeStatus();
     const { reader } = await open();

@@ -74,6 +74,22 @@ describe('get', () => {
     },
   );
 
+  it('says that nobody works on what is shown, where that is known, beside documents and what is complete excepted', async () => {
+    const told = async (shown: MemoryReader, given: Arguments) => {
+      shown.idleNote = async () => 'Nobody works on this directory: logfleet run .';
+      return (await run(shown, given)).stderr;
+    };
+    expect(await told(new MemoryReader([production]), { kind: 'cvp' })).toBe(
+      'Nobody works on this directory: logfleet run .\n',
+    );
+    expect(await told(new MemoryReader([production]), { kind: 'cvp', options: { output: 'json' } })).toBe('');
+    const status = {
+      conditions: [{ type: 'Complete', status: 'True', reason: 'Exported', message: '', lastTransitionTime: '' }],
+    };
+    const complete = sampleExport({ status } as Parameters<typeof sampleExport>[0]);
+    expect(await told(new MemoryReader([complete]), { kind: 'sx' })).toBe('');
+  });
+
   it('says where it looked when there is nothing, and is well with it', async () => {
     const { status, stdout, stderr } = await run(new MemoryReader([elsewhere]), { kind: 'cvp' });
     expect({ status, stdout, stderr }).toEqual({

@@ -16,6 +16,7 @@ export class MemoryReader implements ResourceReader {
   closed = false;
   /** Makes every `follow` fail. */
   failure: Error | undefined;
+  idleNote?: () => Promise<string | undefined>;
   #resources: readonly AnyResource[];
   readonly #followers = new Set<() => void>();
 

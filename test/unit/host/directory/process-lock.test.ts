@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { heartbeatMs, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
+import { heartbeatMs, isSurelyFree, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
 import { settle, type VirtualClock } from '../../../support/virtual-clock.ts';
 import { Workplace } from './workplace.ts';
@@ -42,6 +42,21 @@ async function advanceUntilSettled(clock: VirtualClock, promise: Promise<unknown
     between();
   }
 }
+
+test('that nobody holds it is seen where that is sure: where there is none, or its process has ended', async () => {
+  const place = new Workplace();
+  const state = new StateDirectory(place.directory);
+  expect(await isSurelyFree(state)).toBe(true);
+  const child = start(place.directory);
+  await firstLine(child);
+  expect(await isSurelyFree(state)).toBe(false);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(await isSurelyFree(state)).toBe(true);
+  const elsewhere = new Workplace();
+  await acquire(elsewhere, 'another machine');
+  expect(await isSurelyFree(new StateDirectory(elsewhere.directory))).toBe(false);
+});
 
 describe('another process', () => {
   test('that is alive keeps us out; the message names it', async () => {
