@@ -44,10 +44,12 @@ export async function runDemo(context: CommandContext): Promise<number> {
   const journal = join(directory, 'requests.ndjson');
   const outOfTime = AbortSignal.timeout(longestRunMs);
   const signal = AbortSignal.any([context.signal, outOfTime]);
-  const status = await withService({ ...context, signal }, { manifests, exports, journal }).catch((error) => {
-    if (!signal.aborted) throw error;
-    return exitStatus.interrupted;
-  });
+  const status = await withService({ ...context, signal }, { directory, manifests, exports, journal }).catch(
+    (error) => {
+      if (!signal.aborted) throw error;
+      return exitStatus.interrupted;
+    },
+  );
   if (context.signal.aborted) {
     rmSync(directory, { recursive: true });
     context.stderr.write('The demo has ended, and with it the service that it simulated.\n');
@@ -63,13 +65,17 @@ export async function runDemo(context: CommandContext): Promise<number> {
 }
 
 interface Places {
+  readonly directory: string;
   readonly manifests: string;
   /** Where the files of the export go. */
   readonly exports: string;
   readonly journal: string;
 }
 
-async function withService(context: CommandContext, { manifests, exports, journal }: Places): Promise<number> {
+async function withService(
+  context: CommandContext,
+  { directory, manifests, exports, journal }: Places,
+): Promise<number> {
   const { stdout, signal } = context;
   const paint = paintWith(stdout.colour);
   const service = await SimulatedService.start({ scenario: join(checkout, scenario), journal, signal });
@@ -99,7 +105,7 @@ async function withService(context: CommandContext, { manifests, exports, journa
     const lines = [
       ...renderReport(found, width, paint),
       '',
-      ...renderSuggestions({ manifests, exports, name: policyName }, paint),
+      ...renderSuggestions({ directory, manifests, exports, name: policyName }, paint),
     ];
     stdout.write(`\n${lines.join('\n')}\n`);
     return status;

@@ -169,27 +169,47 @@ function renderCost(requests: readonly JournalEntry[]): string {
 /** The status of a task that failed (4.8). */
 const taskFailed = 3;
 
+/** Where the service stands that the last commands start: any free port would do, and both have to name it. */
+const address = '127.0.0.1:8443';
+
+export interface SuggestionPlaces {
+  /** Of all that the demo has written. */
+  readonly directory: string;
+  readonly manifests: string;
+  readonly exports: string;
+  /** Of the policy. */
+  readonly name: string;
+}
+
 /** Commands that work as they stand, from the checkout. */
 export function renderSuggestions(
-  { manifests, exports, name }: { readonly manifests: string; readonly exports: string; readonly name: string },
+  { directory, manifests, exports, name }: SuggestionPlaces,
   paint: Paint,
 ): readonly string[] {
+  const tls = `${directory}/tls`;
+  const login = `LOGFLEET_BASE_URL=https://${address}/api LOGFLEET_CA_FILE=${tls}/ca.crt LOGFLEET_ACCESS_ID=me LOGFLEET_ACCESS_KEY=secret`;
+  const flags = `--listen ${address} --tls-dir ${tls} --access-id me --access-key secret`;
   const suggestions = [
     ['All about this policy:', `npx logfleet get cvp ${name} --dir ${manifests}`],
     ['What it wants; kubectl takes the same:', 'cat demo/manifests/policy.yaml'],
     ['Check manifests, as CI would:', 'npx logfleet validate demo/manifests examples'],
     ['The files of the export, and that they are whole:', `npx logfleet verify ${exports}`],
+    ['The service of this demo, until Ctrl-C:', `npx logfleet simulate --scenario demo/scenario.yaml ${flags}`],
+    [
+      'What a rollout and an export would do, before they do it; in another terminal, while that runs:',
+      `${login} npx logfleet plan demo/manifests demo/exports`,
+    ],
     ['An export without a manifest:', 'npx logfleet export --help'],
-    ['What a rollout or an export would do, before it does it:', 'npx logfleet plan --help'],
     ['A stage that waits for a person (approval: Required):', 'npx logfleet approve --help'],
     ['Go on with a rollout that was stopped, as it is:', 'npx logfleet retry --help'],
-    ['The service, for tests of your own:', 'npx logfleet simulate --collectors 1000'],
     ['The operator, in a cluster:', 'make manifests'],
   ] as const;
   return [
     paint('bold', 'What to try next'),
     '',
     ...indent(suggestions.flatMap(([what, command]) => [what, `  ${paint('cyan', command)}`])),
+    '',
+    ...indent([`Manifests, status and files of this demo stay in ${directory}; remove it when you have seen enough.`]),
   ];
 }
 
