@@ -25,7 +25,7 @@ export function inFlags(message: string): string {
 /** Of rows that go to stdout none has gone there, and what is kept until then goes with the process. */
 export function onStdout(message: string): string {
   return message
-    .replaceAll(/ What is done stays: [^.]*\./g, ' No row has gone to stdout: rows go there once all are there.')
+    .replaceAll(/ What is done stays: .*? written\./g, ' No row has gone to stdout: rows go there once all are there.')
     .replaceAll('Raise it to go on.', 'Raise it, and the export begins anew.');
 }
 

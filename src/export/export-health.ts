@@ -149,7 +149,7 @@ function limitReached({ view, limits }: ExportHealthInput): ExportHealth | undef
   if (!view || !limits || view.searches > 0) return undefined;
   const { kind } = view.waitsFor ?? {};
   if (kind === 'maxMessages') {
-    const message = `spec.limits.maxMessages, ${amountText(limits.maxMessages ?? 0)}, is reached: nothing more is searched.${kept(view)} Raise it to go on.`;
+    const message = `spec.limits.maxMessages, ${countText(limits.maxMessages ?? 0)}, is reached: nothing more is searched.${kept(view)} Raise it to go on.`;
     return { ...failed, reason: reasons.maxMessagesReached, message };
   }
   if (kind !== 'maxBytesScanned') return undefined;
@@ -248,14 +248,15 @@ function withoutStop(message: string): string {
   return message.replace(/\.$/, '');
 }
 
-/** With a blank before it; empty where it is not known. */
+/** With a blank before it, and to the row, since it is said of what stands still; empty where it is not known. */
 function kept({ progress }: WorkView): string {
   if (!progress) return '';
-  return progress.rows > 0 ? ` What is done stays: ${rowsText(progress.rows)}.` : ' Nothing is written yet.';
+  const { rows } = progress;
+  return rows > 0 ? ` What is done stays: ${rowsText(rows, countText)}.` : ' Nothing is written yet.';
 }
 
-function rowsText(rows: number): string {
-  return rows === 1 ? '1 row is written' : `${amountText(rows)} rows are written`;
+function rowsText(rows: number, text = amountText): string {
+  return rows === 1 ? '1 row is written' : `${text(rows)} rows are written`;
 }
 
 function counted(count: number, one: string, more = `${one}s`): string {

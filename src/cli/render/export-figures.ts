@@ -35,14 +35,19 @@ export function renderTimeLeft(status: SearchExportStatus, nowMs: number): strin
 /** `2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`; undefined where the range was not read yet. */
 export function renderRange({ timeRange }: SearchExportStatus): string | undefined {
   if (!timeRange) return undefined;
-  return `${shortMoment(timeRange.startTime)} to ${shortMoment(timeRange.endTime)}`;
+  return renderSpan(timeRange.startTime, timeRange.endTime);
 }
 
-/** As precise as it has to be. */
-function shortMoment(time: string): string {
-  const timeMs = Date.parse(time);
-  if (timeMs % 60_000 === 0) return renderMinute(timeMs);
-  return timeMs % 1_000 === 0 ? renderMoment(timeMs) : new Date(timeMs).toISOString();
+/** Both as precise as either has to be, so that they look alike. */
+function renderSpan(from: string, to: string): string {
+  const timesMs = [from, to].map((time) => Date.parse(time));
+  const isWhole = (unitMs: number) => timesMs.every((timeMs) => timeMs % unitMs === 0);
+  const render = isWhole(60_000) ? renderMinute : isWhole(1_000) ? renderMoment : precisely;
+  return timesMs.map(render).join(' to ');
+}
+
+function precisely(timeMs: number): string {
+  return new Date(timeMs).toISOString();
 }
 
 /** The line of blocks, between nothing; undefined where nothing is known of any piece. */
@@ -63,5 +68,5 @@ export function jobCells({ id, from, to, state, messageCount, recordCount }: Sea
     ...(messageCount === undefined ? [] : [renderCount(messageCount, 'message')]),
     ...(recordCount === undefined || recordCount === 0 ? [] : [renderCount(recordCount, 'record')]),
   ];
-  return [`${shortMoment(from)} to ${shortMoment(to)}`, state, found.join(', '), id];
+  return [renderSpan(from, to), state, found.join(', '), id];
 }

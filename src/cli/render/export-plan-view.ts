@@ -53,7 +53,10 @@ function factsOf(plan: PlannedSearches, { destination, output }: SearchExportSpe
   return [
     ['Range', `${renderMinute(from)} to ${renderMinute(plan.settledMs)}${rest}`],
     ['Rows', `${renderNumber(plan.rows)}${areKnown ? '' : ' or more'}, in ${renderCount(segments.length, 'interval')}`],
-    ['Searches', `${renderCount(jobs, 'job')}, ${sideBySide === 1 ? 'one by one' : `${sideBySide} at once`}`],
+    [
+      'Searches',
+      `${renderCount(jobs, 'job')}${jobs === 1 ? '' : sideBySide === 1 ? ', one by one' : `, ${sideBySide} at once`}`,
+    ],
     ['Requests', `about ${renderNumber(requests)} at up to ${requestsPerSecond} a second`],
     ['Scans', bytesToScan === undefined ? undefined : `about ${renderBytes(bytesToScan)}`],
     ['Takes', `about ${renderAge(durationMs)}`],

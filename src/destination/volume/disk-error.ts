@@ -19,11 +19,14 @@ const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['EROFS', { failure: 'denied', advice: 'mount the volume so that it can be written to' }],
 ]);
 
+/** Where Node says that it failed: often by way of an open folder, `/proc/self/fd/22/x`, which nobody can look at. */
+const ownPlace = /, \w+ '[^']*'(?: -> '[^']*')?$/;
+
 /** `act` names what failed, as `write` or `read`; `path` where. */
 export function diskError(act: string, path: string, cause: unknown): LogfleetError {
   const code = codeOf(cause) ?? '';
   const { failure, advice } = failureByCode.get(code) ?? away;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = (cause instanceof Error ? cause.message : String(cause)).replace(ownPlace, '');
   return destinationError(failure, `cannot ${act} ${path}: ${reason}; ${advice}`, cause);
 }
 

@@ -110,7 +110,7 @@ describe('the plan of an export', () => {
   test('of what fits into one search is one', async () => {
     const { stdout } = await plan(searchExport(), { scenario: { ...scenario, search: {} } });
     expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 1 interval$/m);
-    expect(stdout).toMatch(/^ {2}Searches: {2}1 job, one by one$/m);
+    expect(stdout).toMatch(/^ {2}Searches: {2}1 job$/m);
     expect(stdout).not.toContain('Intervals');
   });
 

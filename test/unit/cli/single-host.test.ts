@@ -55,8 +55,8 @@ describe('an export by flags names them', () => {
       'Set --incomplete-policy to Keep to keep what was found, flagged, or run it again.',
     ],
     [
-      'spec.limits.maxMessages, 99k, is reached: nothing more is searched. What is done stays: 99k rows are written. Raise it to go on.',
-      '--max-messages, 99k, is reached: nothing more is searched. What is done stays: 99k rows are written. Raise it to go on.',
+      'spec.limits.maxMessages, 99,000, is reached: nothing more is searched. What is done stays: 99,969 rows are written. Raise it to go on.',
+      '--max-messages, 99,000, is reached: nothing more is searched. What is done stays: 99,969 rows are written. Raise it to go on.',
     ],
     [
       'spec.limits.maxBytesScanned is reached: 1k bytes are scanned, and nothing more is searched.',
@@ -88,9 +88,9 @@ describe('an export by flags names them', () => {
 
   test('and promises nothing of rows that were to go to stdout', async () => {
     const message =
-      'spec.limits.maxMessages, 99k, is reached: nothing more is searched. What is done stays: 99k rows are written. Raise it to go on.';
+      'spec.limits.maxMessages, 99,000, is reached: nothing more is searched. What is done stays: 99,969 rows are written. Raise it to go on.';
     expect(await saidBy((each) => onStdout(inFlags(each)), message)).toBe(
-      '--max-messages, 99k, is reached: nothing more is searched. No row has gone to stdout: rows go there once all are there. Raise it, and the export begins anew.',
+      '--max-messages, 99,000, is reached: nothing more is searched. No row has gone to stdout: rows go there once all are there. Raise it, and the export begins anew.',
     );
   });
 });

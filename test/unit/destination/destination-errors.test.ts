@@ -21,6 +21,15 @@ describe('an error of the file system', () => {
     expect(error.message).toMatch(/^cannot write \/exports\/x: /);
     expect(error.message).toContain(advice);
   });
+
+  test('names the place as people know it, and not by way of the folder that is held open', () => {
+    const cause = Object.assign(new Error("EACCES: permission denied, mkdir '/proc/self/fd/22/default'"), {
+      code: 'EACCES',
+    });
+    expect(diskError('make', '/exports/default', cause).message).toMatch(
+      /^cannot make \/exports\/default: EACCES: permission denied; let the user/,
+    );
+  });
 });
 
 describe('an error on the way to a store', () => {

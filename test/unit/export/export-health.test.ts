@@ -172,7 +172,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' } }) }),
-      'spec.limits.maxMessages, 5k, is reached: nothing more is searched. What is done stays: 1.2M rows are written. Raise it to go on.',
+      'spec.limits.maxMessages, 5,000, is reached: nothing more is searched. What is done stays: 1,234,567 rows are written. Raise it to go on.',
     ],
     [
       input({
