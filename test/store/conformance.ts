@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { type Destination, largestManifestBytes, largestObjectBytes } from '../../src/destination/destination.ts';
+import { ExportLayout } from '../../src/destination/export-layout.ts';
+import { checkFiles } from '../../src/destination/recorded-files.ts';
 import { Child } from './child.ts';
 import { makePlace, openPlace, type Place } from './place.ts';
 
@@ -227,6 +229,34 @@ export function describeDestination(kind: 'volume' | 's3'): void {
       for (const name of ['a/1', 'ab/1', 'a-b', 'a/b/2']) await destination.create(name, Buffer.from(name));
       expect((await listed('a')).map(([name]) => name)).toEqual(['a/1', 'a/b/2']);
       expect(await listed('nothing')).toEqual([]);
+    });
+  });
+
+  test('E3: shows which files that a record names are gone, or not as large, also where a listing is late', async () => {
+    const layout = new ExportLayout('audit');
+    const sizes = [6 * mebibyte, 3, 0];
+    const files = sizes.map((bytes, index) => {
+      return { name: `data/${index}`, rows: 0, bytes, encodedBytes: bytes, misfits: 0, sha256: '0'.repeat(64) };
+    });
+    for (const { name, bytes } of files) await upload(layout.within(name), Buffer.alloc(bytes));
+    const none = { received: 0, written: 0, outside: 0, duplicates: 0, left: 0 };
+    const record = { segment: 0, fromMs: 0, toMs: 1, ...none, count: { rows: 0, source: 'Job' as const }, files };
+    const late: Destination = Object.create(destination, {
+      list: { value: async function* () {} },
+      stream: { value: (name: string) => destination.stream(name) },
+    });
+    for (const each of [destination, late]) await checkFiles(each, layout, [record]);
+    await destination.remove(layout.within('data/0'));
+    for (const each of [destination, late]) {
+      await expect(checkFiles(each, layout, [record])).rejects.toMatchObject({
+        code: 'destination.damaged',
+        message: expect.stringContaining(`audit/data/0 is missing; put them back, or remove ${layout.commit(0, 1)}`),
+      });
+    }
+    await destination.remove(layout.within('data/1'));
+    await upload(layout.within('data/1'), Buffer.from('more'));
+    await expect(checkFiles(destination, layout, [record])).rejects.toMatchObject({
+      message: expect.stringContaining('audit/data/1 has 4 bytes, and had 3'),
     });
   });
 
