@@ -25,7 +25,8 @@ const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for more', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
-    ['whole buckets', limited(), undefined, 'Histogram', 4],
+    // Buckets may lack a row, which the next page would show.
+    ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 4],
     ['a count of its own', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],
   ])('commits the interval by %s', async (_name, scenario, countedRows, source, pages) => {
@@ -37,7 +38,8 @@ describe('a job that was opened for more', () => {
     const [record] = await world.records();
     expect(record && (await world.complaints(record))).toEqual([]);
     expect(world.countOf('listMessages')).toBe(pages);
-    expect(world.countOf('createJob')).toBe(pages === 4 ? 1 : 2);
+    const isCounted = source === 'Aggregate' && countedRows === undefined;
+    expect(world.countOf('createJob')).toBe(isCounted ? 2 : 1);
   });
 
   test('is whole, and of more than the interval', async () => {
