@@ -186,6 +186,7 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
     ...{ smallestLimit: 40, isLimitSilent: false, lateJoin: false, parallelism: 4, incompletePolicy: 'Fail' },
     flaws: { missShard: 0, holes: 0, forget: 0 },
     output: plainOutput,
+    limits: {},
     destination: { share: 0, slowShare: 0, calls: [] },
     ...{ maxPartBytes: 10 ** 9, skewMs: 0, latencyMs: 20, jitterMs: 0, actions: [], calmAtMs: 5 * minuteMs },
   };

@@ -224,9 +224,11 @@ export class ExportHistoryWorld {
 
   #limits(): WorkLimits {
     const { parallelism, settleMs, incompletePolicy } = this.#plan;
+    const { maxMessages, deadlineAfterMs } = this.#isCalm ? {} : this.#plan.limits;
     return {
       ...{ isPaused: this.#isPaused, parallelism, settleDelayMs: settleMs, incompletePolicy },
-      ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
+      ...{ maxMessages, maxBytesScanned: undefined },
+      deadlineMs: deadlineAfterMs === undefined ? undefined : this.model.startMs + deadlineAfterMs,
     };
   }
 

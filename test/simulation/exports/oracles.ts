@@ -4,6 +4,7 @@
  */
 import { budgetViolations } from './budget-oracle.ts';
 import { endViolations } from './end-oracle.ts';
+import { limitViolations } from './limit-oracle.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { rowViolations } from './row-oracle.ts';
 import { statusViolations } from './status-oracle.ts';
@@ -13,6 +14,7 @@ const oracles: readonly ((record: ExportHistoryRecord) => string[])[] = [
   endViolations,
   budgetViolations,
   statusViolations,
+  limitViolations,
 ];
 
 export function violationsOf(record: ExportHistoryRecord): string[] {

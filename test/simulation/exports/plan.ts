@@ -35,6 +35,7 @@ export interface ExportHistoryPlan {
   readonly parallelism: number;
   readonly incompletePolicy: 'Fail' | 'Keep';
   readonly output: OutputPlan;
+  readonly limits: LimitPlan;
   readonly maxPartBytes: number;
   /** How far the wall clocks of processes are off; in turn before and behind. */
   readonly skewMs: number;
@@ -52,6 +53,12 @@ export interface FlawPlan {
   readonly missShard: number;
   readonly holes: number;
   readonly forget: number;
+}
+
+/** What the export may take until it is calm; then a person asks for all of it. */
+export interface LimitPlan {
+  readonly maxMessages?: number;
+  readonly deadlineAfterMs?: number;
 }
 
 /** Around files compression works on threads, which know of no virtual clock; inside of Parquet it does not. */
@@ -147,7 +154,15 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     calmAtMs: Math.max(calmAtMs, lastMs + 1_000),
     completeWithinMs: 6 * 60 * minuteMs,
     cutsByPage: chance.happens(0.5),
+    limits: isWhole ? {} : planLimits(chance, limit, calmAtMs),
     output: isLarge ? plainOutput : chance.one([plainOutput, plainOutput, plainOutput, ...otherOutputs]),
+  };
+}
+
+function planLimits(chance: Chance, limit: number, calmAtMs: number): LimitPlan {
+  return {
+    ...(chance.happens(0.1) ? { maxMessages: chance.whole(1, 4 * limit) } : {}),
+    ...(chance.happens(0.1) ? { deadlineAfterMs: chance.whole(0, calmAtMs) } : {}),
   };
 }
 
