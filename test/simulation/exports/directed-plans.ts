@@ -57,6 +57,13 @@ const directions: Readonly<Record<string, Direction>> = {
     more: () => ({ parallelism: 2 }),
   },
   kept: { more: () => ({ incompletePolicy: 'Keep' }) },
+  /** Rows at most, or time. */
+  bounded: {
+    more: (chance) => ({
+      parallelism: 1,
+      limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
+    }),
+  },
   silent: {
     search: { atMessageLimit: 'done', status: { bucketLength: '3h' } },
     more: () => ({ isLimitSilent: true }),

@@ -308,4 +308,29 @@ export const exportMutants: readonly Mutant[] = [
     'for (const name of strays) await destination.remove(name);',
     '',
   ),
+  {
+    rule: 'limits',
+    name: 'nobody counts the rows that were asked for at most',
+    directions: 'bounded',
+    mutations: [
+      {
+        file: 'export/export-decision.ts',
+        find: "if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };",
+        replace: '',
+      },
+      {
+        file: 'export/export-decision.ts',
+        find: 'if (maxMessages === undefined) return Number.POSITIVE_INFINITY;',
+        replace: 'if (maxMessages !== 0) return Number.POSITIVE_INFINITY;',
+      },
+    ],
+  },
+  mutant(
+    'limits',
+    'time is never over',
+    'bounded',
+    'export/export-decision.ts',
+    'return limits.deadlineMs !== undefined && now.wallMs >= limits.deadlineMs;',
+    'return limits.deadlineMs !== undefined && now.wallMs < 0;',
+  ),
 ];
