@@ -10,7 +10,7 @@ import { ServiceModel } from '../../src/simulator/model.ts';
 import { MemoryApiServer, type RequestFault, type RequestInfo, type WatchFault } from '../support/memory-api-server.ts';
 import type { StoredObject, StoreEvent } from '../support/memory-api-store.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { policiesPath, policyDefaults, secretsPath, serviceOrigin } from '../support/world.ts';
+import { policiesPath, policyDefaults, secretManifest, secretsPath, serviceOrigin } from '../support/world.ts';
 import { ApiFaults } from './api-faults.ts';
 import { Chance } from './chance.ts';
 import type { Truth } from './convergence.ts';
@@ -308,15 +308,7 @@ export class SimulationWorld {
       accessId: 'simulator',
       accessKey: 'simulator-key',
     };
-    const data = Object.fromEntries(
-      Object.entries(text).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-    );
-    this.api.create(secretsPath, {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 'log-service', namespace: 'logging' },
-      data,
-    });
+    this.api.create(secretsPath, secretManifest('log-service', text));
   }
 
   #disturb(what: string): void {

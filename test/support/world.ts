@@ -85,10 +85,7 @@ export class World {
       accessKey: 'simulator-key',
       ...members,
     };
-    const data = Object.fromEntries(
-      Object.entries(text).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-    );
-    this.api.create(secretsPath, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'logging' }, data });
+    this.api.create(secretsPath, secretManifest(name, text));
   }
 
   addPolicy(name: string, spec: object): void {
@@ -222,14 +219,29 @@ export const exportDefaults = {
   paused: false,
 } as const;
 
-/** Most arrivals in any window of one second, and most at once, as the service saw them. */
-export function busiest(journal: readonly JournalEntry[]): { readonly perSecond: number; readonly atOnce: number } {
+/** In the namespace of all. */
+export function secretManifest(name: string, members: Readonly<Record<string, string>>) {
+  const encoded = Object.entries(members).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
+  const metadata = { name, namespace: 'logging' };
+  return { apiVersion: 'v1', kind: 'Secret', metadata, data: Object.fromEntries(encoded) as Record<string, string> };
+}
+
+export interface BusiestMoments {
+  /** Most arrivals in any window of one second, which ended at `endMs`. */
+  readonly perSecond: number;
+  readonly endMs: number;
+  readonly atOnce: number;
+}
+
+/** As the service saw them. */
+export function busiest(journal: readonly JournalEntry[]): BusiestMoments {
   const arrivals = journal.map(({ at }) => at).sort((left, right) => left - right);
-  let perSecond = 0;
+  let [perSecond, endMs] = [0, 0];
   for (let first = 0, last = 0; last < arrivals.length; last++) {
-    while ((arrivals[last] as number) - (arrivals[first] as number) >= 1_000) first++;
-    perSecond = Math.max(perSecond, last - first + 1);
+    const atMs = arrivals[last] as number;
+    while (atMs - (arrivals[first] as number) >= 1_000) first++;
+    if (last - first + 1 > perSecond) [perSecond, endMs] = [last - first + 1, atMs];
   }
   const atOnce = Math.max(0, ...journal.map(({ inFlight }) => inFlight));
-  return { perSecond, atOnce };
+  return { perSecond, endMs, atOnce };
 }

@@ -5,7 +5,7 @@ import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { MemoryApiServer } from '../../support/memory-api-server.ts';
-import { exportDefaults, exportsPath, secretsPath, serviceOrigin } from '../../support/world.ts';
+import { exportDefaults, exportsPath, secretManifest, secretsPath, serviceOrigin } from '../../support/world.ts';
 import { ApiFaults } from '../api-faults.ts';
 import type { Chance } from '../chance.ts';
 import type { ToldState } from './history-process.ts';
@@ -100,11 +100,7 @@ export class ExportResource {
 
   #addSecret(basePath: string): void {
     const text = { baseURL: `${serviceOrigin}${basePath}`, accessId: 'id-first', accessKey: 'key' };
-    const data = Object.fromEntries(
-      Object.entries(text).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-    );
-    const metadata = { name: 'log-service', namespace: 'logging' };
-    this.api.create(secretsPath, { apiVersion: 'v1', kind: 'Secret', metadata, data });
+    this.api.create(secretsPath, secretManifest('log-service', text));
   }
 }
 
