@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { SecretText } from '../../src/base/secret-text.ts';
-import type { FileUpload } from '../../src/destination/destination.ts';
+import type { FileUpload, ListedObject } from '../../src/destination/destination.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import { planExport } from '../../src/export/export-planning.ts';
 import { exportTask } from '../../src/export/export-task.ts';
@@ -98,10 +98,26 @@ const limits: WorkLimits = {
   incompletePolicy: 'Fail',
 };
 
-/** Keeps small objects alone. */
+/** Keeps small objects, and of files only that they are there, and how long. */
 class DiscardingDestination extends MemoryDestination {
-  override async open(): Promise<FileUpload> {
-    return { write: async () => {}, finish: async () => {}, abort: async () => {} };
+  readonly #files: ListedObject[] = [];
+
+  override async open(name: string): Promise<FileUpload> {
+    let bytes = 0;
+    return {
+      write: async (chunk) => {
+        bytes += chunk.length;
+      },
+      finish: async () => {
+        this.#files.push({ name, bytes });
+      },
+      abort: async () => {},
+    };
+  }
+
+  override async *list(folder: string): AsyncIterable<ListedObject> {
+    yield* super.list(folder);
+    for (const file of this.#files) if (file.name.startsWith(folder)) yield file;
   }
 }
 
