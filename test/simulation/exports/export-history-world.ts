@@ -41,6 +41,7 @@ export class ExportHistoryWorld {
   readonly #processes = new Map<Seat, HistoryProcess>();
   readonly #dueKills = new Map<HistoryProcess, DueKill>();
   readonly #disturbances: string[] = [];
+  readonly #unheardCalls: string[] = [];
   /** When each record was written for the first time. */
   readonly #records = new Map<string, StandingRecord>();
   readonly #resource: ExportResource | undefined;
@@ -202,6 +203,7 @@ export class ExportHistoryWorld {
       records: [...this.#records.values()],
       counters: this.model.counters(),
       disturbances: this.#disturbances,
+      unheardCalls: this.#unheardCalls,
       completeAtMs,
       told: this.processes.flatMap(({ told }) => told ?? []),
       statuses: this.#resource?.statuses ?? [],
@@ -279,6 +281,7 @@ export class ExportHistoryWorld {
     // Whoever is told that it is there already was heard the first time.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
+    if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);
     return { ...until, failure, hasEffect };
   }
 
