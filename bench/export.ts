@@ -1,5 +1,6 @@
 /** `npm run bench -- export`: what exports cost in requests, in processor time and in memory, beside what was promised. */
-import { type FileFigures, fileSections, measureFiles } from './export/files.ts';
+import type { FileRunFigures } from './export/file-runs.ts';
+import { comparedSection, compareFiles, type LargeFigures, largeSections, measureLarge } from './export/files.ts';
 import { type ExportRequestFigures, exportRequestsSection, measureExportRequests } from './export/requests.ts';
 import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
 import { renderSections, type Section } from './rollout/figures.ts';
@@ -13,10 +14,11 @@ export interface ExportBenchOptions {
 /** What was measured, as `--json` prints it. A part that was not asked for is absent. */
 export interface ExportReport extends Machine {
   readonly requests?: readonly ExportRequestFigures[];
-  readonly files?: FileFigures;
+  readonly compared?: readonly FileRunFigures[];
+  readonly large?: LargeFigures;
 }
 
-const parts = ['requests', 'files'] as const;
+const parts = ['requests', 'compared', 'large'] as const;
 
 export async function benchExport({ quick, json, only }: ExportBenchOptions): Promise<void> {
   const wants = wantedParts(parts, only);
@@ -24,14 +26,16 @@ export async function benchExport({ quick, json, only }: ExportBenchOptions): Pr
   const report: ExportReport = {
     ...thisMachine(),
     ...(wants('requests') ? { requests: await measureExportRequests() } : {}),
-    ...(wants('files') ? { files: await measureFiles(quick) } : {}),
+    ...(wants('compared') ? { compared: await compareFiles(quick) } : {}),
+    ...(wants('large') ? { large: await measureLarge(quick) } : {}),
   };
   console.log(json ? JSON.stringify(report, undefined, 2) : render(report));
 }
 
-function render({ requests, files, ...machine }: ExportReport): string {
+function render({ requests, compared, large, ...machine }: ExportReport): string {
   const sections: Section[] = [];
   if (requests) sections.push(exportRequestsSection(requests));
-  if (files) sections.push(...fileSections(files));
+  if (compared) sections.push(comparedSection(compared));
+  if (large) sections.push(...largeSections(large));
   return `${renderSections(sections)}\n\n${machineLine(machine)}`;
 }

@@ -22,7 +22,7 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
   export      what an export of a million messages costs in requests; how fast messages come into files, in how much memory, and how
               much faster than by plain code: a quarter of an hour
                 --quick   few messages and no repetitions
-                --only    parts: requests, files
+                --only    parts: requests, compared (with plain code), large (ten million messages, and pages of 100 MB)
                 --json    one JSON document instead of tables
   simulator   what the simulated service serves with its limits lifted`;
 

@@ -3,9 +3,7 @@ import type { Compression } from '../../src/output/compression.ts';
 import type { Line, Section } from '../rollout/figures.ts';
 import { type Corpus, FileBench, type FileRun, type FileRunFigures, workSeconds } from './file-runs.ts';
 
-export interface FileFigures {
-  /** Each right before the plain code that it is compared with. */
-  readonly compared: readonly FileRunFigures[];
+export interface LargeFigures {
   readonly large: readonly FileRunFigures[];
   readonly largePages: readonly FileRunFigures[];
 }
@@ -48,9 +46,13 @@ const leastTimes = new Map<Compression, number>([
 ]);
 const mostResidentMb = 150;
 
-export async function measureFiles(quick: boolean): Promise<FileFigures> {
+/** Each right before the plain code that it is compared with. */
+export function compareFiles(quick: boolean): Promise<readonly FileRunFigures[]> {
+  return measure(quick ? lessCompared : compared, comparedRuns, quick ? 1 : repetitions);
+}
+
+export async function measureLarge(quick: boolean): Promise<LargeFigures> {
   return {
-    compared: await measure(quick ? lessCompared : compared, comparedRuns, quick ? 1 : repetitions),
     large: await measure(quick ? lessLarge : large, largeRuns, 1),
     largePages: await measure(largePages, largePageRuns, 1),
   };
@@ -65,17 +67,20 @@ async function measure(corpus: Corpus, runs: readonly FileRun[], times: number):
   }
 }
 
-export function fileSections(figures: FileFigures): Section[] {
+export function comparedSection(figures: readonly FileRunFigures[]): Section {
+  return {
+    title: `${titleOf(figures)} into files, beside plain code`,
+    lines: figures.map((one, index) => comparedLine(one, figures[index + 1])),
+    notes: [
+      'MB of pages for each second of processor time (user and system, all threads, of the whole process but for what it takes with no',
+      'messages); in brackets MB a second. The simulator is another process of the same machine. Plain code is fetch, JSON.parse of',
+      'the page, JSON.stringify of each message and a stream of node:zlib, no counts and no checksum. The least of a few runs.',
+    ],
+  };
+}
+
+export function largeSections(figures: LargeFigures): Section[] {
   return [
-    {
-      title: `${titleOf(figures.compared)} into files, beside plain code`,
-      lines: figures.compared.map((one, index) => comparedLine(one, figures.compared[index + 1])),
-      notes: [
-        'MB of pages for each second of processor time (user and system, all threads, of the whole process but for what it takes with no',
-        'messages); in brackets MB a second. The simulator is another process of the same machine. Plain code is fetch, JSON.parse of',
-        'the page, JSON.stringify of each message and a stream of node:zlib, no counts and no checksum. The least of a few runs.',
-      ],
-    },
     { title: `${titleOf(figures.large)} into files`, lines: figures.large.flatMap(memoryLines), notes: [] },
     {
       title: `${titleOf(figures.largePages)}, in pages of 100 MB, into files`,
