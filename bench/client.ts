@@ -10,8 +10,8 @@ import type { ScanFigures } from './client/page-scan.ts';
 import { measureScanner, scannerSection } from './client/scanner.ts';
 import { measureSearchRequests, type SearchRequestFigures, searchRequestsSection } from './client/search-requests.ts';
 import { measureTransfer, type TransferResult, transferSection } from './client/transfer.ts';
+import { renderSections, type Section } from './figures.ts';
 import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
-import { renderSections, type Section } from './rollout/figures.ts';
 import { measureOpenJobs, type OpenJobsFigures, openJobsSection } from './simulator/open-jobs.ts';
 
 export interface ClientBenchOptions {

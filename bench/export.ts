@@ -2,8 +2,8 @@
 import type { FileRunFigures } from './export/file-runs.ts';
 import { comparedSection, compareFiles, type LargeFigures, largeSections, measureLarge } from './export/files.ts';
 import { type ExportRequestFigures, exportRequestsSection, measureExportRequests } from './export/requests.ts';
+import { renderSections, type Section } from './figures.ts';
 import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
-import { renderSections, type Section } from './rollout/figures.ts';
 
 export interface ExportBenchOptions {
   readonly quick: boolean;

@@ -1,8 +1,9 @@
 /** `npm run bench -- output`: how fast messages become the bytes of files, beside what was promised. */
+
+import { renderSections } from './figures.ts';
 import type { EncodeFigures } from './output/encode-case.ts';
 import { encodingSection, measureEncoding } from './output/encoding.ts';
 import { type Machine, machineLine, thisMachine } from './parts.ts';
-import { renderSections } from './rollout/figures.ts';
 
 export interface OutputBenchOptions {
   readonly quick: boolean;

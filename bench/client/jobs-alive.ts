@@ -1,16 +1,12 @@
 /** Thirty search jobs kept alive for ten virtual minutes while pages are read: the client and the simulator in process. */
-import { noMetrics } from '../../src/base/metrics.ts';
-import { SecretText } from '../../src/base/secret-text.ts';
-import { ServiceClient } from '../../src/service/client.ts';
-import { RequestBudget } from '../../src/service/request-budget.ts';
+
 import type { SearchJob } from '../../src/service/search-job.ts';
-import { SearchJobs } from '../../src/service/search-jobs.ts';
 import { InProcessService } from '../../src/simulator/in-process.ts';
 import type { JournalEntry } from '../../src/simulator/journal.ts';
 import { ServiceModel } from '../../src/simulator/model.ts';
-import { InProcessTransport } from '../../test/support/in-process-transport.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
-import type { Section } from '../rollout/figures.ts';
+import type { Section } from '../figures.ts';
+import { jobsOn } from '../virtual-jobs.ts';
 
 export interface JobsAliveFigures {
   readonly jobs: number;
@@ -71,22 +67,6 @@ export async function keepJobsAlive(): Promise<JobsAliveFigures> {
     refused429: rejected429,
     mostPerSecond: maxPerSecond,
   };
-}
-
-function jobsOn(service: InProcessService, clock: VirtualClock): SearchJobs {
-  const budget = new RequestBudget({ clock });
-  const client = new ServiceClient({
-    transport: new InProcessTransport(() => service, clock),
-    budget: budget.key('id'),
-    clock,
-    metrics: noMetrics,
-    address: { origin: 'https://service.test', basePath: '/api' },
-    accessId: 'id',
-    accessKey: new SecretText('key'),
-    allowedHosts: [],
-    userAgent: 'logfleet/bench',
-  });
-  return new SearchJobs({ service: client, permits: budget.jobs, clock });
 }
 
 async function readOn(job: SearchJob): Promise<void> {

@@ -3,7 +3,7 @@
  * line of JSON. Time is of the reading alone; memory is the most that the process ever had.
  */
 import { PageScanner } from '../../src/service/page-scanner.ts';
-import { peakResidentMiB } from '../process-figures.ts';
+import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 import { MessagePage, type PageSize } from './message-page.ts';
 
 /** Row slices; row slices that are parsed; all of the page at once; a parser that streams. */
@@ -64,7 +64,7 @@ async function measure(one: ScanCase): Promise<ScanFigures> {
   }
   const [firstMbPerSecond = 0, ...later] = speeds;
   const mbPerSecond = later.sort((left, right) => left - right)[Math.floor(later.length / 2)] ?? firstMbPerSecond;
-  return { ...one, rows, mbPerSecond, firstMbPerSecond, peakResidentMb: peakResidentMiB(process.pid) * 1.048576 };
+  return { ...one, rows, mbPerSecond, firstMbPerSecond, peakResidentMb: megabytesOf(peakResidentMiB(process.pid)) };
 }
 
 if (import.meta.main) console.log(JSON.stringify(await measure(JSON.parse(process.argv[2] ?? '') as ScanCase)));

@@ -1,8 +1,10 @@
 /** How fast pages of messages become rows, and in how much memory; beside what else reads JSON. One thread each. */
+
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Line, Section } from '../rollout/figures.ts';
+import type { Line, Section } from '../figures.ts';
+import { compileCache } from '../process-figures.ts';
 import type { ScanCase, ScanFigures } from './page-scan.ts';
 
 const leastMbPerSecond = 500;
@@ -21,8 +23,6 @@ export const scanCases: readonly Omit<ScanCase, 'rounds'>[] = [
 ];
 
 const program = fileURLToPath(new URL('page-scan.ts', import.meta.url));
-/** Where `src/main.ts` has it, too: a process that had to strip types itself would show the 30 MB that this takes. */
-const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
 const run = promisify(execFile);
 
 /** One after the other, so that none takes time from another. */

@@ -10,7 +10,7 @@ import type { JobOrder } from '../../src/service/search-service.ts';
 import type { JournalEntry } from '../../src/simulator/journal.ts';
 import type { Scenario } from '../../src/simulator/scenario.ts';
 import { simulatorState } from '../control-address.ts';
-import type { Line, Section } from '../rollout/figures.ts';
+import type { Line, Section } from '../figures.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Line, Section } from '../rollout/figures.ts';
+import type { Line, Section } from '../figures.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { day, type TransferFigures } from './transferred-pages.ts';
 

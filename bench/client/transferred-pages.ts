@@ -2,7 +2,7 @@
  * Pages of messages from the simulator over TLS through the client and its scanner, in a process of its own:
  * `node transferred-pages.ts '{"baseURL": …}' '{"totalMb": …}'` prints the figures as one line of JSON.
  */
-import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
+import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
 import type { Ready } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
@@ -24,7 +24,6 @@ export interface TransferFigures extends TransferCase {
   readonly peakResidentMb: number;
 }
 
-const mebibyte = 1_048_576;
 export const day = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 2) };
 
 async function transfer(simulator: Ready, { totalMb, atOnce }: TransferCase): Promise<TransferFigures> {
@@ -32,7 +31,7 @@ async function transfer(simulator: Ready, { totalMb, atOnce }: TransferCase): Pr
   const client = connectTo(simulator, { requestsPerSecond: 1_000 });
   const job = await client.jobs.open({ query: '*', ...day, requiresRawMessages: true });
   await job.whenFinished();
-  const startResidentMb = (residentMiB(process.pid) * mebibyte) / 1e6;
+  const startResidentMb = megabytesOf(residentMiB(process.pid));
   let bytes = 0;
   let rows = 0;
   let pages = 0;
@@ -60,7 +59,7 @@ async function transfer(simulator: Ready, { totalMb, atOnce }: TransferCase): Pr
     mbPerSecond: bytes / 1e6 / seconds,
     mbPerProcessorSecond: bytes / 1e6 / cpu,
     startResidentMb,
-    peakResidentMb: (peakResidentMiB(process.pid) * mebibyte) / 1e6,
+    peakResidentMb: megabytesOf(peakResidentMiB(process.pid)),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Exports over TLS into files, as processes measured whole, beside code that a user would write: on the same messages, in the same run. */
+
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,8 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Compression } from '../../src/output/compression.ts';
 import type { LogScenario } from '../../src/simulator/search/log-scenario.ts';
-import { logMessages, newestLogMs, oldestLogMs } from '../output/log-page.ts';
-import { Reader } from '../simulator/reader.ts';
+import { logMessages, newestLogMs, oldestLogMs } from '../log-page.ts';
+import { compileCache } from '../process-figures.ts';
+import { Reader } from '../reader.ts';
 import { type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import type { ExportOrder } from './export-process.ts';
 import type { PlainOrder } from './plain-process.ts';
@@ -57,8 +59,6 @@ const programs: Readonly<Record<Way, string>> = {
   export: programOf('export-process.ts'),
   plain: programOf('plain-process.ts'),
 };
-/** Where `src/main.ts` has it, too: a process that had to strip types itself would show the 30 MB that this takes. */
-const compileCache = programOf('../../node_modules/.cache/compile');
 
 /** One simulator with these messages, and its limits lifted. */
 export class FileBench {

@@ -1,6 +1,6 @@
 /** How much of a processor and of memory exports into files take, and how many times as much plain code does. */
 import type { Compression } from '../../src/output/compression.ts';
-import type { Line, Section } from '../rollout/figures.ts';
+import type { Line, Section } from '../figures.ts';
 import { type Corpus, FileBench, type FileRun, type FileRunFigures, workSeconds } from './file-runs.ts';
 
 export interface LargeFigures {

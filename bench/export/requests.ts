@@ -2,10 +2,9 @@
  * What the export of a million messages costs in requests, against the limits of the real service: the parts of the operator that plan,
  * search and commit, and the simulator, in one process and in virtual time. What counts is the simulator's journal.
  */
+
 import { silentLogger } from '../../src/base/log.ts';
-import { noMetrics } from '../../src/base/metrics.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { SecretText } from '../../src/base/secret-text.ts';
 import type { FileUpload, ListedObject } from '../../src/destination/destination.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import { planExport } from '../../src/export/export-planning.ts';
@@ -14,18 +13,15 @@ import { ExportWork } from '../../src/export/export-work.ts';
 import { IntervalSearch } from '../../src/export/interval-search.ts';
 import { ServiceTraits } from '../../src/export/service-traits.ts';
 import type { WorkLimits, WorkView } from '../../src/export/work-view.ts';
-import { ServiceClient } from '../../src/service/client.ts';
 import type { JobProgress } from '../../src/service/job-gathering.ts';
-import { RequestBudget } from '../../src/service/request-budget.ts';
-import { SearchJobs } from '../../src/service/search-jobs.ts';
 import { InProcessService } from '../../src/simulator/in-process.ts';
 import type { JournalEntry } from '../../src/simulator/journal.ts';
 import { ServiceModel } from '../../src/simulator/model.ts';
 import type { Scenario } from '../../src/simulator/scenario.ts';
-import { InProcessTransport } from '../../test/support/in-process-transport.ts';
 import { MemoryDestination } from '../../test/support/memory-destination.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
-import type { Line, Section } from '../rollout/figures.ts';
+import type { Line, Section } from '../figures.ts';
+import { jobsOn } from '../virtual-jobs.ts';
 
 export interface ExportRequestFigures {
   readonly name: string;
@@ -215,22 +211,6 @@ async function complete(service: InProcessService, clock: VirtualClock, byReceip
   await clock.run(isComplete, longestMs);
   if (view?.stage !== 'complete') throw new Error(`the export is ${view?.stage}: ${view?.lastError?.message}`);
   return { view, traits };
-}
-
-function jobsOn(service: InProcessService, clock: VirtualClock): SearchJobs {
-  const budget = new RequestBudget({ clock });
-  const client = new ServiceClient({
-    transport: new InProcessTransport(() => service, clock),
-    budget: budget.key('id'),
-    clock,
-    metrics: noMetrics,
-    address: { origin: 'https://service.test', basePath: '/api' },
-    accessId: 'id',
-    accessKey: new SecretText('key'),
-    allowedHosts: [],
-    userAgent: 'logfleet/bench',
-  });
-  return new SearchJobs({ service: client, permits: budget.jobs, clock });
 }
 
 export function exportRequestsSection(figures: readonly ExportRequestFigures[]): Section {

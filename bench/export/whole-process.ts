@@ -1,7 +1,7 @@
 /** A program run as a process of its own and measured from outside, from its start to its end: what it took of processors and memory. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { endedChildrenSeconds, peakResidentMiB } from '../process-figures.ts';
+import { endedChildrenSeconds, megabytesOf, peakResidentMiB } from '../process-figures.ts';
 
 export interface ProcessFigures {
   readonly seconds: number;
@@ -38,7 +38,7 @@ export async function runWhole(
   return {
     seconds: (performance.now() - startMs) / 1_000,
     processorSeconds: endedChildrenSeconds() - before,
-    peakResidentMb: peakMiB * 1.048576,
+    peakResidentMb: megabytesOf(peakMiB),
   };
 }
 

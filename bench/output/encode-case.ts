@@ -10,8 +10,8 @@ import { fileForm, type OutputFormat } from '../../src/output/output-format.ts';
 import { type PartSink, PartWriter } from '../../src/output/part-writer.ts';
 import { PageScanner } from '../../src/service/page-scanner.ts';
 import { PlainExport } from '../export/plain-export.ts';
-import { peakResidentMiB } from '../process-figures.ts';
-import { LogPage } from './log-page.ts';
+import { LogPage } from '../log-page.ts';
+import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 
 export interface EncodeCase {
   /** As exports do it; or as a user would write it, which knows NDJSON alone. */
@@ -89,7 +89,7 @@ async function measure(one: EncodeCase): Promise<EncodeFigures> {
     mbPerSecond: bytes / 1_000 / elapsedMs,
     mbPerProcessorSecond: bytes / (user + system),
     share: fileBytes / bytes,
-    peakResidentMb: peakResidentMiB(process.pid) * 1.048576,
+    peakResidentMb: megabytesOf(peakResidentMiB(process.pid)),
   };
 }
 

@@ -1,9 +1,11 @@
 /** How many bytes of pages a second of processor time makes files of, and in how much memory; beside code that a user would write. */
+
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Compression } from '../../src/output/compression.ts';
-import type { Line, Section } from '../rollout/figures.ts';
+import type { Line, Section } from '../figures.ts';
+import { compileCache } from '../process-figures.ts';
 import type { EncodeCase, EncodeFigures } from './encode-case.ts';
 
 const mostResidentMb = 150;
@@ -28,8 +30,6 @@ const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
 ];
 
 const program = fileURLToPath(new URL('encode-case.ts', import.meta.url));
-/** Where `src/main.ts` has it, too: a process that had to strip types itself would show the 30 MB that this takes. */
-const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
 const run = promisify(execFile);
 
 /** One after the other, so that none takes time from another. */

@@ -1,7 +1,8 @@
 /** The figures in words, each beside what was promised. */
+
+import { type Line, percentile, type Section } from '../figures.ts';
 import type { RolloutReport } from '../rollout.ts';
 import type { ConvergedFigures } from './converged.ts';
-import { type Line, percentile, type Section } from './figures.ts';
 import type { LatencyFigures } from './latency.ts';
 import type { WholeRollout } from './load.ts';
 import type { RolloutFigures } from './virtual-rollout.ts';

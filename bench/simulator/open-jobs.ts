@@ -1,9 +1,9 @@
 /** What a year of made-up messages with 200 open jobs takes: each job of the simulator is polled, and read from. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
-import type { Section } from '../rollout/figures.ts';
+import type { Section } from '../figures.ts';
+import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
+import { perSecond, Reader, scenarioWith, year } from '../reader.ts';
 import { startSimulator } from '../simulator-process.ts';
-import { perSecond, Reader, scenarioWith, year } from './reader.ts';
 
 export interface OpenJobsFigures {
   readonly jobs: number;
@@ -34,7 +34,7 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
   const simulator = await startSimulator(directory, scenarioWith({}));
   const { pid } = simulator;
   const reader = new Reader(simulator);
-  const startResidentMb = megabytes(residentMiB(pid));
+  const startResidentMb = megabytesOf(residentMiB(pid));
   const [startMs, startCpu] = [performance.now(), processorSeconds(pid)];
   let messagesFound = 0;
   let [recordsKept, givenUp] = [0, 0];
@@ -52,8 +52,8 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
   const figures: OpenJobsFigures = {
     jobs,
     startResidentMb,
-    endResidentMb: megabytes(residentMiB(pid)),
-    peakResidentMb: megabytes(peakResidentMiB(pid)),
+    endResidentMb: megabytesOf(residentMiB(pid)),
+    peakResidentMb: megabytesOf(peakResidentMiB(pid)),
     messagesFound,
     recordsKept,
     givenUp,
@@ -82,10 +82,6 @@ async function settled(reader: Reader, id: string): Promise<Settled> {
     }
     await sleep(10);
   }
-}
-
-function megabytes(mebibytes: number): number {
-  return (mebibytes * 1024 * 1024) / 1e6;
 }
 
 export function openJobsSection(figures: OpenJobsFigures): Section {

@@ -3,11 +3,11 @@
  * from the processor time that the server took.
  */
 import type { LogScenario } from '../../src/simulator/search/log-scenario.ts';
+import { renderSections } from '../figures.ts';
 import { processorSeconds, residentMiB } from '../process-figures.ts';
-import { renderSections } from '../rollout/figures.ts';
+import { Reader, scenarioWith, year } from '../reader.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { measureOpenJobs, openJobsSection } from './open-jobs.ts';
-import { Reader, scenarioWith, year } from './reader.ts';
 
 interface Case {
   readonly name: string;

@@ -1,9 +1,9 @@
 /** A client of a simulator in a process of its own, that reads and throws away; and the year of messages that it reads of. */
 import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';
-import type { Scenario } from '../../src/simulator/scenario.ts';
-import type { LogScenario } from '../../src/simulator/search/log-scenario.ts';
-import type { SimulatorProcess } from '../simulator-process.ts';
+import type { Scenario } from '../src/simulator/scenario.ts';
+import type { LogScenario } from '../src/simulator/search/log-scenario.ts';
+import type { SimulatorProcess } from './simulator-process.ts';
 
 const jobsPath = '/v1/search/jobs';
 /** Messages a second. */

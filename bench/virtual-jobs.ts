@@ -1,0 +1,26 @@
+/** Search jobs of the operator's own client on a service in this process, in virtual time. */
+import { noMetrics } from '../src/base/metrics.ts';
+import { SecretText } from '../src/base/secret-text.ts';
+import { ServiceClient } from '../src/service/client.ts';
+import { RequestBudget } from '../src/service/request-budget.ts';
+import { SearchJobs } from '../src/service/search-jobs.ts';
+import type { InProcessService } from '../src/simulator/in-process.ts';
+import { InProcessTransport } from '../test/support/in-process-transport.ts';
+import type { VirtualClock } from '../test/support/virtual-clock.ts';
+
+/** Within the real limits. */
+export function jobsOn(service: InProcessService, clock: VirtualClock): SearchJobs {
+  const budget = new RequestBudget({ clock });
+  const client = new ServiceClient({
+    transport: new InProcessTransport(() => service, clock),
+    budget: budget.key('id'),
+    clock,
+    metrics: noMetrics,
+    address: { origin: 'https://service.test', basePath: '/api' },
+    accessId: 'id',
+    accessKey: new SecretText('key'),
+    allowedHosts: [],
+    userAgent: 'logfleet/bench',
+  });
+  return new SearchJobs({ service: client, permits: budget.jobs, clock });
+}
