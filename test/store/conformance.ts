@@ -85,6 +85,13 @@ export function describeDestination(kind: 'volume' | 's3'): void {
       expect(await destination.create('large', content, largestManifestBytes)).toBe('created');
       expect(await destination.read('large', largestManifestBytes)).toHaveLength(content.length);
     });
+
+    test('says of a larger object that it is there, also where the store hangs up on so much of it', async () => {
+      const content = Buffer.alloc(largestObjectBytes + 1, 'x');
+      await destination.create('large', content, largestManifestBytes);
+      expect(await destination.create('large', content.fill('y'), largestManifestBytes)).toBe('exists');
+      expect((await destination.read('large', largestManifestBytes))?.at(-1)).toBe('x'.charCodeAt(0));
+    });
   });
 
   describe('read', () => {

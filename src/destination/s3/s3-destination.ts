@@ -2,7 +2,7 @@
  * An object store as a destination: Amazon's S3, or any store that speaks it and heeds `If-None-Match`.
  *
  * That a store heeds it is not taken on trust: many took the header without a word before they knew it. The first object that
- * is created is created a second time, and unless that is refused, nothing more is.
+ * is created is created a second time, empty, and unless that is refused, nothing more is.
  *
  * Repeating a request that failed in passing is left to the SDK, within bounds (`s3-client.ts`); what still fails is classified.
  * This module brings the SDK with it: import it where an export needs it, and not before.
@@ -10,6 +10,7 @@
 import {
   DeleteObjectCommand,
   GetObjectCommand,
+  HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   type PutObjectCommandInput,
@@ -31,12 +32,14 @@ import { Writer } from '../writer.ts';
 import { PartBuffers } from './part-buffers.ts';
 import { RunningUploads } from './running-uploads.ts';
 import { createClient, type Environment } from './s3-client.ts';
-import { errorCode, httpStatus, isAbsent, isTaken, s3Error } from './s3-error.ts';
+import { errorCode, httpStatus, isAbsent, isBrokenOff, isTaken, s3Error } from './s3-error.ts';
 import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { S3Upload } from './s3-upload.ts';
 
 /** How often a put is sent again that met another one at the same instant (409), and a body that broke off is gone on with. */
 const maxTries = 4;
+const nothing = new Uint8Array();
+
 export interface S3Options {
   readonly settings: S3Settings;
   readonly environment: Environment;
@@ -86,7 +89,7 @@ export class S3Destination implements Destination {
   async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
     if (content.length > mostBytes) throw tooLarge(name, String(content.length), mostBytes);
     const outcome = await this.#putOnce(name, content);
-    if (outcome === 'created' && !this.#headerIsHeeded && (await this.#putOnce(name, content)) === 'created') {
+    if (outcome === 'created' && !this.#headerIsHeeded && (await this.#putOnce(name, nothing)) === 'created') {
       // What stands there must not count: it may have taken the place of somebody else's.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites objects although it was asked not to (If-None-Match)`;
@@ -95,20 +98,35 @@ export class S3Destination implements Destination {
         `${what}: rows could be exported twice or lost; use another store, or a volume`,
       );
     }
-    this.#headerIsHeeded = true;
-    return outcome;
+    this.#headerIsHeeded ||= outcome !== 'stands';
+    return outcome === 'created' ? 'created' : 'exists';
   }
 
-  async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
+  /**
+   * `refused` when the store said that the object is there (412), `stands` when it is and the store was not heard: one that
+   * refuses before it has the whole body may close the connection, and its answer is lost with that.
+   */
+  async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'stands'> {
     const input = { ...this.#at(name), ...this.#encryption(), Body: content, ContentLength: content.length };
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#client.send(new PutObjectCommand({ ...input, ChecksumAlgorithm: 'CRC32', IfNoneMatch: '*' }));
         return 'created';
       } catch (cause) {
-        if (isTaken(cause)) return 'exists';
+        if (isTaken(cause)) return 'refused';
+        if (isBrokenOff(cause) && (await this.#stands(name))) return 'stands';
         if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.#error('write', name, cause);
       }
+    }
+  }
+
+  /** False also when it cannot be known: what failed before is then told. */
+  async #stands(name: string): Promise<boolean> {
+    try {
+      await this.#client.send(new HeadObjectCommand(this.#at(name)));
+      return true;
+    } catch {
+      return false;
     }
   }
 

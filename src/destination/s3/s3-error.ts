@@ -83,6 +83,11 @@ export function isTaken(cause: unknown): boolean {
   return httpStatus(cause) === 412 || errorCode(cause) === 'PreconditionFailed';
 }
 
+/** The connection ended under a request, and no answer came. */
+export function isBrokenOff(cause: unknown): boolean {
+  return httpStatus(cause) === undefined && ['ECONNRESET', 'EPIPE'].includes(errorCode(cause));
+}
+
 /** The object or upload is not there, and its bucket is. */
 export function isAbsent(cause: unknown): boolean {
   return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(errorCode(cause));
