@@ -179,10 +179,10 @@ function closedAt(calendar: MaintenanceCalendar, now: Moment, zone: string | und
   }
 }
 
-/** R2: one stage after the other. Who came late to a stage that has ended need not wait; who is taken back, neither. */
-function stageNotReached({ id, because }: Candidate, { course, roster, now }: Line): Refusal | undefined {
+/** R2: one stage after the other. Who came late to a stage that has ended need not wait; who is taken back, neither (R7). */
+function stageNotReached({ id }: Candidate, { course, roster, now }: Line): Refusal | undefined {
   const { gate, reached } = course.stages;
-  if (because === 'rollback' || !gate || roster.stageOf(id) <= reached) return undefined;
+  if (course.wayBack || !gate || roster.stageOf(id) <= reached) return undefined;
   const untilMs = monotonicOf(gate.untilMs, now);
   return {
     waitsFor: gate.waitsFor,
@@ -192,11 +192,11 @@ function stageNotReached({ id, because }: Candidate, { course, roster, now }: Li
 }
 
 /** Approval stands before a stage, also for who comes to one that was passed over without it. */
-function stageNotApproved({ id, because }: Candidate, { course, roster }: Line): Refusal | undefined {
+function stageNotApproved({ id }: Candidate, { course, roster }: Line): Refusal | undefined {
   const index = roster.stageOf(id);
   const stage = roster.stages.stages[index];
   const isUnderWay = index === course.stages.current;
-  if (because === 'rollback' || isUnderWay || !stage || !needsApproval(stage, course.header)) return undefined;
+  if (course.wayBack || isUnderWay || !stage || !needsApproval(stage, course.header)) return undefined;
   return { waitsFor: `the approval of stage ${stage.name}`, reason: reasons.awaitingApproval };
 }
 
@@ -240,8 +240,8 @@ function unseen({ id }: Candidate, sentAfterMs: number, waitsFor: string, { rost
   return now.monotonicMs >= sentAfterMs ? { waitsFor, unseenSinceMs: sentAfterMs } : { waitsFor, untilMs: sentAfterMs };
 }
 
-function noPlaceInStage({ id, because }: Candidate, { stagePlaces, roster, course }: Line): Refusal | undefined {
-  if (because === 'rollback') return undefined;
+function noPlaceInStage({ id }: Candidate, { stagePlaces, roster, course }: Line): Refusal | undefined {
+  if (course.wayBack) return undefined;
   const stage = roster.stageOf(id);
   const places = stagePlaces(stage);
   if (places === undefined || places.open < places.most) return undefined;

@@ -179,6 +179,27 @@ describe('what is started', () => {
     expect(posts(bench).map(([id]) => id)).toEqual(['1', '2']);
   });
 
+  test('R7: in no stages, also who has failed on its way: neither their places nor their approvals count', () => {
+    const stages = [
+      { name: 'canary', size: '100%', maxInProgress: 1, approval: 'Required' },
+      { name: 'rest' },
+    ] as const;
+    const strategy = { maxInProgress: '100%', order: 'Name', stages } as const;
+    const inStage = { stage: 'canary', back: true } as const;
+    const entries = [
+      openEntry({ toVersion: oldVersion }, inStage),
+      { ...backAfter('failed', inStage), collectorId: '2' },
+      { ...updated({}, { stage: 'canary' }), collectorId: '3' },
+    ];
+    const collectors = fleetOf(3, () => ({ collectorVersion: target }));
+    const under = { stages: [{ name: 'canary', startedAtMs: 1 }] };
+    for (const stages of [under, { stages: [{ name: 'canary', startedAtMs: 1, endedAtMs: 2 }] }]) {
+      const header = { ...stop, ...stages };
+      const bench = new PolicyBench({ spec: { strategy }, header, entries, collectors, seenAtMs: nowMs });
+      expect(posts(bench).map(([id]) => id)).toEqual(['2', '3']);
+    }
+  });
+
   test('no failure counts on the way back: it is stopped already', () => {
     const failing = openEntry({ toVersion: oldVersion }, { back: true, failures: 1 });
     const reading = {

@@ -224,7 +224,9 @@ describe('of one collector', () => {
     });
 
     test('who is taken back waits for no stage, nor for its places or its approval', () => {
-      const among = staged({ ...at(0, 0, 'x'), stagePlaces: () => ({ open: 1, most: 1 }) });
+      const wayBack = { candidates: [], there: [], underWay: 0, takenBack: 0, left: [], offline: 0 };
+      const { course } = at(0, 0, 'x');
+      const among = staged({ course: { ...course, wayBack }, stagePlaces: () => ({ open: 1, most: 1 }) });
       expect(refusalOf({ id: '2', because: 'rollback' }, among)).toBeUndefined();
     });
 
