@@ -149,7 +149,7 @@ function stopped({ course, fleet }: HealthInput): Health | undefined {
 
 const wayOn = 'Set another target, or go on with `logfleet retry`.';
 
-function rollingBack({ course, wait }: HealthInput): Health | undefined {
+function rollingBack({ course, wait, spec }: HealthInput): Health | undefined {
   const { header, wayBack } = course ?? {};
   if (!header?.stop || !wayBack) return undefined;
   const { takenBack, candidates, underWay, left, offline } = wayBack;
@@ -163,8 +163,13 @@ function rollingBack({ course, wait }: HealthInput): Health | undefined {
     const message = `${why}: ${takenBackWords(takenBack)} to what ran before${said}. ${wayOn}`;
     return { ...stalled, reason: reasons.rolledBack, message };
   }
+  const done = `${why}: ${takenBackWords(takenBack)}, ${underWay} under way`;
+  if (spec.mode === 'Observe' && candidates.length > 0) {
+    const message = `${done}${said}. Would take back ${candidates.length} more; ${observesOnly}`;
+    return { ...quiet, ready: 'False', reason: reasons.observing, message };
+  }
   const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
-  const message = `${why}: ${takenBackWords(takenBack)}, ${underWay} under way, ${candidates.length} left to do${said}${waits}.`;
+  const message = `${done}, ${candidates.length} left to do${said}${waits}.`;
   const isStill = underWay === 0 && wait?.reason !== undefined;
   return { ...atWork, reason: isStill ? (wait.reason as string) : reasons.rollingBack, message };
 }
@@ -174,11 +179,18 @@ function takenBackWords(collectors: number): string {
 }
 
 function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefined {
-  const left = fleet ? outstanding(fleet.counts) - fleet.counts.inProgress : 0;
-  if (spec.mode !== 'Observe' || left === 0) return undefined;
-  const message = `Would upgrade ${count(left, 'collector')} to ${targetVersion}; spec.mode is Observe, so nothing is started.`;
+  if (!fleet || spec.mode !== 'Observe') return undefined;
+  const { offline, inProgress } = fleet.counts;
+  const now = outstanding(fleet.counts) - inProgress;
+  const later = inProgress === 0 && spec.offlinePolicy === 'Wait' ? offline : 0;
+  if (now + later === 0) return undefined;
+  const them = word(later, 'it runs', 'they run');
+  const whom = now > 0 ? count(now, 'collector') : `${count(later, 'collector')}, once ${them},`;
+  const message = `Would upgrade ${whom} to ${targetVersion}; ${observesOnly}`;
   return { ...quiet, ready: 'False', reason: reasons.observing, message };
 }
+
+const observesOnly = 'spec.mode is Observe, so nothing is started.';
 
 /** Where nobody has said how many failures are tolerated, a stage with one goes on by a person alone (R3). */
 function heldByFailures({ fleet, targetVersion, course }: HealthInput): Health | undefined {

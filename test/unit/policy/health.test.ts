@@ -137,6 +137,10 @@ describe('each situation of the table', () => {
     expect(health).toMatchObject({ ready: 'False', reason: 'Observing', reconciling: false, stalled: false });
     expect(health.message).toContain(`Would upgrade 1 collector to ${target}`);
     expect(healthOf(input({ ...observe, fleet: fleet({ updated: 1 }) })).reason).toBe('AllUpdated');
+    const waits = { spec: spec({ mode: 'Observe' as const, offlinePolicy: 'Wait' as const }) };
+    const offline = healthOf(input({ ...waits, fleet: fleet({ updated: 1, offline: 2 }) }));
+    expect(offline).toMatchObject({ reason: 'Observing', reconciling: false });
+    expect(offline.message).toContain(`Would upgrade 2 collectors, once they run, to ${target}`);
   });
 
   test('newer ones and no leave to go back: stalled, and says what to write', () => {

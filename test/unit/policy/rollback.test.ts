@@ -180,10 +180,14 @@ describe('what is started', () => {
   });
 
   test('R7: in no stages, also who has failed on its way: neither their places nor their approvals count', () => {
-    const stages = [
-      { name: 'canary', size: '100%', maxInProgress: 1, approval: 'Required' },
-      { name: 'rest' },
-    ] as const;
+    const canary = {
+      name: 'canary',
+      size: '100%',
+      maxInProgress: 1,
+      approval: 'Required',
+      soakDuration: '0s',
+    } as const;
+    const stages = [canary, { name: 'rest', soakDuration: '0s' }];
     const strategy = { maxInProgress: '100%', order: 'Name', stages } as const;
     const inStage = { stage: 'canary', back: true } as const;
     const entries = [
@@ -234,6 +238,27 @@ describe('what people read', () => {
       message:
         '2 of 3 attempts failed: 1 collector was taken back, 0 under way, 1 left to do; 1 could not be taken back, which status.failureReasons names.',
     });
+  });
+
+  test('in mode Observe nothing moves, and a run of a directory ends once what is under way has', () => {
+    const observe = { nowMs, policy: { spec: { mode: 'Observe' } } } as const;
+    const under = (known: Entry) => {
+      const entries = [known, { ...updated(), collectorId: '2' }];
+      const collectors = fleetOf(2, () => ({ collectorVersion: target }));
+      return decided(new PolicyBench({ header: stop, entries, collectors, seenAtMs: nowMs }), observe);
+    };
+    expect(under(openEntry({ toVersion: oldVersion, sinceMs: nowMs - 1 }, { back: true })).settled).toBe(false);
+    const { health, settled } = under(backAfter('updated'));
+    expect(settled).toBe(true);
+    expect(health).toMatchObject({
+      ready: 'False',
+      reason: 'Observing',
+      reconciling: false,
+      stalled: false,
+      message:
+        '2 of 3 attempts failed: 1 collector was taken back, 0 under way. Would take back 1 more; spec.mode is Observe, so nothing is started.',
+    });
+    expect(decided(rolledBack(backAfter('updated')), observe).health.reason).toBe('RolledBack');
   });
 
   test('U14: who could not be taken back is named, with the words of the service', () => {
