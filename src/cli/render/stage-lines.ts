@@ -80,8 +80,10 @@ export function renderStageState({ state, soakedUntil }: StageStatus, nowMs: num
 }
 
 function renderCounts(stage: StageStatus): string {
+  const { members, updated, failed, state } = stage;
   const failures = renderFailures(stage);
-  return `${stage.updated}/${stage.members}${failures === undefined ? '' : `, ${failures}`}`;
+  const left = isOver[state] ? members - updated - failed : 0;
+  return `${updated}/${members}${failures === undefined ? '' : `, ${failures}`}${left > 0 ? `, ${left} left out` : ''}`;
 }
 
 /** `2 failed`, or how many attempts did where more of them failed than collectors are given up; undefined where none did. */

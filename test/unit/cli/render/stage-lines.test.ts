@@ -30,7 +30,7 @@ describe('renderStages', () => {
     expect(shown([stage('a', 'Soaking', { soakedUntil: ago(-90) })])[0]).toContain('Soaking, 90s left');
     expect(shown([stage('a', 'Soaking', { soakedUntil: ago(0) })])[0]).toContain('Soaking, a last look');
     expect(shown([stage('a', 'Soaking')])[0]).toMatch(/^a {2}Soaking {2}\[/);
-    expect(shown([stage('a', 'Completed', { soakedUntil: ago(-90) })])[0]).not.toContain('left');
+    expect(shown([stage('a', 'Completed', { soakedUntil: ago(-90) })])[0]).not.toContain('90s');
   });
 
   it('has the command that approves under the stage that waits for it', () => {
@@ -58,6 +58,22 @@ describe('renderStages', () => {
     [{ failed: 2, failedAttempts: 2 }, '0/10, 2 failed'],
   ])('of %j counts the attempts that failed where they are more than those given up', (more, counts) => {
     expect(shown([stage('a', 'Stopped', more)])[0]).toMatch(new RegExp(`  ${counts.replace(/[()]/g, '\\$&')}$`));
+  });
+
+  it.each([
+    ['Soaking', { updated: 7, failed: 1 }, '7/10, 1 failed, 2 left out'],
+    ['Completed', { updated: 7 }, '7/10, 3 left out'],
+    ['Completed', { updated: 9, failed: 1 }, '9/10, 1 failed'],
+    // Whom a stage that is not over will leave out shows at its end.
+    ['Progressing', { updated: 7 }, '7/10'],
+    // From between two figures.
+    ['Completed', { updated: 11 }, '11/10'],
+  ] as const)('says of %s %j how many are offline or skipped', (state, more, counts) => {
+    expect(
+      shown([stage('a', state, more)])[0]
+        ?.split('  ')
+        .at(-1),
+    ).toBe(counts);
   });
 
   it('leaves out the bars where there is no room for any, and cuts names that are long', () => {
