@@ -4,14 +4,17 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Call, Decode } from './call.ts';
 import { Calls, type CallsOptions } from './calls.ts';
 import { decodeBuilds, decodeCollectors, decodeCreatedTask, decodeTask } from './decode.ts';
 import { decodeCreatedJob } from './decode-search.ts';
 import { JobClient, jobsPath } from './job-client.ts';
 import { JobCookies } from './job-cookies.ts';
 import { JobHome } from './job-home.ts';
+import type { CollectorOperation } from './operation.ts';
 import type { CreateJobOptions, JobOrder, OpenJob, SearchService } from './search-service.ts';
 import { StringPool } from './string-pool.ts';
+import { TransportError } from './transport.ts';
 import type {
   Answer,
   Build,
@@ -25,17 +28,26 @@ import type {
 
 export type ServiceClientOptions = CallsOptions;
 
-/** Below it are all operations on upgrades, and no others. */
-export const upgradesPath = '/v1/collectors/upgrades';
+const upgradesPath = '/v1/collectors/upgrades';
+
+interface UpgradeCall extends Call {
+  readonly operation: CollectorOperation;
+}
 
 export class ServiceClient implements UpgradeService, SearchService {
   readonly #calls: Calls;
   readonly #clock: Clock;
   readonly #pool = new StringPool();
+  #areUpgradesOver = false;
 
   constructor(options: ServiceClientOptions) {
     this.#calls = new Calls(options);
     this.#clock = options.clock;
+  }
+
+  /** From now on nothing is sent of upgrades (4.6 to 4.9), also of what waits for its turn; search jobs go on. */
+  endUpgrades(): void {
+    this.#areUpgradesOver = true;
   }
 
   async createJob(order: JobOrder, options: CreateJobOptions = {}): Promise<Answer<OpenJob>> {
@@ -54,28 +66,26 @@ export class ServiceClient implements UpgradeService, SearchService {
     parameters.set('offset', String(query.offset));
     parameters.set('limit', String(query.limit));
     const path = `${upgradesPath}/collectors?${parameters}`;
-    return this.#calls.perform({ operation: 'listCollectors', path, signal: options?.signal }, (body) =>
+    return this.#ofUpgrades({ operation: 'listCollectors', path, signal: options?.signal }, (body) =>
       decodeCollectors(body, this.#pool),
     );
   }
 
   listBuilds(options?: CallOptions): Promise<Answer<readonly Build[]>> {
-    return this.#calls.perform(
-      { operation: 'listBuilds', path: `${upgradesPath}/targets`, signal: options?.signal },
-      decodeBuilds,
-    );
+    const path = `${upgradesPath}/targets`;
+    return this.#ofUpgrades({ operation: 'listBuilds', path, signal: options?.signal }, decodeBuilds);
   }
 
   getTask(taskId: string, options?: CallOptions): Promise<Answer<UpgradeTask>> {
     const path = `${upgradesPath}/${encodeURIComponent(taskId)}`;
-    return this.#calls.perform({ operation: 'getTask', path, signal: options?.signal }, decodeTask);
+    return this.#ofUpgrades({ operation: 'getTask', path, signal: options?.signal }, decodeTask);
   }
 
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },
     options?: CreateTaskOptions,
   ): Promise<Answer<{ readonly taskId: string }>> {
-    return this.#calls.perform(
+    return this.#ofUpgrades(
       {
         operation: 'createTask',
         path: upgradesPath,
@@ -85,6 +95,14 @@ export class ServiceClient implements UpgradeService, SearchService {
       },
       decodeCreatedTask,
     );
+  }
+
+  #ofUpgrades<T>(call: UpgradeCall, decode: Decode<T>): Promise<Answer<T>> {
+    const beforeSend = () => {
+      if (this.#areUpgradesOver) throw new TransportError('closed', 'its credentials have been let go of');
+      call.beforeSend?.();
+    };
+    return this.#calls.perform({ ...call, beforeSend }, decode);
   }
 }
 

@@ -2,12 +2,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { SecretText } from '../base/secret-text.ts';
-import { ServiceClient, upgradesPath } from './client.ts';
+import { ServiceClient } from './client.ts';
 import type { KeyBudget } from './request-budget.ts';
 import { SearchJobs } from './search-jobs.ts';
 import type { ServiceAddress } from './service-address.ts';
 import type { SettingNames } from './setting-names.ts';
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+import type { Transport } from './transport.ts';
 import type { UpgradeService } from './upgrade-service.ts';
 
 /** What one credential needs to be spoken for. */
@@ -50,45 +50,22 @@ export interface ConnectOptions {
 export function connectWith(options: ConnectOptions): Connect {
   const { clock, metrics, userAgent } = options;
   return (settings) => {
-    const transport = new RetiringTransport(options.transport(settings), (signal) => searches.whenUnused(signal));
+    const transport = options.transport(settings);
     const service = new ServiceClient({ ...settings, transport, clock, metrics, userAgent });
     const searches = new SearchJobs({ service, permits: settings.budget.jobs, clock });
-    return { service, searches, drain: () => transport.drain(), close: () => transport.close() };
+    const closing = new AbortController();
+    return {
+      service,
+      searches,
+      async drain() {
+        service.endUpgrades();
+        await searches.whenUnused(closing.signal);
+        await transport.drain();
+      },
+      close() {
+        closing.abort();
+        return transport.close();
+      },
+    };
   };
-}
-
-/** One that is drained serves the search jobs that run to their end. */
-class RetiringTransport implements Transport {
-  readonly #wire: Transport;
-  readonly #whenUnused: (signal: AbortSignal) => Promise<void>;
-  readonly #closing = new AbortController();
-  #isDraining = false;
-
-  /** `whenUnused` resolves once no search needs it, or when it is aborted. */
-  constructor(wire: Transport, whenUnused: (signal: AbortSignal) => Promise<void>) {
-    this.#wire = wire;
-    this.#whenUnused = whenUnused;
-  }
-
-  ready(origin: string, wanted: number, signal: AbortSignal): Promise<void> {
-    return this.#wire.ready(origin, wanted, signal);
-  }
-
-  async send(request: TransportRequest): Promise<TransportResponse> {
-    if (this.#isDraining && request.path.includes(upgradesPath)) {
-      throw new TransportError('closed', 'the Secret has other credentials by now');
-    }
-    return this.#wire.send(request);
-  }
-
-  async drain(): Promise<void> {
-    this.#isDraining = true;
-    await this.#whenUnused(this.#closing.signal);
-    await this.#wire.drain();
-  }
-
-  close(): Promise<void> {
-    this.#closing.abort();
-    return this.#wire.close();
-  }
 }
