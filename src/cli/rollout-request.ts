@@ -97,10 +97,11 @@ const stopReasons: readonly (string | undefined)[] = [
   reasons.aborted,
 ];
 
-/** By the failure policy or by a person. */
+/** By the failure policy or by a person. `Ready` may tell of something else first, as a pause. */
 function isStopped(resource: CollectorVersionPolicy): boolean {
-  const stages = resource.status?.stages ?? [];
-  return stopReasons.includes(readyReason(resource)) || stages.some(({ state }) => state === 'Stopped');
+  const { rollout, stages = [] } = resource.status ?? {};
+  if (rollout?.stopped !== undefined || stopReasons.includes(readyReason(resource))) return true;
+  return stages.some(({ state }) => state === 'Stopped');
 }
 
 /** Also where who failed or died is in no list any more, and counted nowhere. */
@@ -112,6 +113,7 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
 
 /** What has ended the rollout, so that nothing is left to abort; undefined while something is. */
 function overBy(resource: CollectorVersionPolicy): string | undefined {
+  if (resource.status?.rollout?.stopped?.reason === 'Aborted') return 'was aborted already';
   switch (readyReason(resource)) {
     case reasons.aborted:
       return 'was aborted already';

@@ -228,6 +228,14 @@ describe('retry', () => {
     expect((await run('retry', failed)).said).toBe(`what failed is tried again in rollout ${id}.`);
   });
 
+  it('goes by what stopped it where `Ready` tells of a pause first', async () => {
+    const stopped = { reason: 'RolloutStopped', time: now, message: 'Too many failed.' } as const;
+    const paused = policy({ ...failing(0), rollout: { ...rollout, stopped } }, 'Paused');
+    expect((await run('retry', paused)).said).toBe(`rollout ${id} goes on.`);
+    const aborted = policy({ rollout: { ...rollout, stopped: { ...stopped, reason: 'Aborted' } } }, 'Paused');
+    expect((await run('abort', aborted)).failure).toContain('was aborted already');
+  });
+
   it('says so when it is paused besides', async () => {
     const paused = { annotations: { 'logfleet.dev/paused': 'true' } };
     const { said } = await run('retry', policy(failing(1), 'Paused', paused));
