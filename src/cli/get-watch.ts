@@ -12,7 +12,7 @@ import { Screen } from './render/screen.ts';
 import { columnWidths, renderRow } from './render/table.ts';
 import type { AnyResource } from './resource-access.ts';
 import { UpdatePace, updatedOf } from './update-pace.ts';
-import { wayOn, wayToApprove } from './way-on.ts';
+import { wayOn, wayToApprove, withWholeCommands } from './way-on.ts';
 
 export interface Presenter {
   /** All resources as they are now. */
@@ -50,7 +50,7 @@ export function createPresenter(
       wayOn: wayOn(first, request.options),
       approve: wayToApprove(first, request.options),
     };
-    return renderLive(first, moment, { width, height, colour });
+    return renderLive(withWholeCommands(first, request.options), moment, { width, height, colour });
   });
 }
 

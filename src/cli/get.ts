@@ -18,7 +18,7 @@ import {
   type ResourceReader,
 } from './resource-access.ts';
 import { UsageError } from './usage-error.ts';
-import { isComplete, wayOn, wayToApprove } from './way-on.ts';
+import { isComplete, wayOn, wayToApprove, withWholeCommands } from './way-on.ts';
 
 interface GetDependencies {
   readonly open: OpenResources;
@@ -85,7 +85,7 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
   const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
   const lines =
     request.name !== undefined && output === 'table'
-      ? renderResource(first, {
+      ? renderResource(withWholeCommands(first, request.options), {
           width,
           colour: stdout.colour,
           nowMs,

@@ -7,7 +7,7 @@ import { conditionOf } from './render/condition-lines.ts';
 import { wrap } from './render/palette.ts';
 import type { AnyResource } from './resource-access.ts';
 import { targetFlags } from './target-flags.ts';
-import { allWaysOn, byAnotherStart, wayToApprove } from './way-on.ts';
+import { allWaysOn, byAnotherStart, wayToApprove, withWholeCommands } from './way-on.ts';
 
 /** What leads another command to one of these resources. `dirOf`: the directory of one, as the command line names it. */
 export function flagsAmong(
@@ -77,7 +77,7 @@ function hasMoreToTell({ status }: AnyResource): boolean {
 /** In a line; `flags` lead another command to it. */
 export function renderOutcome(resource: AnyResource, flags: TargetOptions, goOnForAll: string | undefined): string {
   const { namespace, name } = resource.metadata;
-  const ready = conditionOf(resource.status, 'Ready');
+  const ready = conditionOf(withWholeCommands(resource, flags).status, 'Ready');
   const goOn = allWaysOn(resource, flags, goOnForAll);
   const said = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${byAnotherStart(ready?.message ?? 'not looked at')}`;
   if (goOn !== undefined) return `${said} To go on: ${goOn}`;

@@ -68,6 +68,16 @@ export function isComplete({ kind, status }: AnyResource): boolean {
   return kind === 'SearchExport' && holds(status, 'Complete');
 }
 
+/** With the commands that its conditions name as a person can paste them. */
+export function withWholeCommands<R extends AnyResource>(resource: R, options: TargetOptions): R {
+  const { status } = resource;
+  if (!status?.conditions) return resource;
+  const retry = `\`${commandLine('retry', resource, options)}\``;
+  const inWhole = ({ message }: { readonly message: string }) => message.replaceAll('`logfleet retry`', () => retry);
+  const conditions = status.conditions.map((condition) => ({ ...condition, message: inWhole(condition) }));
+  return { ...resource, status: { ...status, conditions } };
+}
+
 /** By the annotation that `logfleet pause` sets. */
 export function isPausedByPerson({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';

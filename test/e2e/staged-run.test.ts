@@ -22,8 +22,8 @@ describe.concurrent('a rollout in stages', () => {
     const stages = [{ name: 'canary', size: 1, maxFailures: 0, soakDuration: '0s' }, { name: 'rest' }];
     await manifests.policy('production', { strategy: { maxInProgress: 100, stages } });
     const first = await (await run()).ended;
-    const outcome =
-      'logging/production: RolloutStopped: 1 of 1 attempts of stage canary failed, and 0 are tolerated: nothing more is started. Set another target, or go on with `logfleet retry`.\n';
+    const retry = `logfleet retry cvp/production --dir ${manifests.path}`;
+    const outcome = `logging/production: RolloutStopped: 1 of 1 attempts of stage canary failed, and 0 are tolerated: nothing more is started. Set another target, or go on with \`${retry}\`.\n`;
     expect(first).toMatchObject({ status: 1, stdout: outcome });
     expect(first.stderr).toMatch(/^logging\/production: RolloutStopped; .*stage canary, updated 0\/6/m);
     expect(await tenant.tasks()).toHaveLength(1);

@@ -108,6 +108,17 @@ describe('get', () => {
     }
   });
 
+  it('says of one resource with which command a person goes on, as it can be pasted', async () => {
+    const message = 'Aborted by a person: nothing more is started. Go on with `logfleet retry`.';
+    const ready = { type: 'Ready', status: 'False', reason: 'Aborted', message, lastTransitionTime: '' } as const;
+    const aborted = samplePolicy({ status: { conditions: [ready] } });
+    const { stdout } = await run(new MemoryReader([aborted]), {
+      kind: 'cvp/production',
+      options: { dir: 'manifests' },
+    });
+    expect(stdout.replace(/\s+/g, ' ')).toContain('Go on with `logfleet retry cvp/production --dir manifests`.');
+  });
+
   it('adds the message of Ready for -o wide, also for one resource', async () => {
     for (const name of [undefined, 'production']) {
       const given = { kind: 'cvp', ...(name === undefined ? {} : { name }), options: { output: 'wide' as const } };

@@ -46,6 +46,13 @@ describe('the outcome of a run', () => {
     });
   });
 
+  it('says how a person goes on, with all that the command needs', () => {
+    const conditions = [condition('Ready', 'False', 'Aborted', 'Aborted: go on with `logfleet retry`.')];
+    expect(shown([samplePolicy({ status: { conditions } })]).stdout).toBe(
+      "logging/production: Aborted: Aborted: go on with `logfleet retry cvp/production --dir './it is'`.\n",
+    );
+  });
+
   it('asks for another start of an export where nobody would hear an annotation', () => {
     const open = { fromMs: 0, toMs: 1, reason: 'CountDiffers', received: 2, expected: 3, message: 'Rows are missing' };
     const unproven = [open] as unknown as WorkView['unproven'];
