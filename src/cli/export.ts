@@ -36,6 +36,7 @@ import { inFlags, onStdout } from './flag-words.ts';
 import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from './given-manifests.ts';
 import { keepHeapSmall } from './heap.ts';
 import { LiveView } from './live-view.ts';
+import { logInWords } from './log-in-words.ts';
 import { createLogger } from './logging.ts';
 import { readSources } from './manifest-sources.ts';
 import { Operator } from './operator.ts';
@@ -153,7 +154,8 @@ async function run(
 ): Promise<void> {
   const view = new LiveView({ output: context.stderr, clock: systemClock });
   const metrics: Metrics = countingRequests(noMetrics, () => view.request());
-  const log = createLogger(options, context.stderr, { write: (line) => view.print(line.trimEnd()) });
+  const lines = createLogger(options, context.stderr, { write: (line) => view.print(line.trimEnd()) });
+  const log = logInWords(lines, (message) => host.inWords(message));
   const shown = new ShownHost(view, host);
   const common = { ...ports, log, metrics };
   const operator = new Operator({

@@ -16,6 +16,7 @@ export function inFlags(message: string): string {
     .replaceAll('with a timeZone', 'with --time-zone')
     .replaceAll('insecure: true beside it', '--insecure')
     .replaceAll('forcePathStyle: true beside it', '--path-style')
+    .replaceAll(/\bwrite a manifest of Secret \S+ with\b/g, 'name by --secret a file with a Secret of')
     .replaceAll('correct the Secret that s3.credentialsSecretRef names, or, without one, ', 'correct ')
     .replaceAll(/(?<![\w./-])spec\.[a-zA-Z\d.]*[a-zA-Z\d]/g, (place) => flagOf(place) ?? place)
     .replaceAll(/(?<![\w./-])(?:s3|output)\.[a-zA-Z]+\b/g, (place) => flagOf(pathOf(place)) ?? place)

@@ -45,6 +45,11 @@ export class SingleHost implements Host {
     return this.#resource;
   }
 
+  /** What an export says of itself, as it is said here. */
+  inWords(message: string): string {
+    return this.#inWords(asSaidHere(message));
+  }
+
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
     const all = () => (kind === 'SearchExport' ? [this.#resource as ResourceOf<K>] : []);
     return {
@@ -63,7 +68,7 @@ export class SingleHost implements Host {
     const { metadata } = this.#resource;
     const resourceVersion = String(Number(metadata.resourceVersion) + 1);
     const { status, ...rest } = resource as SearchExport;
-    const inWords = <C extends Said>(condition: C) => ({ ...condition, message: this.#inWords(asSaidHere(condition)) });
+    const inWords = <C extends Said>(condition: C) => ({ ...condition, message: this.inWords(condition.message) });
     const said = status && { ...status, ...(status.conditions && { conditions: status.conditions.map(inWords) }) };
     this.#resource = { ...rest, ...(said && { status: said }), metadata: { ...metadata, resourceVersion } };
     for (const listener of this.#listeners) listener(metadata);
@@ -80,7 +85,7 @@ export class SingleHost implements Host {
 }
 
 /** Nothing keeps a process from being started with another query; and what is incomplete is told of when it ends. */
-function asSaidHere({ message }: Said): string {
+function asSaidHere(message: string): string {
   const said = message
     .replace(anotherExport, '.')
     .replaceAll(' in another SearchExport', '')

@@ -1,6 +1,9 @@
 /** What `logfleet export` makes of what an export says of itself. */
 import { describe, expect, test } from 'vitest';
+import { asLogfleetError, LogfleetError } from '../../../src/base/errors.ts';
+import type { LogFields, Logger } from '../../../src/base/log.ts';
 import { inFlags, onStdout } from '../../../src/cli/flag-words.ts';
+import { logInWords } from '../../../src/cli/log-in-words.ts';
 import { SingleHost } from '../../../src/cli/single-host.ts';
 import { s3Error } from '../../../src/destination/s3/s3-error.ts';
 import { anotherExport } from '../../../src/export/export-health.ts';
@@ -74,9 +77,33 @@ describe('an export by flags names them', () => {
       'make the bucket, or correct -o, --region and --endpoint',
     ],
     ['correct spec.destination.s3', 'correct -o'],
+    [
+      'There are no credentials: set LOGFLEET_BASE_URL, or write a manifest of Secret default/log-service with baseURL and accessId',
+      'There are no credentials: set LOGFLEET_BASE_URL, or name by --secret a file with a Secret of baseURL and accessId',
+    ],
     ['https://s3.region.example.com answered', 'https://s3.region.example.com answered'],
   ])('%s: %s', async (message, expected) => {
     expect(await saidBy(inFlags, message)).toBe(expected);
+  });
+
+  test('in its log, too', () => {
+    const told: unknown[] = [];
+    const record = (_: string, fields?: LogFields) => told.push(fields);
+    const log: Logger = { debug: record, info: record, warn: record, error: record, with: () => log };
+    const host = new SingleHost(sampleExport(), { get: async () => undefined }, inFlags);
+    const words = logInWords(log, (message) => host.inWords(message));
+    const cause = new Error('of the store');
+    const error = new LogfleetError({
+      ...{ code: 'destination.full', handling: { kind: 'backoff' }, reason: 'DestinationFull', cause },
+      message: 'make output.maxPartSize smaller',
+    });
+    words.with({ stage: 'loading' }).warn('a step of the export failed', { key: 'a', error });
+    expect(told).toMatchObject([{ key: 'a', error: { message: 'make --max-part-size smaller' } }]);
+    const { code, handling, reason } = error;
+    expect(told).toMatchObject([{ error: { code, handling, reason, cause } }]);
+    const bug = asLogfleetError(new TypeError('output.format is undefined'));
+    words.error('failed', { error: bug });
+    expect(told[1]).toEqual({ error: bug });
   });
 
   test('and whose credentials a store refuses', async () => {
