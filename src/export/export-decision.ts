@@ -159,9 +159,8 @@ function refusalOf(input: DecideInput, { strays, rest }: Coverage): Wait | undef
   if (rest.length === 0) return undefined;
   if (isOver(input)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
-  const written = records.reduce((sum, record) => sum + record.written, 0);
-  const found = running.reduce((sum, { messageCount }) => sum + messageCount, 0);
-  if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };
+  const found = running.reduce((sum, { messageCount }) => sum + messageCount, writtenRows(records));
+  if (limits.maxMessages !== undefined && found >= limits.maxMessages) return { kind: 'maxMessages' };
   if (isScannedOut(input)) return { kind: 'maxBytesScanned' };
   return isInTrouble(input) ? { kind: 'trouble' } : undefined;
 }
@@ -170,15 +169,26 @@ function refusalOf(input: DecideInput, { strays, rest }: Coverage): Wait | undef
  * How many searches may begin before the rows that are written, and those that searches bring, are as many as may be. One that has not
  * found all of its rows yet counts as full: the limit is exceeded by the last one's rows at most, however many run side by side.
  */
-function searchesLeft({ limits, records }: DecideInput, going: readonly RunningSearch[]): number {
-  const { maxMessages, smallestLimit = usualLimit } = limits;
+function searchesLeft(input: DecideInput, going: readonly RunningSearch[]): number {
+  const { maxMessages } = input.limits;
   if (maxMessages === undefined) return Number.POSITIVE_INFINITY;
-  const written = records.reduce((sum, record) => sum + record.written, 0);
+  const fullRows = fullSearchRows(input);
   const expected = going.reduce(
-    (sum, { isSearching, messageCount }) => sum + Math.max(messageCount, isSearching ? smallestLimit : 0),
-    0,
+    (sum, { isSearching, messageCount }) => sum + Math.max(messageCount, isSearching ? fullRows : 0),
+    writtenRows(input.records),
   );
-  return Math.ceil((maxMessages - written - expected) / smallestLimit);
+  return Math.ceil((maxMessages - expected) / fullRows);
+}
+
+/** What a search may bring. A limit that the service does not call one shows by what searches have brought, if at all. */
+function fullSearchRows({ limits: { smallestLimit }, records, running }: DecideInput): number {
+  if (smallestLimit !== undefined) return smallestLimit;
+  const found = running.reduce((most, { messageCount }) => Math.max(most, messageCount), usualLimit);
+  return records.reduce((most, { received }) => Math.max(most, received), found);
+}
+
+function writtenRows(records: readonly CommitRecord[]): number {
+  return records.reduce((sum, { written }) => sum + written, 0);
 }
 
 function isInTrouble({ troubleUntilMs, now }: DecideInput): boolean {

@@ -168,6 +168,19 @@ describe('what starts', () => {
       ),
       [order(1, 100, 200)],
     ],
+    [
+      'is one while that may bring what the largest before brought, where the service calls nothing a limit',
+      input({ records: [record(0, 0, 100, 200_000)] }, { maxMessages: 400_000, parallelism: 3 }),
+      [order(1, 100, 200)],
+    ],
+    [
+      'is nothing while the largest found so far may come once more',
+      input(
+        { running: [search(0, 0, 100, { messageCount: 200_000 }), search(1, 100, 200)] },
+        { maxMessages: 400_000, parallelism: 3 },
+      ),
+      [],
+    ],
     ['is nothing with as many bytes scanned as may be', input({ scannedBytes: 7 }, { maxBytesScanned: 7 }), []],
     ['is nothing past the deadline', input({}, { deadlineMs: now.wallMs }), []],
     ['is nothing where records do not fit', input({ records: [record(0, 0, 50)] }), []],
