@@ -45,10 +45,19 @@ function* checkStages(stages: readonly WrittenStage[], path: JsonPath): Generato
   for (const [index, stage] of stages.entries()) {
     yield* checkStage(stage, stages.slice(0, index), [...path, index]);
   }
+  yield* checkCanary(stages, [...path, 0]);
   if (stages.length > 0 && !takeAll(stages)) {
     const message = `collectors that are in none of the stages are skipped; write a last stage without size and selector, as in {name: rest}`;
     yield warning(path, message);
   }
+}
+
+/** A few that go first are there to be watched. Where a person approves the next stage, it is theirs to say for how long. */
+function* checkCanary([first, next]: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
+  if (!first || !next || next.approval === 'Required') return;
+  if (!isWritten(first.size) || isWritten(first.soakDuration)) return;
+  const message = `has no soak, so that ${next.name} begins as soon as its collectors are at the target, and a death among them is not seen; write soakDuration: 35m or more, or 0s where that is meant`;
+  yield warning(path, message);
 }
 
 function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path: JsonPath): Generator<Finding> {

@@ -60,7 +60,10 @@ describe('what neither schema nor CEL can say', () => {
 });
 
 /** Without a word on failures, which is a warning in itself. */
-const bareStages = (...list: object[]) => ({ strategy: { stages: list } });
+const soakless = (...list: object[]) => ({ strategy: { stages: list }, failurePolicy: { maxFailures: 1 } });
+const bareStages = (...list: object[]) => ({
+  strategy: { stages: list.map((one) => ({ soakDuration: '0s', ...one })) },
+});
 const stages = (...list: object[]) => ({ ...bareStages(...list), failurePolicy: { maxFailures: 1 } });
 const rest = { name: 'rest' };
 const linux = { matchFields: { osName: 'Linux', osArch: 'arm' } };
@@ -80,6 +83,11 @@ describe('rollouts: what an API server takes and nobody means', () => {
       'a soak that cannot see a death',
       stages({ name: 'rest', soakDuration: '34m59s' }),
       'warning spec.strategy.stages[0].soakDuration: a soak of 34m59s cannot see a death, which the service shows after half an hour; write 35m or more',
+    ],
+    [
+      'a canary without a word on its soak',
+      soakless({ name: 'canary', size: 1 }, rest),
+      'warning spec.strategy.stages[0]: has no soak, so that rest begins as soon as its collectors are at the target, and a death among them is not seen; write soakDuration: 35m or more, or 0s where that is meant',
     ],
     [
       'a selector that was there before, in another order',
@@ -206,6 +214,8 @@ describe('rollouts: what an API server takes and nobody means', () => {
     ['an exact version as a pattern', { target: { channel: 'Latest', versionPattern: '19.500-1' } }],
     ['the shortest soak that sees a death', stages({ name: 'rest', soakDuration: '35m' })],
     ['no soak', stages({ name: 'rest', soakDuration: '0s' })],
+    ['no soak before an approval', soakless({ name: 'a', size: 1 }, { ...rest, approval: 'Required' })],
+    ['no soak of half the fleet', soakless({ name: 'linux', selector: linux }, rest)],
     ['the same size twice', stages({ name: 'a', size: 10 }, { name: 'b', size: 10 }, rest)],
     ['no cutoff of nothing', { maintenance: { cutoff: '0s' } }],
     ['percentages that take all', stages({ name: 'a', size: '60%' }, { name: 'b', size: '60%' })],
