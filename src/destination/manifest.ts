@@ -13,6 +13,8 @@ import { type Destination, largestManifestBytes } from './destination.ts';
 import { destinationError, goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { type ExportIdentity, fingerprintOf, plainIdentity, readIdentity } from './fingerprint.ts';
+import { nameProblem } from './object-name.ts';
+import type { ListedFiles } from './recorded-files.ts';
 import { damaged, decodeStored, encodeStored } from './stored-json.ts';
 
 export interface ManifestTotals {
@@ -152,23 +154,22 @@ export function decodeManifest(name: string, content: Uint8Array): Manifest {
 }
 
 /**
- * Removes files of data that no record names, and uploads that still run, and says how many. Right only when all is covered: then
- * whoever still writes one finds its interval taken. `destination.damaged` where a record names a file that the coverage lacks.
+ * Removes those of the listed files that no record names, and says how many. Right only when all is covered: then whoever writes another
+ * finds its interval taken. `destination.damaged` where a record names a file that the coverage lacks.
  */
 export async function removeStrays(
   destination: Destination,
   layout: ExportLayout,
   coverage: Coverage,
+  listed: ListedFiles,
 ): Promise<number> {
   assert(coverage.rest.length === 0, 'files of an export that is not covered may still be committed');
   const counted = new Set(coverage.intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  let removed = await destination.abortLeftovers(layout.folder, 'all');
-  const strays: string[] = [];
-  for await (const { name } of destination.list(layout.data)) if (!counted.has(name)) strays.push(name);
+  // What no name of ours can be is somebody else's, and no destination would look at it: `verify` tells of it.
+  const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays));
   for (const name of strays) await destination.remove(name);
-  removed += strays.length;
-  return removed;
+  return strays.length;
 }
 
 /** A manifest that somebody changed, or put back from before, may lack what records name. */

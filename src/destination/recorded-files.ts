@@ -1,6 +1,6 @@
 /**
- * Whether the files that records name lie there, each with its size: looked at before a manifest says that they do, and before one that
- * stands there is believed. Contents are for `verify.ts`.
+ * What lies among the files of an export: whether those that records name are there, each with its size, before a manifest says that they
+ * are, and before one that stands there is believed; and files that no record names. Contents are for `verify.ts`.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';
@@ -10,6 +10,15 @@ import type { ExportLayout } from './export-layout.ts';
 
 /** So many files are named, and so many objects that could be removed; of more the folder is. */
 const mostNamed = 5;
+
+/** All that lies among the files of an export, with its size, by name from the root. */
+export type ListedFiles = ReadonlyMap<string, number>;
+
+export async function listFiles(destination: Destination, { data }: ExportLayout): Promise<ListedFiles> {
+  const bytesByName = new Map<string, number>();
+  for await (const { name, bytes } of destination.list(data)) bytesByName.set(name, bytes);
+  return bytesByName;
+}
 
 interface BrokenFile {
   readonly interval: CommitRecord;
@@ -21,15 +30,14 @@ export async function checkFiles(
   destination: Destination,
   layout: ExportLayout,
   intervals: readonly CommitRecord[],
+  listed: ListedFiles,
   manifest?: string,
 ): Promise<void> {
-  const bytesByName = new Map<string, number>();
-  for await (const { name, bytes } of destination.list(layout.data)) bytesByName.set(name, bytes);
   const broken: BrokenFile[] = [];
   for (const interval of intervals) {
     for (const file of interval.files) {
       const name = layout.within(file.name);
-      const problem = await problemOf(destination, name, file, bytesByName.get(name));
+      const problem = await problemOf(destination, name, file, listed.get(name));
       if (problem !== undefined) broken.push({ interval, problem });
       // To look for each of ten thousand in a store takes long, and a person sees from these what has happened.
       if (broken.length === mostNamed) throw brokenFiles(layout, intervals, broken, manifest);

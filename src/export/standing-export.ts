@@ -22,7 +22,7 @@ import {
   writeManifest,
 } from '../destination/manifest.ts';
 import { type ExportPlan, readPlan } from '../destination/plan-object.ts';
-import { checkFiles } from '../destination/recorded-files.ts';
+import { checkFiles, type ListedFiles, listFiles } from '../destination/recorded-files.ts';
 import { damaged } from '../destination/stored-json.ts';
 import type { ExportTask } from './export-task.ts';
 import type { StandingManifest } from './work-view.ts';
@@ -148,10 +148,11 @@ export class StandingExport {
       if (found.rest.length > 0 || found.strays.length > 0) return;
     }
     this.#hasFailedToFinish = true;
-    await checkFiles(this.destination, layout, found.intervals);
+    const listed = await this.#listed();
+    await checkFiles(this.destination, layout, found.intervals, listed);
     const manifest = manifestOf(identity, found);
     await crossing('export.manifest', () => writeManifest(this.destination, layout, manifest));
-    await this.#complete(manifest);
+    await this.#complete(manifest, listed);
   }
 
   /** One that stands there, perhaps for long: people may have changed it, or taken away what it names. */
@@ -159,14 +160,22 @@ export class StandingExport {
     const { layout, identity } = this.#task;
     checkWhole(manifest, identity, layout);
     checkDescription(manifest, identity, layout);
-    await checkFiles(this.destination, layout, manifest.intervals, layout.manifest);
-    await this.#complete(manifest);
+    const listed = await this.#listed();
+    await checkFiles(this.destination, layout, manifest.intervals, listed, layout.manifest);
+    await this.#complete(manifest, listed);
+  }
+
+  /** Once all is covered: uploads that still run are ended before, whoever writes them, so that none becomes a file that is not listed. */
+  async #listed(): Promise<ListedFiles> {
+    const { layout } = this.#task;
+    await this.destination.abortLeftovers(layout.folder, 'all');
+    return listFiles(this.destination, layout);
   }
 
   /** Also where the manifest stood there already: whoever wrote it may not have come to tidy up. Nothing goes that may count. */
-  async #complete(manifest: Manifest): Promise<void> {
+  async #complete(manifest: Manifest, listed: ListedFiles): Promise<void> {
     const { layout } = this.#task;
-    await removeStrays(this.destination, layout, { intervals: manifest.intervals, rest: [], strays: [] });
+    await removeStrays(this.destination, layout, { intervals: manifest.intervals, rest: [], strays: [] }, listed);
     const sha256 = createHash('sha256').update(encodeManifest(manifest)).digest('hex');
     this.#manifest = { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };
   }

@@ -11,6 +11,7 @@ import { dataFileName, ExportLayout } from '../../src/destination/export-layout.
 import { type ExportIdentity, fingerprintOf } from '../../src/destination/fingerprint.ts';
 import { manifestOf, removeStrays, writeManifest } from '../../src/destination/manifest.ts';
 import { type Segment, settlePlan } from '../../src/destination/plan-object.ts';
+import { listFiles } from '../../src/destination/recorded-files.ts';
 import type { Writer } from '../../src/destination/writer.ts';
 
 const startMs = Date.UTC(2026, 10, 1);
@@ -62,7 +63,8 @@ export async function runSmallExport(
       continue;
     }
     await at('covered');
-    await removeStrays(destination, layout, coverage);
+    await destination.abortLeftovers(layout.folder, 'all');
+    await removeStrays(destination, layout, coverage, await listFiles(destination, layout));
     await at('tidied');
     await writeManifest(destination, layout, manifestOf(identity, coverage));
     await at('done');

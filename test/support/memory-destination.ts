@@ -108,7 +108,7 @@ export class MemoryDestination implements Destination {
   }
 
   remove(name: string): Promise<void> {
-    return this.#call('remove', name, () => void this.objects.delete(name));
+    return this.#call('remove', name, () => void this.objects.delete(nameSegments(name).join('/')));
   }
 
   abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number> {

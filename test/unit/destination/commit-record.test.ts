@@ -11,6 +11,7 @@ import {
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { manifestOf, removeStrays, writeManifest } from '../../../src/destination/manifest.ts';
 import { segmentsOf } from '../../../src/destination/plan-object.ts';
+import { listFiles } from '../../../src/destination/recorded-files.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
 import { type DestinationCall, MemoryDestination } from '../../support/memory-destination.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
@@ -209,7 +210,7 @@ test('commits of two writers in any order cover the range once, and nothing lies
       const looking = { writer: 0, looksAgain: true, which: 0, cut: 0, rows: 2, fate: 'commits' as const };
       while (coverageOf(plan, await readRecords(destination, layout)).rest.length > 0) await work(looking);
       const coverage = coverageOf(plan, await readRecords(destination, layout));
-      await removeStrays(destination, layout, coverage);
+      await removeStrays(destination, layout, coverage, await listFiles(destination, layout));
       await writeManifest(destination, layout, manifestOf(identity, coverage));
       await writeManifest(destination, layout, manifestOf(identity, coverage));
       expect((await verifyExport(destination, layout)).differences).toEqual([]);

@@ -17,6 +17,7 @@ import {
   writeManifest,
 } from '../../../src/destination/manifest.ts';
 import { encodePlan } from '../../../src/destination/plan-object.ts';
+import { listFiles } from '../../../src/destination/recorded-files.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
@@ -41,6 +42,7 @@ beforeEach(async () => {
 
 const replaceManifest = (changes: object) =>
   destination.objects.set(layout.manifest, encodeManifest({ ...manifest, ...changes }));
+const listed = () => listFiles(destination, layout);
 const differences = async () => (await verifyExport(destination, layout)).differences;
 
 describe('a manifest', () => {
@@ -82,12 +84,22 @@ describe('a manifest', () => {
 describe('what lies beside it', () => {
   test('is removed before it is written, and nothing that counts', async () => {
     destination.objects.set(layout.within('data/stray'), Buffer.from('x'));
-    expect(await removeStrays(destination, layout, coverageOf(plan, records))).toBe(1);
+    expect(await removeStrays(destination, layout, coverageOf(plan, records), await listed())).toBe(1);
     expect(await differences()).toEqual([]);
   });
 
+  test.each(['.DS_Store', 'notes #1.txt', ' x'])(
+    'is not ours under the name %j: it stays, and is told of',
+    async (name) => {
+      const stray = layout.within(`data/${name}`);
+      destination.objects.set(stray, Buffer.from('x'));
+      expect(await removeStrays(destination, layout, coverageOf(plan, records), await listed())).toBe(0);
+      expect(await differences()).toEqual([{ kind: 'strayFile', where: layout.relative(stray) }]);
+    },
+  );
+
   test('is left while somebody may still commit it', async () => {
-    await expect(removeStrays(destination, layout, coverageOf(plan, records.slice(1)))).rejects.toThrow(
+    await expect(removeStrays(destination, layout, coverageOf(plan, records.slice(1)), await listed())).rejects.toThrow(
       'may still be committed',
     );
   });

@@ -236,6 +236,27 @@ describe('an export', () => {
   const recordOf = ({ destination }: WorkWorld, segment: number) =>
     decodeRecord(commitOf(segment), destination.objects.get(commitOf(segment)) as Uint8Array);
 
+  test('E15: whose uploads are ended before its files are listed, once: none becomes a file that nobody counts', async () => {
+    const { world, last } = await almostDone();
+    const next = new WorkWorld();
+    const looks = ({ destination }: WorkWorld) => {
+      const calls: string[] = [];
+      destination.strike = (call, name) => {
+        if (call === 'abortLeftovers' || name === task.layout.data) calls.push(call);
+        return undefined;
+      };
+      return calls;
+    };
+    const atItsEnd = looks(world);
+    last.end({ kind: 'committed', record: recordOf(world, 2) });
+    expect(await world.advance()).toMatchObject({ stage: 'complete' });
+    expect(atItsEnd).toEqual(['abortLeftovers', 'list']);
+    for (const [name, content] of world.destination.objects) next.destination.objects.set(name, content);
+    const atTheNextStart = looks(next);
+    expect(await next.advance()).toMatchObject({ stage: 'complete' });
+    expect(atTheNextStart).toEqual(['abortLeftovers', 'abortLeftovers', 'list']);
+  });
+
   test('E3: of which a file is gone is not proven: it is put back, or its record removed and its interval searched again', async () => {
     for (const isPutBack of [true, false]) {
       const { world, last } = await almostDone();
