@@ -142,7 +142,10 @@ function stepOf(
   // A soak goes on beside who comes late to it, or machines that come back now and then would hold it for ever.
   const mayComeLate = begun.updatedAtMs !== undefined && begun.shape === shape && !input.isReselected;
   if (left > 0 && !(mayComeLate && left === input.latecomersOf(index))) {
-    return { record: unsoaked(begun), gate: gate(`the end of stage ${name}`) };
+    return {
+      record: unsoaked(begun),
+      gate: gate(`the end of stage ${name}${awaitedWords(left - outstanding(counts))}`),
+    };
   }
   if (isRetried) {
     // Whoever takes a place that is left does not come late. Where nobody does, it has its soak before it yet.
@@ -194,6 +197,14 @@ function shapeOf({ strategy }: CollectorVersionPolicySpec, index: number): numbe
 function brokenWords({ name }: Stage, { broken, died }: Tally): string {
   const what = died === 0 ? 'failed' : died === broken ? 'died within its soak' : 'failed or died within its soak';
   return `${broken} collector${broken === 1 ? '' : 's'} of stage ${name} that ${what}, since no maxFailures says how many may`;
+}
+
+/** Nothing else ends a stage that waits for who does not run. */
+function awaitedWords(offline: number): string {
+  if (offline === 0) return '';
+  return offline === 1
+    ? ', of which 1 collector has to come back'
+    : `, of which ${offline} collectors have to come back`;
 }
 
 function goneWords(collectors: number): string {

@@ -61,6 +61,16 @@ test('without stages all may start, and nothing is noted', () => {
 });
 
 describe('a stage', () => {
+  test('says whom it waits for that nothing else brings back', () => {
+    const wait = { offlinePolicy: 'Wait' } as const;
+    const waitsFor = (first: Partial<Counts>) => progress({ of: [first, left], spec: wait }).gate?.waitsFor;
+    expect(waitsFor({ updated: 3, offline: 1 })).toBe('the end of stage canary, of which 1 collector has to come back');
+    expect(waitsFor({ pending: 3, offline: 2 })).toBe(
+      'the end of stage canary, of which 2 collectors have to come back',
+    );
+    expect(progress({ of: [{ pending: 1, offline: 1 }, left] }).gate?.waitsFor).toBe('the end of stage canary');
+  });
+
   test('begins with its first collector, and those after it wait for its end', () => {
     expect(progress({ of: [left, left] })).toMatchObject({
       records: [{ name: 'canary', startedAtMs: nowMs }],
