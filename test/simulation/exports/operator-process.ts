@@ -1,5 +1,7 @@
 /** One process that works on the export of a history: the whole operator, with the API server, the service and the destination. */
 import type { Clock } from '../../../src/base/clock.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { Writer } from '../../../src/destination/writer.ts';
 import type { InProcessService } from '../../../src/simulator/in-process.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import { SimulatedProcess } from '../simulated-process.ts';
@@ -42,6 +44,8 @@ export class OperatorProcess implements HistoryProcess {
         divert: (request) => request,
       },
       exports: (gate) => ({
+        // Who this process is would be read from a disk, which takes its time.
+        writer: async () => new Writer({ scope: 'simulation', pid: seed, processStart: name }, seededRandom(seed)),
         places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
         openDestination: async () => new GatedDestination(store, gate, observer),
       }),
