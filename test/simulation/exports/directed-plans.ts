@@ -1,7 +1,7 @@
 /** Histories that lead to where a rule decides, and to little else, so that a program that breaks the rule is caught by few of them. */
 import type { SearchScenario } from '../../../src/simulator/search/search-scenario.ts';
 import { Chance } from '../chance.ts';
-import { type ExportHistoryPlan, historyStartMs, plainOutput, planExportHistory } from './plan.ts';
+import { type ExportHistoryPlan, historyStartMs, packedOutputs, plainOutput, planExportHistory } from './plan.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
 const minuteMs = 60_000;
@@ -31,17 +31,19 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
+  /** Files of several parts are packed, while others are, and by processes that are killed. */
+  packed: {
+    more: (chance) => ({
+      maxPartBytes: 4_000,
+      output: chance.one(packedOutputs),
+      actions: killedAnywhere(chance),
+      destination: { share: 0.05, slowShare: 0.3, calls: ['open', 'write', 'finish'] },
+    }),
+  },
   killed: {
     more: (chance) => ({
       maxPartBytes: 1_000,
-      actions: Array.from({ length: 3 }, () => ({
-        ...({ kind: 'killAtEffect', seat: 'first', againAfterMs: 3_000 } as const),
-        ...{
-          atMs: chance.whole(0, 15_000),
-          effect: chance.whole(1, 15),
-          when: chance.one(['before', 'after'] as const),
-        },
-      })),
+      actions: killedAnywhere(chance),
     }),
   },
   cut: {},
@@ -250,6 +252,13 @@ function displaced(chance: Chance, messages: readonly PlannedMessage[]): readonl
 
 function withQueryLimit(queryLimit: number): Partial<ExportHistoryPlan> {
   return { query: `* | limit ${queryLimit}`, queryLimit };
+}
+
+function killedAnywhere(chance: Chance): ExportHistoryPlan['actions'] {
+  return Array.from({ length: 3 }, () => ({
+    ...({ kind: 'killAtEffect', seat: 'first', againAfterMs: 3_000 } as const),
+    ...{ atMs: chance.whole(0, 15_000), effect: chance.whole(1, 15), when: chance.one(['before', 'after'] as const) },
+  }));
 }
 
 function recent(chance: Chance, plan: ExportHistoryPlan): Partial<ExportHistoryPlan> {

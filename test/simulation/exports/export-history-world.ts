@@ -15,10 +15,14 @@ import type { DestinationObserver } from './gated-destination.ts';
 import type { HistoryProcess } from './history-process.ts';
 import { LiveData, noFlaws, type SearchFlaws, shards } from './live-data.ts';
 import { OperatorProcess } from './operator-process.ts';
+import { packBy } from './packing.ts';
 import type { ExportHistoryPlan } from './plan.ts';
 import type { Seat } from './planned-actions.ts';
 import type { ExportHistoryRecord, StandingRecord } from './record.ts';
 import { TellingService } from './telling-service.ts';
+
+/** A piece of a file is packed in at most so long. */
+const longestPackingMs = 300;
 
 interface DueKill {
   effectsLeft: number;
@@ -77,6 +81,7 @@ export class ExportHistoryWorld {
     });
     this.task = taskOf(plan);
     this.#resource = plan.isWhole ? this.#newResource() : undefined;
+    packBy((done) => this.clock.after(this.#chance.whole(0, longestPackingMs), done));
     this.#followStore();
   }
 
@@ -214,6 +219,7 @@ export class ExportHistoryWorld {
   /** Lets go of everything. */
   end(): void {
     for (const process of this.processes) process.kill();
+    packBy(undefined);
   }
 
   #startLater(seat: Seat, delayMs: number): void {

@@ -61,10 +61,10 @@ export interface LimitPlan {
   readonly deadlineAfterMs?: number;
 }
 
-/** Around files compression works on threads, which know of no virtual clock; inside of Parquet it does not. */
-export type OutputPlan =
-  | { readonly format: 'NDJSON' | 'CSV'; readonly compression: 'None' }
-  | { readonly format: 'Parquet'; readonly compression: 'None' | 'Gzip' | 'Zstd' };
+export interface OutputPlan {
+  readonly format: 'NDJSON' | 'CSV' | 'Parquet';
+  readonly compression: 'None' | 'Gzip' | 'Zstd';
+}
 
 export interface DestinationFaultPlan {
   /** Of calls. */
@@ -77,7 +77,15 @@ export const historyStartMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 
 export const plainOutput: OutputPlan = { format: 'NDJSON', compression: 'None' };
+/** Around the file; inside of Parquet it is another matter. */
+export const packedOutputs: readonly OutputPlan[] = [
+  { format: 'NDJSON', compression: 'Gzip' },
+  { format: 'NDJSON', compression: 'Zstd' },
+  { format: 'CSV', compression: 'Gzip' },
+  { format: 'CSV', compression: 'Zstd' },
+];
 const otherOutputs: readonly OutputPlan[] = [
+  ...packedOutputs,
   { format: 'CSV', compression: 'None' },
   { format: 'Parquet', compression: 'None' },
   { format: 'Parquet', compression: 'Gzip' },
@@ -155,7 +163,9 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     completeWithinMs: 6 * 60 * minuteMs,
     cutsByPage: chance.happens(0.5),
     limits: isWhole ? {} : planLimits(chance, limit, calmAtMs),
-    output: isLarge ? plainOutput : chance.one([plainOutput, plainOutput, plainOutput, ...otherOutputs]),
+    output: isLarge
+      ? chance.one([plainOutput, ...packedOutputs])
+      : chance.one([plainOutput, plainOutput, plainOutput, ...otherOutputs]),
   };
 }
 

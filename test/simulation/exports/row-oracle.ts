@@ -2,6 +2,7 @@
  * The rows: each record that stands against the corpus as it was searchable when its interval's search ended (E4 to E11), row by row, by
  * what the files hold.
  */
+import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { messageText } from './file-rows.ts';
 import type { LiveSearch, StoredMessage } from './live-data.ts';
@@ -145,11 +146,13 @@ function isTooShort(query: string, raw: string): boolean {
 }
 
 /** By what the files of a record hold. */
-function rowsOf({ task, files: held }: ExportHistoryRecord, { files }: CommitRecord): string[] | string {
+export function rowsOf({ task, store, files: held }: ExportHistoryRecord, { files }: CommitRecord): string[] | string {
   const rows: string[] = [];
-  for (const { name, rows: count } of files) {
-    const own = held.get(task.layout.within(name));
-    if (!own) return `E3: ${name} is named by a record, and not there`;
+  for (const { name, rows: count, bytes, sha256 } of files) {
+    const [own, content] = [held.get(task.layout.within(name)), store.objects.get(task.layout.within(name))];
+    if (!own || !content) return `E3: ${name} is named by a record, and not there`;
+    const isSame = content.length === bytes && createHash('sha256').update(content).digest('hex') === sha256;
+    if (!isSame) return `E3: ${name} has other bytes than its record says`;
     if (own.length !== count) return `E3: ${name} has ${own.length} rows, and its record says ${count}`;
     rows.push(...own);
   }
