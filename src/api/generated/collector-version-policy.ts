@@ -404,7 +404,11 @@ export interface CollectorCounts {
   readonly matched: number;
   /** At the target. */
   readonly updated: number;
-  /** In upgrade now, also one that somebody else started. */
+  /**
+   * In upgrade now, also one that somebody else started, or that has just ended for a former target or another policy,
+   * until a list shows what became of it. Of these there may be more than `strategy.maxInProgress`, which counts what
+   * has not ended.
+   */
   readonly inProgress: number;
   /** Still to be upgraded. */
   readonly pending: number;
