@@ -163,22 +163,36 @@ describe('an answer that is lost on its way', () => {
 describe('a store that overwrites whatever it is asked', () => {
   let server: Server;
   const objects = new Map<string, string>();
+  /** Of a put without content it says nothing. */
+  let isSilent = false;
   beforeEach(async () => {
     objects.clear();
+    isSilent = false;
     server = createServer((request, response) => {
-      objects.set((request.url ?? '').replace(/\?.*/, ''), request.method ?? '');
-      request.resume().on('end', () => response.end());
+      const { url = '', method = '', headers } = request;
+      if (method !== 'HEAD') objects.set(url.replace(/\?.*/, ''), method);
+      const isUnanswered = isSilent && method === 'PUT' && headers['content-length'] === '0';
+      request.resume().on('end', () => (isUnanswered ? request.socket.destroy() : response.end()));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
   });
   afterEach(() => server.close());
 
+  const overwriting = () => open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  const refusal = { code: 'destination.unsupported', handling: { kind: 'stall' } };
+
   test('is found out by the first object, and refused', async () => {
-    const destination = await open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-    await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject({
-      code: 'destination.unsupported',
-      handling: { kind: 'stall' },
-    });
+    const destination = await overwriting();
+    await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject(refusal);
+    expect([...objects.values()]).toEqual(['DELETE']);
+  });
+
+  test('is not taken for one that refused where its answer is lost', async () => {
+    const destination = await overwriting();
+    isSilent = true;
+    await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject({ code: 'destination.away' });
+    isSilent = false;
+    await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject(refusal);
     expect([...objects.values()]).toEqual(['DELETE']);
   });
 });

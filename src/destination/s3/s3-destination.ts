@@ -89,7 +89,8 @@ export class S3Destination implements Destination {
   async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
     if (content.length > mostBytes) throw tooLarge(name, String(content.length), mostBytes);
     const outcome = await this.#putOnce(name, content);
-    if (outcome === 'created' && !this.#headerIsHeeded && (await this.#putOnce(name, nothing)) === 'created') {
+    const isUnproven = outcome !== 'refused' && !this.#headerIsHeeded;
+    if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
       // What stands there must not count: it may have taken the place of somebody else's.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites objects although it was asked not to (If-None-Match)`;
@@ -98,13 +99,14 @@ export class S3Destination implements Destination {
         `${what}: rows could be exported twice or lost; use another store, or a volume`,
       );
     }
-    this.#headerIsHeeded ||= outcome !== 'stands';
+    this.#headerIsHeeded = true;
     return outcome === 'created' ? 'created' : 'exists';
   }
 
   /**
    * `refused` when the store said that the object is there (412), `stands` when it is and the store was not heard: one that
-   * refuses before it has the whole body may close the connection, and its answer is lost with that.
+   * refuses before it has the whole body may close the connection, and its answer is lost with that. Where there is no body, silence
+   * says nothing.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'stands'> {
     const input = { ...this.#at(name), ...this.#encryption(), Body: content, ContentLength: content.length };
@@ -114,7 +116,7 @@ export class S3Destination implements Destination {
         return 'created';
       } catch (cause) {
         if (isTaken(cause)) return 'refused';
-        if (isBrokenOff(cause) && (await this.#stands(name))) return 'stands';
+        if (content.length > 0 && isBrokenOff(cause) && (await this.#stands(name))) return 'stands';
         if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.#error('write', name, cause);
       }
     }
