@@ -159,8 +159,9 @@ function refusalOf(input: DecideInput, { strays, rest }: Coverage): Wait | undef
   if (rest.length === 0) return undefined;
   if (isOver(input)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
-  const found = running.reduce((sum, { messageCount }) => sum + messageCount, writtenRows(records));
-  if (limits.maxMessages !== undefined && found >= limits.maxMessages) return { kind: 'maxMessages' };
+  const written = writtenRows(records);
+  const found = running.reduce((sum, { messageCount }) => sum + messageCount, 0);
+  if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };
   if (isScannedOut(input)) return { kind: 'maxBytesScanned' };
   return isInTrouble(input) ? { kind: 'trouble' } : undefined;
 }
