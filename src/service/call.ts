@@ -17,6 +17,8 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** Called before each write of the call; see `CreateTaskOptions.beforeSend`. */
   readonly beforeSend?: (() => void) | undefined;
+  /** Called where the call goes on after a write whose answer shows that it had no effect: a redirect, or a refusal that may be spurious. */
+  readonly hadNoEffect?: (() => void) | undefined;
   /** In whose turn it stands, where that is not its operation's; and when it should leave, on the monotonic clock. */
   readonly requestClass?: RequestClass | undefined;
   readonly dueMs?: number | undefined;

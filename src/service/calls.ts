@@ -31,9 +31,9 @@ export class Calls {
       const { outcome } = reply.failure;
       const seen = (timesSeen.get(outcome) ?? 0) + 1;
       timesSeen.set(outcome, seen);
-      if (seen > treatmentOf(call.operation, outcome).again) {
-        throw toServiceError(call.operation, reply.failure, this.#names);
-      }
+      const { again, effect } = treatmentOf(call.operation, outcome);
+      if (seen > again) throw toServiceError(call.operation, reply.failure, this.#names);
+      if (effect === 'none') call.hadNoEffect?.();
     }
   }
 }

@@ -127,6 +127,7 @@ export class Exchange {
         return { kind: 'failure', failure: lost(call, url, response, sentAtMs, redirect) };
       }
       this.#count(call, 'redirected');
+      call.hadNoEffect?.();
       forGood &&= redirect.forGood;
       address = redirect.address ?? address;
       if (redirect.address && forGood && !home) this.#address = address;

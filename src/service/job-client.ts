@@ -105,7 +105,10 @@ export class JobClient implements OpenJob {
     const beforeSend = () => {
       this.#deletionsSent++;
     };
-    const call = { ...this.#followUp('deleteJob', ''), signal: options?.signal, beforeSend };
+    const hadNoEffect = () => {
+      this.#deletionsSent--;
+    };
+    const call = { ...this.#followUp('deleteJob', ''), signal: options?.signal, beforeSend, hadNoEffect };
     try {
       return await this.#calls.perform(call, () => undefined);
     } catch (error) {

@@ -222,6 +222,26 @@ describe('redirects', () => {
       expect(await settled(clock, job.delete())).toMatchObject({ code: 'service.jobCookieMissing' });
       expect(await settled(clock, job.delete())).toMatchObject({ value: undefined });
     });
+
+    test.each<[string, Step, string | undefined]>([
+      ['refused as unauthorized', { kind: 'answer', status: 401 }, 'service.jobNotKnownYet'],
+      ['led on', to(`${here}/api/v1/search/jobs/A1%2FB2`, 307), 'service.jobNotKnownYet'],
+      ['lost with its answer', { kind: 'written', failure: 'connectionLost' }, undefined],
+    ])(
+      'a deletion that was %s, and then finds no job so early, has deleted it only if it may have acted',
+      async (_, step, code) => {
+        const { clock, job, transport } = await open([
+          created,
+          step,
+          { kind: 'answer', status: 404 },
+          good('deleteJob'),
+        ]);
+        const deletion = await settled(clock, job.delete());
+        expect(deletion).toMatchObject(code === undefined ? { value: undefined } : { code });
+        expect(transport.written).toHaveLength(3);
+        if (code !== undefined) expect(await settled(clock, job.delete())).toMatchObject({ value: undefined });
+      },
+    );
   });
 
   test.each([
