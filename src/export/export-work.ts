@@ -16,56 +16,28 @@ import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { LogFields } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
-import type { Destination } from '../destination/destination.ts';
-import type { Histogram } from '../service/job-histogram.ts';
-import {
-  decide,
-  type ExportDecision,
-  type ExportProgress,
-  type RunningSearch,
-  type SearchOrder,
-  type StopReason,
-  type Wait,
-} from './export-decision.ts';
+import { decide, type ExportDecision, type ExportProgress, type SearchOrder } from './export-decision.ts';
 import { ExportHolds } from './export-holds.ts';
 import { NewestTexts } from './newest-texts.ts';
-import { type Plan, PlanningStep, waitBeforePlan } from './planning-step.ts';
+import {
+  delayBeforePlan,
+  PlanningStep,
+  type UnplannedFacts,
+  waitBeforePlan,
+  waitBeforeSearch,
+} from './planning-step.ts';
 import { RowHistogram } from './row-histogram.ts';
 import { searchStart } from './search-start.ts';
-import type { JobView, OpenedJob, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';
+import type { OpenedJob, SearchOutcome, SearchTools } from './search-tools.ts';
 import { StandingExport } from './standing-export.ts';
+import type { ExportWorkOptions, Search } from './work-options.ts';
 import { progressOfManifest, type WorkLimits, type WorkStage, type WorkView } from './work-view.ts';
-
-/** The search of one interval while it is under way. */
-export interface Search extends RunningSearch {
-  /** Never rejects; nothing of it is under way any more when it is fulfilled. */
-  readonly done: Promise<SearchOutcome>;
-  readonly jobs: readonly JobView[];
-  /** How what its job has found lies in time. */
-  histogram(): Histogram | undefined;
-  stop(reason: StopReason): void;
-  endAsCut(): void;
-}
-
-/** What the work itself knows. */
-type ToolOfWork = 'destination' | 'describedFields' | 'incompletePolicy' | 'settleDelayMs';
-
-export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
-  /** Touches nothing yet. */
-  readonly openDestination: () => Promise<Destination>;
-  readonly plan: Plan;
-  readonly search: (order: SearchOrder, tools: SearchTools, start: SearchStart) => Search;
-  /** By jobs of processes before this one, as far as is known. */
-  readonly scannedBytes: number;
-  /** There may be something to do. */
-  readonly onChange: () => void;
-  /** Something that is shown may be another. */
-  readonly onProgress: () => void;
-}
 
 const nothingDone = { coveredPart: 0, intervalsDone: 0, intervalsPlanned: 0, rows: 0, bytes: 0, duplicates: 0 };
 /** So many times which records there are is looked at until all that do not fit together are read again, which may be ten thousand. */
 const looksAtNames = 20;
+/** Who waits by the wall clock may find that it jumped, before those who sleep have noticed. */
+const shortestLookMs = 1_000;
 
 /** `probing`: whether files can be written is being found out. `tidying`: what dead writers left is looked for again. */
 type StepStage = WorkStage | 'probing' | 'tidying';
@@ -83,6 +55,8 @@ export class ExportWork {
   #areRecordsDoubted = false;
   #recordsReadAtMs = Number.NEGATIVE_INFINITY;
   #looksInDisorder = 0;
+  /** They may have been judged before incomplete intervals were kept. */
+  #ofFormerPolicy = new WeakSet<Search>();
   #narrowed: readonly SearchOrder[] = [];
   readonly #messages = new NewestTexts();
   readonly #warnings = new NewestTexts();
@@ -104,7 +78,10 @@ export class ExportWork {
 
   /** Begins what there is to do now within these limits, and says where the export stands. */
   advance(limits: WorkLimits): WorkView {
-    if (limits.incompletePolicy === 'Keep' && this.#limits?.incompletePolicy === 'Fail') this.#holds.liftUnproven();
+    if (limits.incompletePolicy === 'Keep' && this.#limits?.incompletePolicy === 'Fail') {
+      this.#holds.liftUnproven();
+      this.#ofFormerPolicy = new WeakSet(this.#searches.keys());
+    }
     this.#limits = limits;
     const decision = this.#decide();
     if (this.#isClosed) return this.#view(decision);
@@ -177,7 +154,8 @@ export class ExportWork {
     const ended = search.done.then((outcome) => {
       this.#searches.delete(search);
       this.#scannedBytes += search.scannedBytes;
-      this.#learn(order, outcome);
+      const isOutdated = outcome.kind === 'incomplete' && this.#ofFormerPolicy.has(search);
+      if (!isOutdated) this.#learn(order, outcome);
       if (outcome.kind === 'committed') this.#histogram.learn(outcome.record, search.histogram());
       this.#options.onChange();
     });
@@ -243,12 +221,14 @@ export class ExportWork {
   /** Begins what has to be done besides searching, unless something is under way or in the way. */
   #beginStep(decision: ExportDecision | undefined): void {
     const { plan, manifest } = this.#standing ?? {};
-    if (this.#waitBeforePlan() || this.#planning?.isOutdated(this.#limits as WorkLimits)) this.#planning?.abort();
+    const limits = this.#limits as WorkLimits;
+    const wait = waitBeforePlan(limits, this.#unplanned);
+    if (wait || this.#planning?.isOutdated(limits)) this.#planning?.abort();
     if (this.#step || manifest || this.#holds.trouble) return;
     if (!this.#isLoaded) this.#run('loading', () => this.#load());
     else if (this.#standing?.isUntidy) this.#run('tidying', async () => this.#standing?.tidy());
-    else if (this.#needsProbe && !this.#limits?.isPaused) this.#run('probing', () => this.#probe());
-    else if (!plan && this.#waitBeforePlan()) return;
+    else if (this.#needsProbe && !limits.isPaused) this.#run('probing', () => this.#probe());
+    else if (!plan && wait) return;
     else if (!plan) this.#run('planning', () => this.#makePlan());
     else if (this.#areRecordsOld || this.#areRecordsDoubted) this.#run('exporting', () => this.#readRecords());
     else if (decision?.isCovered && this.#searches.size === 0) {
@@ -272,7 +252,8 @@ export class ExportWork {
     if (this.#isClosed || (stage === 'planning' && this.#planning?.isAborted)) return;
     const error = asLogfleetError(thrown);
     this.#logFailure('a step of the export failed', error, { stage });
-    this.#holds.failed(error, stage === 'planning');
+    // The export goes on without it, and nothing that it does would show later that it passed.
+    if (stage !== 'tidying') this.#holds.failed(error, stage === 'planning');
   }
 
   #logFailure(message: string, error: LogfleetError, fields: LogFields): void {
@@ -325,19 +306,17 @@ export class ExportWork {
     }
   }
 
-  /** Why planning does not begin, or does not go on. */
-  #waitBeforePlan(): Wait | undefined {
+  get #unplanned(): UnplannedFacts {
     const { clock, traits, task } = this.#options;
-    const facts = { wallMs: clock.now(), fromMs: task.identity.fromMs, clockBehindMs: traits.clockBehindMs };
-    return waitBeforePlan(this.#limits as WorkLimits, { ...facts, scannedBytes: this.#scannedBytesYet });
-  }
-
-  /** What stands there may be all: the deadline is heeded once it cannot be read. */
-  #waitBeforeSearch(): Wait | undefined {
-    if (this.#isLoaded) return this.#waitForPlan();
-    const { deadlineMs = Number.POSITIVE_INFINITY } = this.#limits as WorkLimits;
-    const isOver = this.#options.clock.now() >= deadlineMs;
-    return isOver && this.#holds.lastError ? { kind: 'deadline' } : undefined;
+    return {
+      wallMs: clock.now(),
+      fromMs: task.identity.fromMs,
+      clockBehindMs: traits.clockBehindMs,
+      scannedBytes: this.#scannedBytesYet,
+      isLoaded: this.#isLoaded,
+      hasFailed: this.#holds.lastError !== undefined,
+      settlesAtMs: this.#planning?.view.settlesAtMs,
+    };
   }
 
   /** Before there is a plan: by the planning that is under way, too. */
@@ -345,25 +324,22 @@ export class ExportWork {
     return this.#scannedBytes + (this.#planning?.view.scannedBytes ?? 0);
   }
 
-  #waitForPlan(): Wait | undefined {
-    const untilMs = this.#planning?.view.settlesAtMs;
-    return this.#waitBeforePlan() ?? (untilMs === undefined ? undefined : { kind: 'settling', untilMs });
-  }
-
   #view(decision: ExportDecision | undefined): WorkView {
     const { clock } = this.#options;
-    const { manifest, location } = this.#standing ?? {};
+    const { manifest, location, tidyDelayMs = Number.POSITIVE_INFINITY } = this.#standing ?? {};
     const { trouble, lastError, isLasting: isTroubleLasting, unproven } = this.#holds;
     const searches = [...this.#searches.keys()];
     const jobs = [...(this.#planning?.view.jobs ?? []), ...searches.flatMap((search) => search.jobs)];
     for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.keep(text);
-    const wait = decision ? decision.waitsFor : manifest ? undefined : this.#waitBeforeSearch();
+    const limits = this.#limits as WorkLimits;
+    const before = decision || manifest ? undefined : waitBeforeSearch(limits, this.#unplanned);
+    const wait = decision?.waitsFor ?? before;
     const delaysMs = [
       trouble ? trouble.untilMs - clock.monotonic() : Number.POSITIVE_INFINITY,
-      wait?.kind === 'settling' ? wait.untilMs - clock.now() : Number.POSITIVE_INFINITY,
+      wait?.kind === 'settling' ? Math.max(shortestLookMs, wait.untilMs - clock.now()) : Number.POSITIVE_INFINITY,
       wait?.kind === 'disorder' ? stallRetryMs : Number.POSITIVE_INFINITY,
-      this.#standing?.tidyDelayMs ?? Number.POSITIVE_INFINITY,
-      decision?.requeueAfterMs ?? Number.POSITIVE_INFINITY,
+      manifest ? Number.POSITIVE_INFINITY : (decision?.requeueAfterMs ?? delayBeforePlan(limits, clock.now())),
+      tidyDelayMs,
     ];
     const intervals = manifest?.manifest.intervals ?? decision?.coverage.intervals ?? [];
     return {

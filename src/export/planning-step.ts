@@ -67,13 +67,40 @@ export interface PlanningFacts {
   readonly scannedBytes: number;
 }
 
-/** Undefined where nothing keeps it. */
+/** Of an export that has no plan yet. */
+export interface UnplannedFacts extends PlanningFacts {
+  /** It is known what stands at the destination. */
+  readonly isLoaded: boolean;
+  /** Something went wrong, and nothing has succeeded since. */
+  readonly hasFailed: boolean;
+  /** Of the planning that is under way. */
+  readonly settlesAtMs: number | undefined;
+}
+
+/** Why planning does not begin, or does not go on; undefined where nothing keeps it. */
 export function waitBeforePlan(limits: WorkLimits, facts: PlanningFacts): Wait | undefined {
-  const { isPaused, deadlineMs, settleDelayMs, maxBytesScanned } = limits;
+  const { isPaused, settleDelayMs, maxBytesScanned } = limits;
   const { wallMs, fromMs, clockBehindMs, scannedBytes } = facts;
-  if (deadlineMs !== undefined && wallMs >= deadlineMs) return { kind: 'deadline' };
+  if (isOver(limits, wallMs)) return { kind: 'deadline' };
   if (isPaused) return { kind: 'paused' };
   if (maxBytesScanned !== undefined && scannedBytes >= maxBytesScanned) return { kind: 'maxBytesScanned' };
   const untilMs = fromMs + settlingMs({ settleDelayMs, clockBehindMs });
   return wallMs < untilMs ? { kind: 'settling', untilMs } : undefined;
+}
+
+/** Why nothing is searched before there is a plan. What stands at the destination may be all: the deadline is heeded once it cannot be read. */
+export function waitBeforeSearch(limits: WorkLimits, facts: UnplannedFacts): Wait | undefined {
+  const { isLoaded, hasFailed, settlesAtMs, wallMs } = facts;
+  if (!isLoaded) return hasFailed && isOver(limits, wallMs) ? { kind: 'deadline' } : undefined;
+  const planned: Wait | undefined = settlesAtMs === undefined ? undefined : { kind: 'settling', untilMs: settlesAtMs };
+  return waitBeforePlan(limits, facts) ?? planned;
+}
+
+/** After how long that may be another; infinite where time alone does not change it. */
+export function delayBeforePlan({ deadlineMs = Number.POSITIVE_INFINITY }: WorkLimits, wallMs: number): number {
+  return deadlineMs > wallMs ? deadlineMs - wallMs : Number.POSITIVE_INFINITY;
+}
+
+function isOver({ deadlineMs }: WorkLimits, wallMs: number): boolean {
+  return deadlineMs !== undefined && wallMs >= deadlineMs;
 }

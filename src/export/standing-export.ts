@@ -81,6 +81,8 @@ export class StandingExport {
 
   /** Of a process elsewhere, as of the container before this one, only the age of its uploads tells that it has ended (E15). */
   async tidy(): Promise<void> {
+    // Where that fails it is tried again as much later.
+    this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
   }

@@ -376,6 +376,21 @@ describe('an export', () => {
     expect((await world.advance()).requeueAfterMs).toBe(Number.POSITIVE_INFINITY);
   });
 
+  test('E15: waits for what it waits for, and tells of nothing else, where that cannot be looked through', async () => {
+    const world = new WorkWorld();
+    world.clock.skewMs = fromMs - world.clock.now();
+    await world.advance();
+    let looks = 0;
+    world.destination.strike = (call) => (call === 'abortLeftovers' && ++looks < 3 ? { failure: 'denied' } : undefined);
+    world.clock.skewMs -= hourMs;
+    for (let minutes = 0; minutes < 60; minutes++) {
+      await world.clock.advance(60_000);
+      const view = await world.advance();
+      expect(view).toMatchObject({ lastError: undefined, waitsFor: { kind: 'settling' } });
+    }
+    expect(looks).toBe(3);
+  });
+
   test('E2: reads what stands there before it works by a plan that somebody else wrote', async () => {
     const world = new WorkWorld();
     const { planning } = world;
@@ -462,6 +477,18 @@ describe('a search', () => {
     expect(world.searches.map(({ segment }) => segment)).toEqual([0, 1, 0]);
   });
 
+  test('that ends as it was judged before incomplete ones were kept is made again', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    await world.advance({ incompletePolicy: 'Keep' });
+    const incomplete = { kind: 'incomplete', reason: 'PendingErrors', message: 'errors', figures: undefined } as const;
+    world.search(0).end(incomplete);
+    expect(await world.advance()).toMatchObject({ unproven: [], searches: 1 });
+    expect(world.searches.map(({ segment }) => segment)).toEqual([0, 0]);
+    world.search(0).end(incomplete);
+    expect(await world.advance()).toMatchObject({ unproven: [{ message: 'errors' }] });
+  });
+
   test('that fails keeps others from beginning for a while', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
@@ -544,6 +571,31 @@ describe('limits', () => {
     expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'settling', untilMs }, requeueAfterMs: 180_000 });
     await world.clock.advance(180_000);
     expect(await world.advance()).toMatchObject({ stage: 'exporting', waitsFor: { kind: 'settling' } });
+  });
+
+  test.each<[string, Partial<WorkLimits>, object]>([
+    ['is paused', { isPaused: true }, { kind: 'paused' }],
+    ['waits for its range to settle', { settleDelayMs: 10 * hourMs }, { kind: 'settling' }],
+  ])('time is over for one without a plan that %s, too', async (_, more, waitsFor) => {
+    const world = new WorkWorld();
+    world.clock.skewMs = fromMs - world.clock.now();
+    const deadlineMs = world.clock.now() + 60_000;
+    expect(await world.advance({ ...more, deadlineMs })).toMatchObject({ waitsFor, requeueAfterMs: 60_000 });
+    await world.clock.advance(60_000);
+    const view = await world.advance();
+    expect(view).toMatchObject({ stage: 'planning', waitsFor: { kind: 'deadline' } });
+    expect(view.requeueAfterMs).toBeGreaterThan(60_000);
+  });
+
+  test('a planning that waits by a clock that jumped is not asked all the time whether it has noticed', async () => {
+    const world = new WorkWorld();
+    world.planning = (_, { signal, onNews }) => {
+      onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: world.clock.now() + 60_000 });
+      return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'settling' }, requeueAfterMs: 60_000 });
+    world.clock.skewMs += hourMs;
+    expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'settling' }, requeueAfterMs: 1_000 });
   });
 
   test('E11: a planning that waits for its range to settle begins anew where the delay is another', async () => {
