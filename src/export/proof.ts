@@ -212,14 +212,19 @@ function judgeDense(run: Run, figures: RunFigures, atMs: number): Verdict {
 function byCount(run: Run, figures: RunFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
-  const differs = counted === undefined || !isAsCounted(run, figures, counted.rows);
-  // What lies outside, or came again, has taken the room of others.
+  const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
+  // What lies outside, or came again, has taken the room of others, or of the row behind them.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
   // Buckets may have such rows, too.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
   const record = recordOf(run, figures, fromMs, counted);
   if (!differs) return { kind: 'commit', record };
   return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
+}
+
+/** Buckets may lack a row that came late: that there is none shows a row behind what they count, where not all rows were read. */
+function isEndShown({ isReadInPart, counted, jobCount }: Run, { left, received }: RunFigures): boolean {
+  return !isReadInPart || counted?.source !== 'Histogram' || left > 0 || received >= jobCount;
 }
 
 /** A count is the end of the job: what has to be read again is read before. */
