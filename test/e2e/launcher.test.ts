@@ -1,10 +1,12 @@
 /** `bin/logfleet.js` as a user's shell and npx start it, also by a Node that could not run logfleet itself. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -74,6 +76,18 @@ describe.each([
     expect(existsSync(caFile)).toBe(false);
   });
 });
+
+test.skipIf(!existsSync('/dev/full'))(
+  'a full disk behind its standard output is told of, without a stack',
+  async () => {
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [launcher, 'crds'], { cwd: directory, stdio: ['ignore', full, 'pipe'] });
+    closeSync(full);
+    const told = text(child.stderr as Readable);
+    expect(await once(child, 'exit')).toEqual([1, null]);
+    expect(await told).toMatch(/^logfleet: cannot write to standard output: ENOSPC: .*; make room there, .*\n$/);
+  },
+);
 
 async function firstLine(child: ChildProcess): Promise<string> {
   if (!child.stdout) throw new Error('its standard output is no pipe');
