@@ -68,14 +68,14 @@ function stageAhead(
 ): Omit<ForecastStage, 'members'> {
   const { gate, current } = progress;
   const isSoaking = index === current && gate?.reason === reasons.soaking;
-  const deaths = isSoaking && gate.byPerson ? gate.waitsFor : undefined;
+  const failures = index === current && gate?.reason === reasons.collectorsFailed ? gate.waitsFor : undefined;
   return {
     maxInProgress: placesOf(stage, counts),
     soakMs: soakMsOf(stage),
     underWay,
     needsApproval: needsApproval(stage, header) && groups.length > 0,
     soakedMs: isSoaking ? (gate.untilMs ?? wallMs) : undefined,
-    heldBy: deaths ?? awaited(spec, counts),
+    heldBy: failures ?? awaited(spec, counts),
   };
 }
 

@@ -173,7 +173,7 @@ function withoutUpgrades(members: PlannedMembers): PlannedMembers {
 
 function progressOf(
   spec: CollectorVersionPolicySpec,
-  { ledger, bound, input }: Ready,
+  { ledger, bound, roster, input }: Ready,
   { header }: Decision,
   { stages }: PlannedMembers,
 ): StageProgress {
@@ -185,6 +185,7 @@ function progressOf(
     countOf: (stage) => ({
       counts: (stages.get(stage) ?? emptyStage()).counts,
       tally: ledger.tally(spec.strategy.stages?.[stage]?.name),
+      vanished: roster.vanished(stage),
     }),
     latecomersOf: () => 0,
     sweptSinceMs: sweptMs === undefined ? undefined : wallMs - (monotonicMs - sweptMs),

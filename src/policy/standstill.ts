@@ -47,14 +47,14 @@ export function nextStartMs({ refusal, admission, course, now }: Standstill): nu
 
 /**
  * What all wait for who are left, since they belong to later stages, whether a window is open or not; and the soak of the last stage,
- * which nobody is behind, so that what keeps others from being started does not matter: a death in it is told as what it is.
+ * which nobody is behind, so that what keeps others from being started does not matter. A death in it is told as what it is (`health.ts`).
  */
 function waitAtGate({ refusal, course, roster, draft, now }: Standstill): RolloutWait | undefined {
   const { gate, reached } = course.stages;
   if (!gate) return undefined;
   const wait = () => toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
   const counts = draft.counts();
-  if (outstanding(counts) === 0) return gate.reason === reasons.soaking && !gate.byPerson ? wait() : undefined;
+  if (outstanding(counts) === 0) return gate.reason === reasons.soaking ? wait() : undefined;
   const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
   if (!isWindowAlone) return undefined;
   let behind = 0;

@@ -181,6 +181,17 @@ describe('a rollout under way', () => {
     expect((await rolloutPlan(world)).stages[1]).toMatchObject({ approval: 'given', afterApproval: false });
   });
 
+  test('that a failure holds, which nobody tolerates, has no end before a person has looked', async () => {
+    const outcomes = [{ share: 1, end: 'fail', message: 'disk full' }] as const;
+    const strategy = { ...staged.strategy, stages: [stages[0], { name: 'rest', soakDuration: '0s' }] };
+    const once = { retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } } };
+    const world = fleet({ upgrade: { duration: '2m', outcomes } }, { strategy, ...once });
+    await until(world, 'CollectorsFailed');
+    const { forecast } = await rolloutPlan(world);
+    expect(forecast).toMatchObject({ totalMs: undefined });
+    expect(forecast?.waitsForEver).toContain('a person to look at 2 collectors of stage canary that failed');
+  });
+
   test('begins anew towards another target', async () => {
     const world = fleet({}, staged);
     await until(world, 'AwaitingApproval');
