@@ -166,8 +166,13 @@ export class ExportRuntime {
     this.#isOutdated = isOutdated;
     const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
     const isPaused = pausedBy !== undefined || problem?.handling.kind === 'stall' || isOutdated || draining();
-    const limits = limitsOf(resource, this.#startedAtMs, isPaused);
-    const view = this.#begun?.work.advance(limits);
+    let limits = limitsOf(resource, this.#startedAtMs, isPaused);
+    let view = this.#begun?.work.advance(limits);
+    if (hasLostManifest(resource, view)) {
+      this.#startedAtMs = clock.now();
+      limits = limitsOf(resource, this.#startedAtMs, isPaused);
+      view = this.#begun?.work.advance(limits);
+    }
     this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;
     this.#isOver = view?.manifest !== undefined;
     if (view) this.#heed(resource, view);
@@ -240,7 +245,7 @@ export class ExportRuntime {
 
   #publish(resource: SearchExport, health: ExportHealth, view?: WorkView): Promise<number> {
     const { clock } = this.#options;
-    const startedAtMs = startOf(resource) ?? this.#startedAtMs ?? clock.now();
+    const startedAtMs = this.#startedAtMs ?? startOf(resource) ?? clock.now();
     const before = this.#publisher.known(resource);
     const task = this.#begun?.means.task;
     const input = { resource, before, health, startedAtMs, task, view, wallMs: clock.now() };
@@ -306,8 +311,15 @@ function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey 
   return { namespace, name: spec.credentialsSecretRef.name };
 }
 
-function isToldComplete({ status }: SearchExport): boolean {
-  return findCondition(status?.conditions, 'Complete') !== undefined;
+/** What was kept, and is not whole, is not complete any more for who wants all of it by now. */
+function isToldComplete({ spec, status }: SearchExport): boolean {
+  const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
+  return findCondition(status?.conditions, 'Complete') !== undefined && !isUnwanted;
+}
+
+/** It was done once, and somebody has moved that away: it begins anew, and so does its time. */
+function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
+  return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }
 
 function completeAsTold({ status }: SearchExport): ExportHealth {

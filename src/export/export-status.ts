@@ -106,10 +106,10 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, found };
 }
 
-/** The rest. Of an export that is not worked on only its state is said: all else stays as it was. */
+/** The rest. Of an export that is not worked on, or not known yet, only its state is said: all else stays as it was. */
 export function describeFigures({ before, health, view, wallMs }: EssentialsInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
-  if (!view) return { summary: { ...before?.summary, state }, jobs: [] };
+  if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };
   const { progress } = view;
   const estimated = health.reconciling ? pace.leftMs : undefined;
   return {

@@ -229,7 +229,9 @@ export interface SearchExportStatus {
   readonly lastHandledReconcileAt?: string;
   /** Short texts for tables. */
   readonly summary?: SummaryStatus;
-  /** When logfleet began with it; `activeDeadlineSeconds` counts from here. */
+  /**
+   * When logfleet began with it, or anew where its manifest was moved away; `activeDeadlineSeconds` counts from here.
+   */
   readonly startTime?: string;
   /** When it was complete, or failed; absent before. `ttlSecondsAfterFinished` counts from here. */
   readonly completionTime?: string;

@@ -104,6 +104,21 @@ describe('an export', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
+  test('that is exported anew has all of its time again', async () => {
+    const world = new ExportWorld();
+    world.add({ activeDeadlineSeconds: 600 });
+    world.start();
+    await world.untilReason('Exported');
+    await world.world.clock.advance(hourMs);
+    world.store.objects.clear();
+    const againMs = startMs + world.world.clock.monotonic();
+    world.annotate(annotations.requestedAt, 'again');
+    expect(await world.untilReason('Exporting', 5 * minuteMs)).toBe(true);
+    expect(Date.parse(world.status?.startTime ?? '')).toBeGreaterThanOrEqual(againMs - 1_000);
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toEqual(texts(600));
+  });
+
   test('E14: goes on from what is committed when another process takes over', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
@@ -283,6 +298,23 @@ describe('what cannot be proven', () => {
     expect(await world.untilReason('IntervalIncomplete')).toBe(true);
     expect(world.condition('Ready')?.message).toContain('the search stopped at 200 rows');
     expect(world.jobsCreated).toBeGreaterThan(jobsCreated);
+  });
+
+  test('that is complete with what was kept is not complete any more for who wants all of it from now on', async () => {
+    const world = new ExportWorld({ messages: evenly(600), scenario: slow });
+    world.add({ query: '* | limit 500', incompletePolicy: 'Keep' });
+    world.start();
+    expect(await world.untilReason('ExportedIncomplete')).toBe(true);
+    const { jobsCreated } = world;
+    await world.world.clock.advance(hourMs);
+    world.patch({ spec: { incompletePolicy: 'Fail' } });
+    expect(await world.untilReason('IntervalIncomplete')).toBe(true);
+    expect(world.condition('Failed')?.status).toBe('True');
+    expect(world.condition('Complete')).toBeUndefined();
+    world.patch({ spec: { incompletePolicy: 'Keep' } });
+    expect(await world.untilReason('ExportedIncomplete')).toBe(true);
+    expect(world.condition('Failed')).toBeUndefined();
+    expect(world.jobsCreated).toBe(jobsCreated);
   });
 
   test('E5: a search that brings errors proves nothing, and its errors are told', async () => {

@@ -99,6 +99,17 @@ describe('figures', () => {
     });
   });
 
+  test('stay as they were until it is known what stands at the destination', () => {
+    const unproven = [
+      { order: { segment: 0, fromMs: 0, toMs: 10 }, reason: 'CountDiffers', message: 'two lack', figures: undefined },
+    ] as const;
+    const before = described(viewOf({ unproven, messages: ['two lack'], jobs: [jobOf(1)] })).status;
+    const { status } = described(viewOf({ stage: 'loading', progress: undefined, jobs: [] }), before);
+    const { progress, histogram, incomplete, pendingErrors } = before;
+    expect(incomplete).toHaveLength(1);
+    expect(status).toMatchObject({ progress, histogram, incomplete, pendingErrors, jobs: [] });
+  });
+
   test('of what was scanned never fall, since a process that began anew knows less', () => {
     const before = described(viewOf()).status;
     const progress = { ...viewOf().progress, scannedBytes: 7 } as NonNullable<WorkView['progress']>;
