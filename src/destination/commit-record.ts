@@ -150,8 +150,8 @@ export function readRecordMembers(members: StoredMembers): CommitRecord {
   const incomplete = members.optionalObject('incomplete', (inner) => ({ reason: inner.text('reason') }));
   const record: CommitRecord = {
     segment: members.integer('segment'),
-    fromMs: members.integer('fromMs'),
-    toMs: members.integer('toMs'),
+    fromMs: members.moment('fromMs'),
+    toMs: members.moment('toMs'),
     received: members.integer('received'),
     written: members.integer('written'),
     outside: members.integer('outside'),

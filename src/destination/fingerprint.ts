@@ -54,8 +54,8 @@ export function readIdentity(members: StoredMembers): ExportIdentity {
   return {
     serviceHost: members.text('serviceHost'),
     query: members.text('query'),
-    fromMs: members.integer('fromMs'),
-    toMs: members.integer('toMs'),
+    fromMs: members.moment('fromMs'),
+    toMs: members.moment('toMs'),
     timeZone: members.text('timeZone'),
     byReceiptTime: members.boolean('byReceiptTime'),
     autoParsingMode: members.choice('autoParsingMode', ['Manual', 'AutoParse']),

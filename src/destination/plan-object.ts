@@ -66,7 +66,7 @@ export function encodePlan({ boundariesMs, describedFields }: ExportPlan): Uint8
 export function decodePlan(name: string, content: Uint8Array): ExportPlan {
   return decodeStored({ name }, content, (members) => {
     members.form('logfleet.dev/export-plan');
-    const boundariesMs = members.integers('boundariesMs');
+    const boundariesMs = members.moments('boundariesMs');
     const describedFields = members.optionalObjects('describedFields', (field) => ({
       name: field.text('name'),
       fieldType: field.optionalText('fieldType'),

@@ -56,6 +56,9 @@ function adviceOf({ advice }: StoredObject): string {
 /** Of all that is stored: what is written otherwise has another. */
 const formVersion = 1;
 
+/** What a date can be at most. */
+const latestMs = 8.64e15;
+
 /** The members of one object, each taken once and by its type. */
 export class StoredMembers {
   readonly #object: StoredObject;
@@ -82,6 +85,11 @@ export class StoredMembers {
     const value = this.#take(member);
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
     throw this.#wrong(member, `is ${shown(value)}, and has to be a whole number from ${least} on`);
+  }
+
+  /** Milliseconds since the epoch. */
+  moment(member: string): number {
+    return this.#asMoment(member, this.#take(member));
   }
 
   text(member: string, form = /^/): string {
@@ -128,11 +136,8 @@ export class StoredMembers {
     return Object.hasOwn(this.#value, member) ? this.objects(member, read) : undefined;
   }
 
-  integers(member: string): readonly number[] {
-    return this.#list(member).map((item, index) => {
-      if (typeof item === 'number' && Number.isSafeInteger(item) && item >= 0) return item;
-      throw this.#wrong(`${member}/${index}`, `is ${shown(item)}, and has to be a whole number`);
-    });
+  moments(member: string): readonly number[] {
+    return this.#list(member).map((item, index) => this.#asMoment(`${member}/${index}`, item));
   }
 
   texts(member: string): readonly string[] {
@@ -156,6 +161,11 @@ export class StoredMembers {
     const value = this.#take(member);
     if (Array.isArray(value)) return value;
     throw this.#wrong(member, `is ${shown(value)}, and has to be a list`);
+  }
+
+  #asMoment(member: string, value: unknown): number {
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= latestMs) return value;
+    throw this.#wrong(member, `is ${shown(value)}, and has to be a whole number of milliseconds since 1970`);
   }
 
   #take(member: string): unknown {

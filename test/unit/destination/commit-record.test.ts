@@ -110,6 +110,11 @@ describe('a record that is read back', () => {
     ['a figure is no number', { received: '13' }, '/received is "13", and has to be a whole number from 0 on'],
     ['a figure is negative', { left: -1 }, '/left is -1'],
     ['a figure is not whole', { left: 0.5 }, '/left is 0.5'],
+    [
+      'it ends when no date is',
+      { toMs: 9e15 },
+      '/toMs is 9000000000000000, and has to be a whole number of milliseconds',
+    ],
     ['there is more than known', { note: 'x' }, '/note is not known to this logfleet; run the newer logfleet'],
     ['it is of another version', { version: 2 }, '/version is 2, and 1 is known to this logfleet; run the newer'],
     ['it is something else', { kind: 'logfleet.dev/export-plan' }, '/kind is "logfleet.dev/export-plan"'],

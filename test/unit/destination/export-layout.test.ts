@@ -128,6 +128,7 @@ describe('the plan', () => {
     [[3, 1], '/boundariesMs/1 is not later than the one before'],
     [[1, 2.5], '/boundariesMs/1 is 2.5, and has to be a whole number'],
     [['1', 2], '/boundariesMs/0 is "1"'],
+    [[1, 8.64e15 + 1], '/boundariesMs/1 is 8640000000000001, and has to be a whole number of milliseconds since 1970'],
     [Array.from({ length: 10_002 }, (_, index) => index), 'has more than 10000 segments'],
   ])('with the boundaries %j is refused', (boundariesMs, problem) => {
     const stored = { ...JSON.parse(Buffer.from(encodePlan(plan)).toString()), boundariesMs };
