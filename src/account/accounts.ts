@@ -80,7 +80,7 @@ export class Accounts {
   readonly #settings: AccountSettings;
   readonly #entries = new Map<string, Entry>();
   readonly #shared = new Map<string, Shared>();
-  /** Credentials let go of, while they finish what they have under way: search jobs may take hours. What their Secret named counts on. */
+  /** Credentials let go of, while they finish what they have under way: search jobs may take hours. */
   readonly #retiring = new Set<Shared>();
   readonly #budgets: Budgets;
   #term = 0;
@@ -223,7 +223,7 @@ export class Accounts {
   }
 
   #shareBudgets(): void {
-    this.#budgets.share([...this.#shared.values(), ...this.#retiring].map(spenderOf));
+    this.#budgets.share([...this.#shared.values()].map(spenderOf), [...this.#retiring].map(spenderOf));
   }
 
   #retire(shared: Shared): void {

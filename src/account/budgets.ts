@@ -62,12 +62,16 @@ export class Budgets {
     }
   }
 
-  /** All who spend now: each budget gets the smallest share that they name, and a budget that none of them spends is forgotten. */
-  share(spenders: readonly Spender[]): void {
+  /**
+   * All who spend now: each budget gets the smallest share that they name, and a budget that none of them spends is forgotten. `leaving`
+   * are those whose Secret says something else by now, or is asked for no longer: what they name counts where nobody else names anything.
+   */
+  share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {
-      const own = spenders.filter((spender) => nameOf(spender) === name);
-      if (own.length === 0) this.#users.delete(name);
-      else shareOut(user, own);
+      const of = (all: readonly Spender[]) => all.filter((spender) => nameOf(spender) === name);
+      const [own, ended] = [of(spenders), of(leaving)];
+      if (own.length + ended.length > 0) shareOut(user, own, ended);
+      else this.#users.delete(name);
     }
   }
 
@@ -91,16 +95,17 @@ export class Budgets {
   }
 }
 
-function shareOut({ budget, keys }: UserBudget, spenders: readonly Spender[]): void {
+function shareOut({ budget, keys }: UserBudget, spenders: readonly Spender[], leaving: readonly Spender[]): void {
   const { requestsPerSecond, maxConcurrentRequests } = defaultBudgetSettings;
   budget.setRequestsPerSecond(
     smallest(
       requestsPerSecond,
-      spenders.map((spender) => spender.requestsPerSecond),
+      heard(spenders, leaving).map((spender) => spender.requestsPerSecond),
     ),
   );
   for (const accessId of keys.keys()) {
-    const own = spenders.filter((spender) => spender.accessId === accessId);
+    const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
+    const own = heard(of(spenders), of(leaving));
     if (own.length === 0) keys.delete(accessId);
     else
       budget.setMaxConcurrent(
@@ -111,6 +116,10 @@ function shareOut({ budget, keys }: UserBudget, spenders: readonly Spender[]): v
         ),
       );
   }
+}
+
+function heard(spenders: readonly Spender[], leaving: readonly Spender[]): readonly Spender[] {
+  return spenders.length > 0 ? spenders : leaving;
 }
 
 /** Of what the service allows and what is named. */

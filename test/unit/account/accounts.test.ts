@@ -168,17 +168,30 @@ describe('reading', () => {
     expect(world.closed).toEqual([]);
   });
 
-  test('the share of the rate that a Secret named holds until what it began is over, and no longer', async () => {
+  test('the share of the rate that a Secret names holds at once, also for what it began before', async () => {
     const world = new World({ ...good, requestsPerSecond: '1' });
     await world.resolve();
     world.draining = Promise.withResolvers();
     world.write(good);
     await world.clock.advance(60_000);
     await world.resolve();
-    expect(await world.startsWithin(900)).toBe(1);
+    expect(await world.startsWithin(900)).toBe(4);
     world.draining.resolve();
     await world.clock.advance(60_000);
     expect(await world.startsWithin(900)).toBe(4);
+  });
+
+  test('the share of a user whom no Secret names any more holds until what it began is over', async () => {
+    const world = new World({ ...good, user: 'audit', requestsPerSecond: '1' });
+    await world.resolve();
+    const [before] = world.connected;
+    world.draining = Promise.withResolvers();
+    world.write(good);
+    await world.clock.advance(60_000);
+    await world.resolve();
+    expect(await world.startsWithin(900)).toBe(4);
+    world.connected.push(before as ConnectionSettings);
+    expect(await world.startsWithin(900)).toBe(1);
   });
 
   test('a failure to read is not the end of what is known', async () => {
