@@ -40,6 +40,8 @@ export class StandingExport {
   #plan: ExportPlan | undefined;
   #manifest: StandingManifest | undefined;
   #hasFailedToFinish = false;
+  /** What was written to find out whether files can be, until it is taken away. */
+  #probe: string | undefined;
   /** On the monotonic clock. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
@@ -122,8 +124,12 @@ export class StandingExport {
     this.#records.set(recordKey(record), record);
   }
 
-  /** Whether files can be written there, found out by one that is taken away again. Rejects with what is in the way. */
+  /**
+   * Whether files can be written there, found out by one that is taken away again. Rejects with what is in the way. Where none can be
+   * removed there is never more than one.
+   */
   async probe(token: string): Promise<void> {
+    await this.#removeProbe();
     const name = this.#task.layout.within(`data/probe-${token}`);
     const upload = await this.destination.open(name);
     try {
@@ -133,7 +139,13 @@ export class StandingExport {
       await upload.abort().catch(() => {});
       throw error;
     }
-    await this.destination.remove(name);
+    this.#probe = name;
+    await this.#removeProbe();
+  }
+
+  async #removeProbe(): Promise<void> {
+    if (this.#probe !== undefined) await this.destination.remove(this.#probe);
+    this.#probe = undefined;
   }
 
   /**

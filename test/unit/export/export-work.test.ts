@@ -530,6 +530,26 @@ describe('a search', () => {
     expect(await world.commit(0)).toMatchObject({ searches: 2, lastError: undefined });
   });
 
+  test('E15: leaves one file at most where it is found out whether files can be written, and none can be removed', async () => {
+    const world = new WorkWorld();
+    await world.advance();
+    const { destination } = world;
+    const files = () => [...destination.objects.keys()].filter((name) => name.includes('/data/'));
+    destination.strike = (call) => (call === 'remove' ? { failure: 'denied' } : undefined);
+    for (const segment of [0, 1]) {
+      world.search(segment).end({ kind: 'failed', error: destinationError('denied', 'It is denied.') });
+    }
+    for (let times = 0; times < 5; times++) {
+      await world.clock.advance(30_000);
+      expect(await world.advance()).toMatchObject({ searches: 0, lastError: { code: 'destination.denied' } });
+      expect(files()).toHaveLength(1);
+    }
+    destination.strike = () => undefined;
+    await world.clock.advance(30_000);
+    expect(await world.advance()).toMatchObject({ searches: 1 });
+    expect(files()).toEqual([]);
+  });
+
   test('E13: is ended as cut near its eight hours', async () => {
     const world = new WorkWorld();
     await world.advance();
