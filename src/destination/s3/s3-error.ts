@@ -33,6 +33,12 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['InvalidStorageClass', 'invalid'],
   ['InvalidBucketName', 'invalid'],
   ['InvalidEncryptionAlgorithmError', 'invalid'],
+  // What comes as 400 or 403, and passes: a body that broke off or was garbled on its way, too many requests, a clock that is being set.
+  ['RequestTimeout', 'away'],
+  ['IncompleteBody', 'away'],
+  ['BadDigest', 'away'],
+  ['ThrottlingException', 'away'],
+  ['RequestTimeTooSkewed', 'away'],
   ['NotImplemented', 'unsupported'],
   ['QuotaExceeded', 'full'],
   ['InsufficientStorage', 'full'],
