@@ -11,6 +11,7 @@ export function flagOf(place: string): string | undefined {
 /** What a manifest would have to say, as flags say it. */
 export function inFlags(message: string): string {
   return message
+    .replaceAll('write requiresRawMessages: true, or ', 'write ')
     .replaceAll(/\btimeZone: /g, '--time-zone ')
     .replaceAll(/\bresults: /g, '--results ')
     .replaceAll('with a timeZone', 'with --time-zone')
@@ -19,7 +20,7 @@ export function inFlags(message: string): string {
     .replaceAll(/\bwrite a manifest of Secret \S+ with\b/g, 'name by --secret a file with a Secret of')
     .replaceAll('correct the Secret that s3.credentialsSecretRef names, or, without one, ', 'correct ')
     .replaceAll(/(?<![\w./-])spec\.[a-zA-Z\d.]*[a-zA-Z\d]/g, (place) => flagOf(place) ?? place)
-    .replaceAll(/(?<![\w./-])(?:s3|output)\.[a-zA-Z]+\b/g, (place) => flagOf(pathOf(place)) ?? place)
+    .replaceAll(shortPlace, (place) => flagOf(pathOf(place)) ?? place)
     .replaceAll(/(?<![\w./-])maxPartSize\b/g, '--max-part-size');
 }
 
@@ -29,6 +30,10 @@ export function onStdout(message: string): string {
     .replaceAll(/ What is done stays: .*? written\./g, ' No row has gone to stdout: rows go there once all are there.')
     .replaceAll('Raise it to go on.', 'Raise it, and the export begins anew.');
 }
+
+/** Members by name, since a store's host may begin alike, as s3.example.com does. */
+const shortPlace =
+  /(?<![\w./-])(?:s3\.(?:bucket|prefix|region|endpoint|forcePathStyle|insecure)|output\.(?:format|compression|fields|maxPartSize))(?!\.?[\w-])/g;
 
 /** A path that errors of a store, or of files, leave out the beginning of. */
 function pathOf(place: string): string {

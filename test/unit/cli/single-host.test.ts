@@ -82,6 +82,15 @@ describe('an export by flags names them', () => {
       'There are no credentials: set LOGFLEET_BASE_URL, or name by --secret a file with a Secret of baseURL and accessId',
     ],
     ['https://s3.region.example.com answered', 'https://s3.region.example.com answered'],
+    ['getaddrinfo ENOTFOUND s3.example.com', 'getaddrinfo ENOTFOUND s3.example.com'],
+    ['getaddrinfo ENOTFOUND s3.local; wait', 'getaddrinfo ENOTFOUND s3.local; wait'],
+    ['getaddrinfo ENOTFOUND s3.region.example.com', 'getaddrinfo ENOTFOUND s3.region.example.com'],
+    ['connect ECONNREFUSED s3.bucket-store:9000', 'connect ECONNREFUSED s3.bucket-store:9000'],
+    [
+      'the query aggregates: write requiresRawMessages: true, or results: Records',
+      'the query aggregates: write --results Records',
+    ],
+    ['correct s3.endpoint.', 'correct --endpoint.'],
   ])('%s: %s', async (message, expected) => {
     expect(await saidBy(inFlags, message)).toBe(expected);
   });
