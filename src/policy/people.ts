@@ -36,22 +36,45 @@ export function heedPeople(policy: CollectorVersionPolicy, before: LedgerHeader,
     header = { ...header, approved: [...(header.approved ?? []), approval.stage] };
   }
 
-  const abort = requestOf(metadata, annotations.abort, header);
-  if (abort !== undefined && abort !== header.handled?.abort) {
+  const abort = newRequest(metadata, 'abort', header);
+  const retry = newRequest(metadata, 'retry', header);
+  const aborted = (before: LedgerHeader): LedgerHeader => {
+    if (abort === undefined) return before;
     const by = annotationWriter(metadata, annotations.abort)?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
-    header = { ...note(header, 'Abort', annotations.abort), handled: { ...header.handled, abort } };
+    const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
     // Some were taken back already, which no stop tells any more.
-    if (header.stop?.kind === 'rollback') header = fromTheStart(header, approves);
-    header = { ...header, stop: { kind: 'abort', message, atMs: wallMs } };
-  }
+    const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
+    return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
+  };
+  const goingOn = (before: LedgerHeader): LedgerHeader => {
+    if (retry === undefined) return before;
+    const lifted = before.stop === undefined ? {} : { liftedAtMs: before.stop.atMs };
+    const after = { ...note(before, 'Retry', annotations.retry), handled: { ...before.handled, retry, ...lifted } };
+    return withoutStop(after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after);
+  };
+  header = isLast(metadata, retry, abort) ? goingOn(aborted(header)) : aborted(goingOn(header));
+  return { header, retried: retry !== undefined };
+}
 
-  const retry = requestOf(metadata, annotations.retry, header);
-  if (retry === undefined || retry === header.handled?.retry) return { header, retried: false };
-  const lifted = header.stop === undefined ? {} : { liftedAtMs: header.stop.atMs };
-  header = { ...note(header, 'Retry', annotations.retry), handled: { ...header.handled, retry, ...lifted } };
-  if (header.stop?.kind === 'rollback') header = fromTheStart(header, approves);
-  return { header: withoutStop(header), retried: true };
+/** What was asked for and has not been done. */
+function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: LedgerHeader): string | undefined {
+  const value = requestOf(metadata, annotations[name], header);
+  return value === header.handled?.[name] ? undefined : value;
+}
+
+/**
+ * Whether somebody who asked for both, before anybody heard, wants to go on in the end. The commands write the time into the value,
+ * and hosts may know it; where nobody can tell, the stricter counts.
+ */
+function isLast(metadata: ObjectMeta, retry: string | undefined, abort: string | undefined): boolean {
+  const markedMs = (value: string | undefined) => Date.parse(parseRolloutRequest(value)?.mark ?? '');
+  const writtenMs = (annotation: string) => annotationWriter(metadata, annotation)?.atMs ?? Number.NaN;
+  const marks = [markedMs(retry), markedMs(abort)] as const;
+  const known = marks.some(Number.isNaN)
+    ? ([writtenMs(annotations.retry), writtenMs(annotations.abort)] as const)
+    : marks;
+  return known[0] > known[1];
 }
 
 /** Whether a newer text of the policy ends the rollout, which the ledger does not know yet: asked right before each POST (U2). */

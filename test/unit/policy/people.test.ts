@@ -87,11 +87,32 @@ test('abort takes the place of another stop, and the rollback of one ends', () =
   expect(header.stop).toEqual({ kind: 'abort', message: 'Aborted by a person.', atMs: laterMs });
 });
 
-test('of both at once, both are noted, and it goes on', () => {
-  const { header, retried } = heed({ [annotations.retry]: rolloutId, [annotations.abort]: rolloutId });
-  expect(header.actions?.map(({ action }) => action)).toEqual(['Abort', 'Retry']);
-  expect(header.stop).toBeUndefined();
-  expect(retried).toBe(true);
+describe('of both at once, both are noted, and the later one counts', () => {
+  const at = (second: number) => `${rolloutId}/2026-11-01T00:00:0${second}Z`;
+  const both = (retry: string, abort: string, writers?: object, before: Partial<LedgerHeader> = {}) =>
+    heed({ [annotations.retry]: retry, [annotations.abort]: abort }, before, writers && { annotationWriters: writers });
+  const written = (retryMs: number, abortMs: number) => ({
+    [annotations.retry]: { atMs: retryMs },
+    [annotations.abort]: { atMs: abortMs },
+  });
+
+  test.each<[string, Parameters<typeof both>, string]>([
+    ['by the time that a command wrote', [at(2), at(1)], 'Abort, Retry'],
+    ['also where somebody thought better of it', [at(1), at(2), written(2, 1)], 'Retry, Abort'],
+    ['by what the host knows', [rolloutId, at(1), written(2, 1)], 'Abort, Retry'],
+    ['and so the abort', [rolloutId, at(1), written(1, 2)], 'Retry, Abort'],
+    ['and the abort where nobody can tell', [rolloutId, rolloutId], 'Retry, Abort'],
+  ])('%s', (_, asked, order) => {
+    const { header, retried } = both(...asked);
+    expect(header.actions?.map(({ action }) => action).join(', ')).toBe(order);
+    expect(header.stop?.kind).toBe(order.endsWith('Abort') ? 'abort' : undefined);
+    expect(retried).toBe(true);
+  });
+
+  test('what was heard before does not count again', () => {
+    const { header } = both(at(2), at(1), undefined, { handled: { retry: at(2) } });
+    expect(header).toMatchObject({ actions: [{ action: 'Abort' }], stop: { kind: 'abort' } });
+  });
 });
 
 describe('pause and resume', () => {
