@@ -120,8 +120,10 @@ export class IntervalSearch implements RunningSearch {
     this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
   }
 
-  /** What its job has found so far is to be committed as of a cut one (E13). */
+  /** What its job has found so far is to be committed as of a cut one (E13). To be asked again while it goes on. */
   endAsCut(): void {
+    // Of one that is done only statuses are unanswered, which may bring errors (E5).
+    if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#isCutShort = true;
     this.#cutShort.resolve();
   }

@@ -2,6 +2,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
+import { sleep } from '../../../src/base/clock.ts';
+import { SearchJob } from '../../../src/service/search-job.ts';
+import type { SearchJobs } from '../../../src/service/search-jobs.ts';
 import type { LogData, Search } from '../../../src/simulator/log-data/log-data.ts';
 import { messageFields } from '../../../src/simulator/query/message-fields.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
@@ -189,6 +192,33 @@ describe('a search that is ended from outside', () => {
     expect(record.fromMs).toBeGreaterThan(hour.fromMs + hourMs / 4);
     expect(record.written).toBeGreaterThan(100);
     expect(await world.complaints(record)).toEqual([]);
+  });
+
+  test('near the end of its eight hours waits for statuses of one that is done: they may bring errors (E5)', async () => {
+    const world = new SearchWorld();
+    const { clock, jobs } = world;
+    let texts: readonly string[] = [];
+    const open: SearchJobs['open'] = async (...given) => {
+      const job = await jobs.open(...given);
+      const answered = () => Reflect.get(SearchJob.prototype, 'progress', job);
+      Object.defineProperty(job, 'progress', { get: () => ({ ...answered(), errors: { texts, isCut: false } }) });
+      const whenFinished = job.whenFinished.bind(job);
+      job.whenFinished = async (signal) => {
+        await whenFinished(signal);
+        search.endAsCut();
+        await sleep(clock, 1_000);
+        texts = ['the query broke'];
+        return job.progress;
+      };
+      return job;
+    };
+    world.jobs = { open } as SearchJobs;
+    const search = world.begin();
+    expect(await world.simulated.run(search.done)).toMatchObject({
+      kind: 'again',
+      message: expect.stringContaining('the query broke'),
+    });
+    expect(await world.records()).toEqual([]);
   });
 });
 
