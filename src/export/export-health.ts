@@ -60,6 +60,9 @@ const stalled = { ...quiet, ready: 'False', stalled: true } as const;
 const failed = { ...stalled, isFailed: true } as const;
 const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
 
+/** Of chosen fields that are missing. */
+const namedFields = 3;
+
 /** What `Keep` has kept, before or under another manifest, is not taken for whole by who wants it whole. */
 function keptUnwanted({ view, limits }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
@@ -70,16 +73,32 @@ function keptUnwanted({ view, limits }: ExportHealthInput): ExportHealth | undef
 function complete({ view }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest) return undefined;
   const written = writtenText(view.manifest);
+  const missing = fieldsText(view);
+  const undescribed =
+    missing === '' ? '' : ` No page of the service describes ${missing}: look how it is spelled there.`;
   const done = { ...quiet, ready: 'True', isComplete: true } as const;
   if (view.manifest.manifest.complete)
-    return { ...done, reason: reasons.exported, message: `${written}, and the manifest proves that these are all.` };
-  const message = `${written}; the manifest flags ${flaggedText(view.manifest)} as incomplete, which status.incomplete names.`;
+    return {
+      ...done,
+      reason: reasons.exported,
+      message: `${written}, and the manifest proves that these are all.${undescribed}`,
+    };
+  const flagged = flaggedText(view.manifest);
+  const message = `${written}; the manifest flags ${flagged} as incomplete, which status.incomplete names.${undescribed}`;
   return { ...done, reason: reasons.exportedIncomplete, message };
 }
 
 function writtenText({ manifest: { totals } }: StandingManifest): string {
   const { rows, files } = totals;
   return `${countText(rows)} ${rows === 1 ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
+}
+
+/** Chosen fields that are missing, the first ones by name; empty where none is, or nobody can say. */
+function fieldsText({ undescribedFields: missing }: WorkView): string {
+  if (missing.length === 0) return '';
+  const names = missing.slice(0, namedFields).map((name) => JSON.stringify(name));
+  const more = missing.length > namedFields ? ` and ${missing.length - namedFields} more` : '';
+  return `${names.join(', ')}${more} of spec.output.fields`;
 }
 
 function flaggedText({ manifest: { intervals } }: StandingManifest): string {
@@ -217,11 +236,13 @@ function exporting({ view }: ExportHealthInput): ExportHealth {
     : 'It begins';
   const running = searches === 0 ? '' : `; ${counted(searches, 'search runs', 'searches run')}`;
   const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven`;
+  const missing = view ? fieldsText(view) : '';
+  const undescribed = missing === '' ? '' : `; no page so far describes ${missing}`;
   const waits = waitText(waitsFor, trouble?.error);
   return {
     ...atWork,
     reason: reasons.exporting,
-    message: `${done}${running}${lacking}${waits === '' ? '' : `; ${waits}`}.`,
+    message: `${done}${running}${lacking}${undescribed}${waits === '' ? '' : `; ${waits}`}.`,
   };
 }
 

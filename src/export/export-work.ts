@@ -16,6 +16,7 @@ import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { LogFields } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
+import { ChosenFields } from './chosen-fields.ts';
 import { decide, type ExportDecision, type ExportProgress, type SearchOrder } from './export-decision.ts';
 import { ExportHolds } from './export-holds.ts';
 import { NewestTexts } from './newest-texts.ts';
@@ -60,6 +61,9 @@ export class ExportWork {
   #narrowed: readonly SearchOrder[] = [];
   readonly #messages = new NewestTexts();
   readonly #warnings = new NewestTexts();
+  readonly #chosenFields: ChosenFields;
+  /** Records that searches of this work have written. */
+  #written = 0;
   #scannedBytes: number;
   #limits: WorkLimits | undefined;
   /** After which it was found that files can be written all the same. */
@@ -73,6 +77,7 @@ export class ExportWork {
     this.#options = options;
     this.#holds = new ExportHolds(options.clock);
     this.#histogram = new RowHistogram(options.task.identity);
+    this.#chosenFields = new ChosenFields(options.task.identity.output.fields);
     this.#scannedBytes = options.scannedBytes;
   }
 
@@ -169,6 +174,7 @@ export class ExportWork {
       ...this.#options,
       destination,
       describedFields: plan?.describedFields ?? [],
+      chosenFields: this.#chosenFields,
       incompletePolicy: () => this.#limits?.incompletePolicy ?? 'Fail',
       settleDelayMs: () => this.#limits?.settleDelayMs ?? 0,
     };
@@ -177,6 +183,7 @@ export class ExportWork {
   #learn(order: SearchOrder, outcome: SearchOutcome): void {
     switch (outcome.kind) {
       case 'committed':
+        this.#written++;
         this.#committed(outcome.record);
         break;
       case 'taken':
@@ -357,6 +364,7 @@ export class ExportWork {
       unproven,
       messages: this.#messages.all,
       warnings: this.#warnings.all,
+      undescribedFields: intervals.length === this.#written ? this.#chosenFields.undescribed : [],
       manifest,
       requeueAfterMs: Math.min(...delaysMs),
     };

@@ -9,7 +9,7 @@ import { LogfleetError } from '../base/errors.ts';
 import type { CommittedFile } from '../destination/commit-record.ts';
 import type { JobProgress } from '../service/job-gathering.ts';
 import type { SearchJob } from '../service/search-job.ts';
-import { maxPageRows } from '../service/search-service.ts';
+import { type MessagePage, maxPageRows } from '../service/search-service.ts';
 import { type Interval, wholeBuckets } from './cut.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import type { SearchOrder } from './export-decision.ts';
@@ -188,8 +188,11 @@ export class MessageReading implements JobReading {
 
   /** False where the service gives no more rows, although it counts more. */
   async #readPage(rows: IntervalRows): Promise<boolean> {
-    const { job, signal } = this.#options;
-    const reading = { offset: this.#offset, total: this.#offset + 1, receiver: rows, signal };
+    const { job, signal, tools } = this.#options;
+    const onPage = (page: MessagePage) => {
+      if (page.rows > 0) tools.chosenFields.saw(page.fields);
+    };
+    const reading = { offset: this.#offset, total: this.#offset + 1, receiver: rows, onPage, signal };
     try {
       this.#offset = await crossing('export.readPage', () => job.readMessages(reading));
       return true;

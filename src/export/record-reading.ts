@@ -85,6 +85,7 @@ export class RecordReading implements JobReading {
   #take({ fields, records }: RecordPage): Promise<void> | undefined {
     const { tools, order } = this.#options;
     this.#files ??= new IntervalFiles(tools, order, fields);
+    if (records.length > 0) tools.chosenFields.saw(fields);
     for (const record of records) this.#files.row(recordRow(record));
     this.#received = (this.#received ?? 0) + records.length;
     return this.#files.room();

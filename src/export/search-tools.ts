@@ -10,6 +10,7 @@ import type { DescribedField } from '../output/columns.ts';
 import type { SearchJob } from '../service/search-job.ts';
 import type { SearchJobs } from '../service/search-jobs.ts';
 import type { JobState } from '../service/search-service.ts';
+import type { ChosenFields } from './chosen-fields.ts';
 import type { SearchOrder, StopReason } from './export-decision.ts';
 import type { ExportTask } from './export-task.ts';
 import type { Shortcoming } from './proof.ts';
@@ -21,6 +22,8 @@ export interface SearchTools {
   readonly task: ExportTask;
   /** From the plan, so that all files have the same columns; of no use to NDJSON and to records. */
   readonly describedFields: readonly DescribedField[];
+  /** Told of each page that has rows. */
+  readonly chosenFields: ChosenFields;
   readonly traits: ServiceTraits;
   readonly writer: Writer;
   readonly clock: Clock;

@@ -17,7 +17,7 @@ export interface Search extends RunningSearch {
 }
 
 /** What the work itself knows. */
-type ToolOfWork = 'destination' | 'describedFields' | 'incompletePolicy' | 'settleDelayMs';
+type ToolOfWork = 'destination' | 'describedFields' | 'chosenFields' | 'incompletePolicy' | 'settleDelayMs';
 
 export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   /** Touches nothing yet. */

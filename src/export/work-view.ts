@@ -57,6 +57,8 @@ export interface WorkView {
   readonly messages: readonly string[];
   /** What search jobs warned of, the newest first. */
   readonly warnings: readonly string[];
+  /** Of `output.fields`, those that the service has described nowhere so far; none where others have read a part. */
+  readonly undescribedFields: readonly string[];
   /** When it is complete. */
   readonly manifest: StandingManifest | undefined;
   /** After how long time alone may change something; infinite where it cannot. */

@@ -1,9 +1,11 @@
 /** How an export begins, on the simulated service and in virtual time: what its plan is, what it costs, and what is handed over. */
+
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { readPlan, segmentsOf, settlePlan } from '../../../src/destination/plan-object.ts';
 import { Writer } from '../../../src/destination/writer.ts';
+import { ChosenFields } from '../../../src/export/chosen-fields.ts';
 import { type PlannedExport, type PlanningView, planExport } from '../../../src/export/export-planning.ts';
 import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/export-task.ts';
 import { ServiceTraits } from '../../../src/export/service-traits.ts';
@@ -77,6 +79,7 @@ class PlanningWorld {
       jobs: new SearchJobs({ service, permits: budget.jobs, clock }),
       writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
       describedFields: [],
+      chosenFields: new ChosenFields([]),
       incompletePolicy: () => 'Fail' as const,
       settleDelayMs: () => 0,
     };

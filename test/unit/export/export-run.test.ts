@@ -51,6 +51,37 @@ describe('an export', () => {
     expect(world.jobsActive()).toBe(0);
   });
 
+  test('of a field that no row has tells it, while it runs and when it is complete', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add({
+      output: {
+        format: 'NDJSON',
+        compression: 'None',
+        fields: ['_raw', '_sourcehost', 'srcHost'],
+        maxPartSize: '256Mi',
+      },
+    });
+    world.start();
+    const message = () => world.condition('Ready')?.message ?? '';
+    const isTold = () => message().includes('; no page so far describes "srcHost" of spec.output.fields');
+    expect(await world.world.until(isTold, 10 * minuteMs)).toBe(true);
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(message()).toMatch(
+      /these are all\. No page of the service describes "srcHost" of spec\.output\.fields: look/,
+    );
+  });
+
+  test('of which others have read a part says nothing of fields', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add({ output: { format: 'NDJSON', compression: 'None', fields: ['_raw', 'srcHost'], maxPartSize: '256Mi' } });
+    const first = world.start();
+    await world.world.until(() => (world.status?.progress?.intervalsDone ?? 0) > 3, 30 * minuteMs);
+    first.kill();
+    world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.condition('Ready')?.message).toMatch(/these are all\.$/);
+  });
+
   test('figures are written at most every ten seconds', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();

@@ -22,6 +22,7 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
     unproven: [],
     messages: [],
     warnings: [],
+    undescribedFields: [],
     manifest: undefined,
     requeueAfterMs: Number.POSITIVE_INFINITY,
     ...more,

@@ -3,6 +3,7 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type CommitRecord, readRecords } from '../../../src/destination/commit-record.ts';
 import { Writer } from '../../../src/destination/writer.ts';
+import { ChosenFields } from '../../../src/export/chosen-fields.ts';
 import type { SearchOrder } from '../../../src/export/export-decision.ts';
 import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/export-task.ts';
 import { IntervalSearch } from '../../../src/export/interval-search.ts';
@@ -93,6 +94,7 @@ export class SearchWorld {
       destination: this.destination,
       task: this.task,
       describedFields: [],
+      chosenFields: new ChosenFields([]),
       traits: this.traits,
       writer: this.#writer,
       clock,
