@@ -283,6 +283,8 @@ export class Exchange {
       path: url.pathname + url.search,
       headers: {
         accept: 'application/json',
+        // Where nothing is said any encoding may come (RFC 9110, 12.5.3), and none is read.
+        'accept-encoding': 'identity',
         authorization: this.#authorization,
         'user-agent': this.#options.userAgent,
         ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),

@@ -32,6 +32,7 @@ test.each(requests)('%s is %s %s with credentials', async (operation, method, pa
   expect(request?.body).toBe(body);
   expect(request?.headers).toEqual({
     accept: 'application/json',
+    'accept-encoding': 'identity',
     authorization: `Basic ${Buffer.from('id:canary-key').toString('base64')}`,
     'user-agent': 'logfleet/test',
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
