@@ -23,8 +23,8 @@ export interface ListedObject {
 }
 
 /**
- * `ofTheDead`: what processes left that have ended, as far as can be known. `all`: those of the living, too, for a folder that
- * needs no more files.
+ * `ofTheDead`: what processes left that have ended, as far as can be known, and what we could not take back ourselves. `all`: those of
+ * the living, too, for a folder that needs no more files.
  */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 

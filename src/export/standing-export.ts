@@ -141,6 +141,8 @@ export class StandingExport {
     }
     this.#probe = name;
     await this.#removeProbe();
+    // What could not be taken back while it failed.
+    await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
   }
 
   async #removeProbe(): Promise<void> {

@@ -54,6 +54,8 @@ export class S3Destination implements Destination {
   readonly #clock: Clock;
   readonly #writer: Writer;
   readonly #buffers = new PartBuffers();
+  /** Uploads that were given up and could not be taken back, as while the store was away. */
+  readonly #left = new Set<S3Upload>();
   #headerIsHeeded = false;
 
   /** Sends nothing yet. `destination.invalid` or `destination.name` for settings that cannot be right. */
@@ -147,6 +149,7 @@ export class S3Destination implements Destination {
       objectOptions,
       buffers: this.#buffers,
       mark,
+      onLeft: (upload) => this.#left.add(upload),
     });
   }
 
@@ -215,8 +218,14 @@ export class S3Destination implements Destination {
   async abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number> {
     const bucket = this.#settings.bucket;
     const uploads = new RunningUploads({ client: this.#client, clock: this.#clock, writer: this.#writer, bucket });
+    const prefix = this.#prefix(folder);
+    const ours = [...this.#left].filter(({ key }) => key.startsWith(prefix));
     try {
-      return await uploads.abort(this.#prefix(folder), choice);
+      for (const upload of ours) {
+        await upload.abort();
+        this.#left.delete(upload);
+      }
+      return ours.length + (await uploads.abort(prefix, choice));
     } catch (cause) {
       throw this.#error('look for unfinished uploads in', folder, cause);
     }

@@ -36,6 +36,8 @@ export interface S3UploadOptions {
   readonly buffers: PartBuffers;
   /** Tells this upload from all others. */
   readonly mark: string;
+  /** It could not be taken back: somebody has to `abort` it again. */
+  readonly onLeft: (upload: S3Upload) => void;
 }
 
 export class S3Upload implements FileUpload {
@@ -55,6 +57,10 @@ export class S3Upload implements FileUpload {
   constructor(options: S3UploadOptions) {
     this.#options = options;
     this.#place = { Bucket: options.bucket, Key: options.key };
+  }
+
+  get key(): string {
+    return this.#options.key;
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -94,6 +100,7 @@ export class S3Upload implements FileUpload {
       if (this.#finishTried && (await this.#isOurs()))
         await this.#options.client.send(new DeleteObjectCommand(this.#place));
     } catch (cause) {
+      this.#options.onLeft(this);
       throw s3Error(`take back ${this.#shown}`, cause);
     }
     this.#ended = true;
