@@ -1,8 +1,8 @@
 /**
  * The state of each resource of a kind as a series of metrics, with the reason of its condition Ready, for alerts.
  *
- * Invariant: of each resource there is one series, and none of one that is gone, or that another process looks after by now. Reasons are those of conditions, of which there are few
- * (`api/conditions.ts`).
+ * Invariant: of each resource there is one series, and none of one that is gone, or that another process looks after by now. Reasons are
+ * those of conditions, of which there are few (`api/conditions.ts`).
  */
 import { type Condition, findCondition } from '../api/conditions.ts';
 import type { Gauge, Labels } from '../base/metrics.ts';

@@ -95,7 +95,10 @@ export class ExportHolds {
     this.#inVain.set(recordKey(order), { fromMs: order.fromMs, times: this.failedBefore(order) + 1 });
   }
 
-  /** Something failed that concerns everything. Of failures that come together one counts. `isCostly`: to try it takes a search. */
+  /**
+   * Something failed that concerns everything. Of failures that come together one counts. `isCostly`: to try it takes a search, or a look
+   * at every file.
+   */
   failed(error: LogfleetError, isCostly = false): void {
     if (this.trouble) return;
     const failures = this.#failuresInRow++;

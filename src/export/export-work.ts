@@ -260,7 +260,7 @@ export class ExportWork {
     const error = asLogfleetError(thrown);
     this.#logFailure('a step of the export failed', error, { stage });
     // The export goes on without it, and nothing that it does would show later that it passed.
-    if (stage !== 'tidying') this.#holds.failed(error, stage === 'planning');
+    if (stage !== 'tidying') this.#holds.failed(error, stage === 'planning' || stage === 'finishing');
   }
 
   #logFailure(message: string, error: LogfleetError, fields: LogFields): void {

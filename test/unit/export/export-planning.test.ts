@@ -1,5 +1,4 @@
 /** How an export begins, on the simulated service and in virtual time: what its plan is, what it costs, and what is handed over. */
-
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';

@@ -689,6 +689,22 @@ describe('what goes wrong', () => {
     expect(waits).toEqual([30_000, 60_000, 120_000, 240_000, 300_000]);
   });
 
+  test('a manifest that is too much is made again later each time', async () => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 3 });
+    world.destination.strike = (call, name) =>
+      call === 'create' && name === manifestName ? { failure: 'tooMuch' } : undefined;
+    for (const segment of [0, 1, 2]) await world.commit(segment);
+    const waits: number[] = [];
+    for (let times = 0; times < 5; times++) {
+      const { requeueAfterMs, lastError } = await world.advance();
+      expect(lastError?.reason).toBe('InvalidSpec');
+      waits.push(requeueAfterMs);
+      await world.clock.advance(requeueAfterMs);
+    }
+    expect(waits).toEqual([30_000, 60_000, 120_000, 240_000, 300_000]);
+  });
+
   test('a plan of another range is not taken for ours', async () => {
     const world = new WorkWorld();
     await settlePlan(world.destination, task.layout, { boundariesMs: [fromMs, fromMs + hourMs] });
