@@ -230,11 +230,11 @@ function settling({ view }: ExportHealthInput): ExportHealth | undefined {
 }
 
 function exporting({ view }: ExportHealthInput): ExportHealth {
-  const { progress, searches = 0, waitsFor, trouble, unproven: open = [] } = view ?? {};
+  const { progress, waitsFor, trouble, unproven: open = [] } = view ?? {};
   const done = progress
     ? `${percentText(progress.coveredPart)} of the range is done, ${rowsText(progress.rows)}`
     : 'It begins';
-  const running = searches === 0 ? '' : `; ${counted(searches, 'search runs', 'searches run')}`;
+  const running = view ? searchesText(view) : '';
   const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven`;
   const missing = view ? fieldsText(view) : '';
   const undescribed = missing === '' ? '' : `; no page so far describes ${missing}`;
@@ -244,6 +244,14 @@ function exporting({ view }: ExportHealthInput): ExportHealth {
     reason: reasons.exporting,
     message: `${done}${running}${lacking}${undescribed}${waits === '' ? '' : `; ${waits}`}.`,
   };
+}
+
+/** Empty where there are none. */
+function searchesText({ searches, waitingSearches }: WorkView): string {
+  if (searches === 0) return '';
+  if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
+  const waiting = counted(searches, 'search waits for its', 'searches wait for their');
+  return `; ${waiting} turn, since all search jobs of one user share what the service allows`;
 }
 
 /** Why nothing more begins, without a full stop; empty where nothing keeps it. */

@@ -356,6 +356,7 @@ export class ExportWork {
       intervals,
       histogram: () => this.#histogram.read(intervals),
       searches: searches.length,
+      waitingSearches: searches.filter(({ createdAtMs }) => createdAtMs === undefined).length,
       jobs,
       waitsFor: wait,
       trouble,

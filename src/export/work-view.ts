@@ -43,6 +43,8 @@ export interface WorkView {
   readonly histogram: () => readonly RowPiece[];
   /** How many searches are under way. */
   readonly searches: number;
+  /** Of these, those that have had no job yet. */
+  readonly waitingSearches: number;
   readonly jobs: readonly JobView[];
   /** Why nothing starts although something is left. */
   readonly waitsFor: Wait | undefined;

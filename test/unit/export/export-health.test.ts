@@ -153,6 +153,18 @@ describe('the message', () => {
     [input(), '42% of the range is done, 1.2M rows are written.'],
     [input({ view: viewOf({ searches: 4 }) }), '42% of the range is done, 1.2M rows are written; 4 searches run.'],
     [
+      input({ view: viewOf({ searches: 4, waitingSearches: 1 }) }),
+      '42% of the range is done, 1.2M rows are written; 4 searches run.',
+    ],
+    [
+      input({ view: viewOf({ searches: 2, waitingSearches: 2 }) }),
+      '42% of the range is done, 1.2M rows are written; 2 searches wait for their turn, since all search jobs of one user share what the service allows.',
+    ],
+    [
+      input({ view: viewOf({ undescribedFields: ['a', 'b', 'c', 'd'] }) }),
+      '42% of the range is done, 1.2M rows are written; no page so far describes "a", "b", "c" and 1 more of spec.output.fields.',
+    ],
+    [
       input({ view: viewOf({ waitsFor: { kind: 'trouble' }, trouble: { error: error('backoff'), untilMs: 5 } }) }),
       '42% of the range is done, 1.2M rows are written; it is tried again soon after: The store does not answer.',
     ],

@@ -14,6 +14,7 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
     intervals: [],
     histogram: () => [],
     searches: 0,
+    waitingSearches: 0,
     jobs: [],
     waitsFor: undefined,
     trouble: undefined,
