@@ -104,10 +104,11 @@ function isStopped(resource: CollectorVersionPolicy): boolean {
   return stages.some(({ state }) => state === 'Stopped');
 }
 
-/** Also where who failed or died is in no list any more, and counted nowhere. */
+/** Also where who failed or died is in no list any more, and counted nowhere; and who was refused. */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;
-  if (readyReason(resource) === reasons.collectorsFailed) return true;
+  const reason = readyReason(resource);
+  if (reason === reasons.collectorsFailed || reason === reasons.collectorsRefused) return true;
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 

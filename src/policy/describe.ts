@@ -45,12 +45,13 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  // Who fails after the end is tried again in this rollout, by its id.
+  // Who fails or is refused after the end is tried again in this rollout, by its id.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&
     !header.stop &&
-    health.reason !== reasons.collectorsFailed;
+    health.reason !== reasons.collectorsFailed &&
+    health.reason !== reasons.collectorsRefused;
   return {
     observedGeneration: generation,
     ...echoOfRequest(policy),

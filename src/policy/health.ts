@@ -250,7 +250,7 @@ function collectorsRefused({ fleet }: HealthInput): Health | undefined {
   const leftAlone = fleet?.leftAlone ?? 0;
   if (leftAlone === 0) return undefined;
   const them = word(leftAlone, 'it', 'them');
-  const message = `${count(leftAlone, 'collector')} ${word(leftAlone, 'is', 'are')} left alone: the service refuses to upgrade ${them}, or ${word(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons says which. Mend or exclude ${them}.`;
+  const message = `${count(leftAlone, 'collector')} ${word(leftAlone, 'is', 'are')} left alone: the service refuses to upgrade ${them}, or ${word(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons says which. Mend ${them} and try again with \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsRefused, message };
 }
 

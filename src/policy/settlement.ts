@@ -169,9 +169,9 @@ function isWatched({ collectorId, stage }: Entry, { stages = [] }: LedgerHeader,
   return stages.some(({ name, endedAtMs }) => name === now && endedAtMs === undefined);
 }
 
-/** A person wants to go on: failures are forgiven, and who was taken back, or not, is as any other again. */
+/** A person wants to go on: failures are forgiven, and who was taken back, or not, or left alone, is as any other again. */
 export function forgive(input: DecideInput, draft: Draft): void {
-  const { ledger, now } = input;
+  const { ledger, roster, now } = input;
   const { header } = ledger;
   for (const { collectorId } of ledger.entries()) {
     const entry = draft.entry(collectorId);
@@ -182,6 +182,9 @@ export function forgive(input: DecideInput, draft: Draft): void {
     else if (back && !open) draft.set(collectorId, broughtThere(entry, header.target));
     else if (back) draft.set(collectorId, { ...entry, back: false });
     else if (ending?.kind === 'died') draft.set(collectorId, forgivenDeath(entry, ending));
+    else if (!open && wasRefused(ending)) draft.set(collectorId, unrefused(forgiven(entry)));
+    else if (roster.skipReason(collectorId, entry) === 'Contested')
+      draft.set(collectorId, { ...forgiven(entry), drifts: 0 });
     else if (failures > 0 || hasFailed(ending)) draft.set(collectorId, forgiven(entry));
   }
   for (const id of diedBefore(input, draft)) {
@@ -201,6 +204,16 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   if (!ending || (ending.kind === 'updated' && ending.toVersion !== target)) return undefined;
   const there = { ...ending, kind: 'updated', toVersion: target, message: '' } as const;
   return { ...entry, back: false, used: 1, failures: 0, ending: there };
+}
+
+/** Whether the service would not upgrade it, or not for us, so that nothing was tried. */
+function wasRefused(ending: Ending | undefined): boolean {
+  return ending?.kind === 'refused' || ending?.kind === 'invalid';
+}
+
+/** As if nobody had asked the service; undefined where nothing is left to remember. */
+function unrefused(entry: Entry): Entry | undefined {
+  return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }
 
 /** Whom this rollout has brought to the target it takes back all the same, if it comes to that. */
@@ -231,6 +244,6 @@ export function forgetRefusals(roster: Roster, draft: Draft): void {
   for (const id of roster.members('skipped')) {
     const entry = draft.entry(id);
     if (entry?.ending?.kind !== 'refused' || entry.open) continue;
-    draft.set(id, entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined });
+    draft.set(id, unrefused(entry));
   }
 }

@@ -215,6 +215,7 @@ describe('retry', () => {
     ['RolledBack', 1, `rollout ${id} goes on, and 1 collector that failed is tried again.`],
     ['RollingBack', 0, `rollout ${id} goes on.`],
     ['CollectorsFailed', 2, `2 collectors that failed are tried again in rollout ${id}.`],
+    ['CollectorsRefused', 0, `what failed is tried again in rollout ${id}.`],
   ])('after %s with %d failed', async (reason, failed, said) => {
     const outcome = await run('retry', policy(failing(failed), reason));
     expect(outcome).toEqual({ failure: undefined, said, annotated: written('retry', `${id}/${now}`) });

@@ -170,7 +170,7 @@ describe('each situation of the table', () => {
     [
       { skipped: 1 },
       1,
-      '1 collector is left alone: the service refuses to upgrade it, or it keeps leaving the target; status.skippedReasons says which. Mend or exclude it.',
+      '1 collector is left alone: the service refuses to upgrade it, or it keeps leaving the target; status.skippedReasons says which. Mend it and try again with `logfleet retry`, or exclude it.',
     ],
     [
       { newer: 1 },

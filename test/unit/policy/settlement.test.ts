@@ -89,7 +89,6 @@ describe('a person tries again', () => {
   test.each<[EndingKind, Partial<Entry>, Partial<Entry> | undefined]>([
     ['failed', { used: 3, failures: 3 }, { used: 0, failures: 0 }],
     ['timedOut', { used: 1, failures: 1 }, { used: 0, failures: 0 }],
-    ['refused', { used: 0 }, { used: 0, failures: 0 }],
   ])('who %s has all attempts again', (kind, known, expected) => {
     expect(settled(endedEntry(kind, {}, { ...canary, ...known }), { version: oldVersion }, retry).entry).toMatchObject({
       ...expected,
@@ -119,6 +118,20 @@ describe('a person tries again', () => {
   test('U10: what somebody else did is no more ours than before', () => {
     const known = endedEntry('updated', {}, { ...canary, used: 0, failures: 1 });
     expect(settled(known, {}, retry).entry).toMatchObject({ used: 0, failures: 0 });
+  });
+
+  test.each(['refused', 'invalid'] as const)('who was %s is asked for again, as if for the first time', (kind) => {
+    const known = endedEntry(kind, {}, { used: 0, failures: 0 });
+    expect(settled(known, { version: oldVersion }, retry).entry).toBeUndefined();
+    expect(settled({ ...known, used: 2, failures: 1 }, { version: oldVersion }, retry).entry).toBeUndefined();
+    expect(settled(known, { version: oldVersion }).entry).toBe(known);
+  });
+
+  test('U8: who is contested may be corrected once more', () => {
+    const contested = endedEntry('updated', {}, { ...canary, drifts: 1 });
+    const { entry } = settled(contested, { version: oldVersion, header: over }, retry);
+    expect(entry).toMatchObject({ drifts: 0, used: 1, ending: { kind: 'updated' } });
+    expect(settled(contested, { version: oldVersion, header: over }).entry).toBe(contested);
   });
 
   test('who was taken back is as any other, and begins anew', () => {
