@@ -2,7 +2,7 @@
  * `logfleet approve`: lets a stage begin that waits for a person. The approval names rollout and stage, so that it approves nothing
  * that comes later.
  */
-import { annotations } from '../api/annotations.ts';
+import { annotations, parseApproval } from '../api/annotations.ts';
 import type { Rollout, StageStatus } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { CommandContext } from './context.ts';
@@ -25,6 +25,14 @@ export function approveCommand(
     const rollout = rolloutOf(resource, 'approve');
     const stages = resource.status?.stages ?? [];
     const wanted = stage === undefined ? awaiting(resource, rollout, stages) : named(stage, rollout, stages);
+    const unheard = unheardBefore(resource, rollout, stages, wanted);
+    if (unheard !== undefined) {
+      const first = `stage ${unheard} was approved, and nobody has heard of it yet`;
+      throw nothingToDo(
+        resource,
+        `${first}; approve ${wanted.name} once an operator has looked: one annotation holds one approval`,
+      );
+    }
     return approve(resource, rollout, wanted, options);
   });
 }
@@ -42,6 +50,22 @@ function awaiting(resource: CollectorVersionPolicy, { id }: Rollout, stages: rea
       : `write --stage ${ahead[0]?.name} to approve that one ahead of its turn`;
   throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${renderStates(stages)}); ${instead}`);
 }
+
+/** The annotation has one approval at a time: another stage's, as long as it stands there alone, would be lost. */
+function unheardBefore(
+  { metadata }: CollectorVersionPolicy,
+  { id, actions = [] }: Rollout,
+  stages: readonly StageStatus[],
+  wanted: StageStatus,
+): string | undefined {
+  const held = parseApproval(metadata.annotations[annotations.approve]);
+  if (held?.rolloutId !== id || held.stage === wanted.name) return undefined;
+  const isHeard = actions.some(({ action, stage }) => action === 'Approve' && stage === held.stage);
+  const waits = stages.some(({ name, state }) => name === held.stage && stillWaits.has(state));
+  return waits && !isHeard ? held.stage : undefined;
+}
+
+const stillWaits: ReadonlySet<StageStatus['state']> = new Set(['Pending', 'AwaitingApproval']);
 
 /** A retry may have made the approval before it void: one that is given after it is another value. */
 function markOf({ actions = [] }: Rollout, name: string): string {

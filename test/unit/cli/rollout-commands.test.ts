@@ -155,6 +155,20 @@ describe('approve', () => {
     expect(parseApproval(annotated[0]?.annotation.value)).toEqual({ rolloutId: id, stage: 'linux' });
   });
 
+  it('takes the place of no approval that nobody has heard of yet', async () => {
+    const both = [stage('linux', 'AwaitingApproval'), stage('rest', 'Pending')];
+    const asked = stages.map((one) => ({ ...one, approval: 'Required' as const }));
+    const value = { annotations: { 'logfleet.dev/approve': `${id}/linux` } };
+    const { failure, annotated } = await run('approve', policy({ stages: both }, 'x', value, asked), { stage: 'rest' });
+    expect(failure).toBe(
+      'cli.nothingToDo cvp/production: stage linux was approved, and nobody has heard of it yet; approve rest once an operator has looked: one annotation holds one approval',
+    );
+    expect(annotated).toEqual([]);
+    const actions = [{ action: 'Approve', stage: 'linux', time: now }] as const;
+    const heard = policy({ stages: both, rollout: { ...rollout, actions } }, 'x', value, asked);
+    expect((await run('approve', heard, { stage: 'rest' })).annotated).toEqual(written('approve', `${id}/rest`));
+  });
+
   it('writes nothing when it is approved already, and something when another rollout was', async () => {
     const approved = (value: string) =>
       policy({ stages: waiting }, 'x', { annotations: { 'logfleet.dev/approve': value } });
