@@ -199,6 +199,20 @@ describe('a store that overwrites whatever it is asked', () => {
   });
 });
 
+test('a store that does not say how long an object is gives it all the same', async () => {
+  const server = createServer((request, response) => {
+    response.write('the whole ');
+    request.resume().on('end', () => response.end('plan'));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const destination = await open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    expect((await destination.read('plan'))?.toString()).toBe('the whole plan');
+  } finally {
+    server.close();
+  }
+});
+
 test.each([
   [503, 'SlowDown', 'destination.away', 'backoff'],
   [500, 'InternalError', 'destination.away', 'backoff'],

@@ -161,18 +161,17 @@ export class S3Destination implements Destination {
       const before = offset;
       try {
         const range = offset === 0 ? {} : { Range: `bytes=${offset}-`, IfMatch: etag };
-        const {
-          Body,
-          ETag,
-          ContentLength = 0,
-        } = await this.#client.send(new GetObjectCommand({ ...this.#at(name), ...range }));
+        const { Body, ETag, ContentLength } = await this.#client.send(
+          new GetObjectCommand({ ...this.#at(name), ...range }),
+        );
         etag ??= ETag;
-        const total = offset + ContentLength;
+        const total = ContentLength === undefined ? undefined : offset + ContentLength;
         for await (const piece of (Body ?? []) as AsyncIterable<Uint8Array>) {
           offset += piece.length;
           yield piece;
         }
-        if (offset === total) return;
+        // Where its length is not told, its end is: a body that breaks off fails by itself.
+        if (total === undefined || offset === total) return;
         throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
       } catch (cause) {
         if (offset > before) attempt = 1;
