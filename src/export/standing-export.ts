@@ -21,7 +21,7 @@ import {
   removeStrays,
   writeManifest,
 } from '../destination/manifest.ts';
-import { type ExportPlan, readPlan } from '../destination/plan-object.ts';
+import { type ExportPlan, readPlan, settlePlan } from '../destination/plan-object.ts';
 import { checkFiles, type ListedFiles, listFiles } from '../destination/recorded-files.ts';
 import { damaged } from '../destination/stored-json.ts';
 import type { ExportTask } from './export-task.ts';
@@ -111,12 +111,21 @@ export class StandingExport {
     this.#plan = plan;
   }
 
-  /** What was known before and stands there no longer is forgotten; `isDoubted`: what is known is read again, too. */
+  /**
+   * What was known before and stands there no longer is forgotten; `isDoubted`: what is known is read again, too. Whoever takes records
+   * away may have taken the plan as well, by which whoever comes next would cut otherwise (E2): then it is written again.
+   */
   async readRecords(isDoubted = false): Promise<void> {
+    const { layout } = this.#task;
     const before = this.records;
-    const found = await readRecords(this.destination, this.#task.layout, isDoubted ? [] : before);
+    const found = await readRecords(this.destination, layout, isDoubted ? [] : before);
     for (const record of before) this.#records.delete(recordKey(record));
     for (const record of found) this.keep(record);
+    const plan = this.#plan;
+    const isGone = before.some((record) => !this.#records.has(recordKey(record)));
+    if (plan && (isDoubted || isGone)) {
+      this.adopt(await crossing('export.plan', () => settlePlan(this.destination, layout, plan)));
+    }
   }
 
   /** A record that stands there. */

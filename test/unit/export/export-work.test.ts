@@ -403,6 +403,34 @@ describe('an export', () => {
     expect(world.searches.map(({ segment }) => segment)).toEqual([2]);
   });
 
+  test.each<[string, (world: WorkWorld) => Promise<void>]>([
+    [
+      'that a person has looked at again',
+      async ({ work, destination }) => {
+        destination.objects.clear();
+        work.tryAgain();
+      },
+    ],
+    [
+      'whose records did not fit together before',
+      async (world) => {
+        const stray = { ...emptyRecord(order(2)), fromMs: order(2).fromMs + 1, toMs: order(2).fromMs + 2 };
+        await commit(world.destination, task.layout, stray);
+        world.search(1).end({ kind: 'taken', standing: stray });
+        expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'disorder' } });
+        world.destination.objects.clear();
+        await world.clock.advance(30_000);
+      },
+    ],
+  ])('E2: %s begins anew with its plan where its folder was moved away', async (_, look) => {
+    const world = new WorkWorld();
+    await world.advance({ parallelism: 1 });
+    await world.commit(0);
+    await look(world);
+    expect(await world.advance()).toMatchObject({ progress: { intervalsDone: 0 } });
+    expect([...world.destination.objects.keys()]).toEqual([task.layout.plan]);
+  });
+
   test('goes on with the job by which it was planned', async () => {
     const world = new WorkWorld();
     const opened = { job: { close: async () => {} } as never, countedRows: undefined };
