@@ -41,11 +41,10 @@ function output(stream: NodeJS.WriteStream): Output {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
     // A terminal that is gone: its signal ends the command, which still has to tidy up.
     if (error.code === 'EIO' && stream.isTTY) return;
-    // What was to be read there is lost, such as on a full disk.
-    if (stream !== process.stderr) {
-      const advice = 'make room there, or send it elsewhere';
-      process.stderr.write(`logfleet: cannot write to standard output: ${error.message}; ${advice}\n`);
-    }
+    // A full disk takes words from standard error, and no work has to end for that.
+    if (stream === process.stderr) return;
+    const advice = 'make room there, or send it elsewhere';
+    process.stderr.write(`logfleet: cannot write to standard output: ${error.message}; ${advice}\n`);
     process.exit(exitStatus.failed);
   });
   return {

@@ -86,6 +86,14 @@ test('a full disk behind its standard output is told of, without a stack', async
   expect(await told).toMatch(/^logfleet: cannot write to standard output: ENOSPC: .*; make room there, .*\n$/);
 });
 
+test('a full disk behind its standard error takes what it says, and no more', async () => {
+  const full = openSync('/dev/full', 'w');
+  const args = [launcher, 'no-such-command'];
+  const child = spawn(process.execPath, args, { cwd: directory, stdio: ['ignore', 'pipe', full] });
+  closeSync(full);
+  expect(await once(child, 'exit')).toEqual([2, null]);
+});
+
 async function firstLine(child: ChildProcess): Promise<string> {
   if (!child.stdout) throw new Error('its standard output is no pipe');
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
