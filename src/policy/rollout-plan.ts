@@ -155,12 +155,17 @@ function unhindered(policy: CollectorVersionPolicy): CollectorVersionPolicy {
   };
 }
 
-function hindrancesOf(policy: CollectorVersionPolicy, { input }: Ready, { health }: Decision): readonly string[] {
+function hindrancesOf(
+  policy: CollectorVersionPolicy,
+  { input }: Ready,
+  { header, health }: Decision,
+): readonly string[] {
   const by = input.observation.pausedForAll ?? pausedByOf(policy);
   return [
     ...(by === undefined ? [] : [`It is paused by ${by}: nothing is started before it goes on.`]),
     ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: nothing is started before it is Enforce.'] : []),
-    ...(health.stalled ? [health.message] : []),
+    // Of a way back, too, which goes on by itself.
+    ...(health.stalled || header.stop ? [health.message] : []),
   ];
 }
 

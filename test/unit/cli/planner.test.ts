@@ -204,6 +204,18 @@ describe('a rollout under way', () => {
     ]);
   });
 
+  test('that is taken back says so, and upgrades nobody', async () => {
+    const outcomes = [{ share: 0.5, end: 'fail', message: 'disk full' }] as const;
+    const once = { retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } } };
+    const failurePolicy = { maxFailures: 2, minSamples: 1, action: 'Rollback' };
+    const strategy = { maxInProgress: 4, order: 'Name' };
+    const world = fleet({ upgrade: { duration: '2m', outcomes } }, { strategy, failurePolicy, ...once });
+    await until(world, 'RollingBack');
+    const found = await rolloutPlan(world);
+    expect(countUpgrades(found)).toBe(0);
+    expect(found.hindrances).toEqual([expect.stringMatching(/attempts of the rollout failed.* taken back/)]);
+  });
+
   test.each(['Pause', 'Rollback'])('that was stopped with %s starts nothing, and says why', async (action) => {
     const outcomes = [{ share: 1, end: 'fail', message: 'disk full' }] as const;
     const world = fleet(
