@@ -210,13 +210,13 @@ class Planning {
 
   /** False where the search goes on for so long that it has to be the one search of its range. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
-    const { clock, traits } = this.#tools;
+    const { clock, traits, task } = this.#tools;
     const patience = new AbortController();
     const timer = clock.after(longestWaitMs, () => patience.abort());
     const { signal } = this.#options;
     try {
       const progress = await job.whenFinished(AbortSignal.any([signal, patience.signal]));
-      traits.searched(progress);
+      if (task.identity.results === 'Messages') traits.searched(progress);
       return true;
     } catch (error) {
       if (!patience.signal.aborted || signal.aborted || job.end) throw error;

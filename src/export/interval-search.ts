@@ -188,7 +188,8 @@ export class IntervalSearch implements RunningSearch {
     this.#start.onNews();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
-    traits.searched(progress);
+    // Of an aggregation messages have no limit (8), and a warning may be of its records.
+    if (this.#tools.task.identity.results === 'Messages') traits.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }
 

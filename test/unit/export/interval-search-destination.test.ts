@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
+import type { SearchJobs } from '../../../src/service/search-jobs.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { evenly, hour, SearchWorld, startMs } from './search-world.ts';
 
@@ -181,6 +182,20 @@ describe('records (4.4)', () => {
     const world = new SearchWorld({ request: { query: '* | count', results: 'Records' } });
     world.traits.searched({ ...(await sample()), isLimitReached: true, messageCount: 600 });
     expect(await world.committed()).toMatchObject({ written: 1, count: { rows: 1, source: 'Job' } });
+  });
+
+  test('show nothing of the limit of messages, whatever their search is warned of (E4)', async () => {
+    const world = new SearchWorld({ request: { query, results: 'Records' } });
+    const { jobs } = world;
+    const open: SearchJobs['open'] = async (...given) => {
+      const job = await jobs.open(...given);
+      const whenFinished = job.whenFinished.bind(job);
+      job.whenFinished = async (signal) => ({ ...(await whenFinished(signal)), isLimitReached: true });
+      return job;
+    };
+    world.jobs = { open } as SearchJobs;
+    expect(await world.committed()).toMatchObject({ written: 30 });
+    expect(world.traits.smallestLimit).toBeUndefined();
   });
 
   test('of a query that has none are refused for a person to mend', async () => {
