@@ -4,6 +4,7 @@
  */
 
 import { isIP } from 'node:net';
+import { unescape as unescaped } from 'node:querystring';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Client } from 'undici';
@@ -68,14 +69,19 @@ export class Dialer {
     try {
       return proxyFor(origin, this.#options.environment);
     } catch (error) {
-      throw new TransportError('proxyFailed', 'HTTPS_PROXY is no address like http://proxy.example.com:3128', error);
+      throw new TransportError(
+        'proxyFailed',
+        'HTTPS_PROXY is no address of an HTTP proxy, like http://proxy.example.com:3128',
+        error,
+      );
     }
   }
 }
 
 function authorizationOf(proxy: URL): Record<string, string> {
   if (!proxy.username) return {};
-  const credentials = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  // It fails on nothing: a percent sign that begins no escape stands for itself, as it was typed.
+  const credentials = `${unescaped(proxy.username)}:${unescaped(proxy.password)}`;
   return { 'proxy-authorization': `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}` };
 }
 

@@ -6,7 +6,7 @@ import { BlockList, isIP } from 'node:net';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy's address; undefined: go straight there. A proxy that is no address throws a TypeError. */
+/** The proxy's address; undefined: go straight there. One that is no address, or no HTTP proxy's, throws a TypeError. */
 export function proxyFor(origin: URL, environment: Environment): URL | undefined {
   const proxy = environment.https_proxy || environment.HTTPS_PROXY;
   if (!proxy) return undefined;
@@ -15,8 +15,12 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
   const port = origin.port || '443';
   const exceptions = (environment.no_proxy || environment.NO_PROXY || '').split(/[\s,]+/);
   if (exceptions.some((entry) => entry !== '' && excepts(entry.toLowerCase(), host, port))) return undefined;
-  return new URL(proxy.includes('://') ? proxy : `http://${proxy}`);
+  const address = new URL(proxy.includes('://') ? proxy : `http://${proxy}`);
+  if (!httpProtocols.has(address.protocol)) throw new TypeError(`no proxy for ${address.protocol}`);
+  return address;
 }
+
+const httpProtocols: ReadonlySet<string> = new Set(['http:', 'https:']);
 
 /** The host as DNS and sockets want it: without the brackets of IPv6 and without a dot at its end. */
 export function bareHost(url: URL): string {

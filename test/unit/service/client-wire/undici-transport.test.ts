@@ -424,6 +424,22 @@ describe('a proxy', () => {
     ]);
   });
 
+  test('has its password also where that has a percent sign in it', async () => {
+    await using server = await httpsServer(certificate, ok);
+    await using proxy = await connectProxy(server.port);
+    await using transport = transportWith({ environment: { HTTPS_PROXY: `http://me:p%ss@127.0.0.1:${proxy.port}` } });
+    await transport.send(request('https://service.test'));
+    expect(proxy.tunnels).toMatchObject([{ authorization: `Basic ${Buffer.from('me:p%ss').toString('base64')}` }]);
+  });
+
+  test.each(['socks5://127.0.0.1:9', 'no address'])('that is none for HTTP is refused as such: %s', async (proxy) => {
+    await using transport = transportWith({ environment: { HTTPS_PROXY: proxy } });
+    await expect(transport.send(request('https://service.test'))).rejects.toMatchObject({
+      failure: 'proxyFailed',
+      message: expect.stringContaining('HTTPS_PROXY is no address of an HTTP proxy'),
+    });
+  });
+
   test('never sees what goes through its tunnel, and cannot pose as the service', async () => {
     const impostor = await selfSigned(['evil.test']);
     await using server = await httpsServer(impostor, ok);
