@@ -31,7 +31,7 @@ export type DifferenceKind =
   | 'bytes'
   | 'sha256'
   | 'rows'
-  /** The bytes cannot be read as what they should be; or something lies among the records that is none. */
+  /** The bytes cannot be read as what they should be, or no file stands there at all; or something lies among the records that is none. */
   | 'unreadable'
   /** A file that the manifest does not know. */
   | 'strayFile'
@@ -189,8 +189,9 @@ async function readFile(
       await counting(() => counter.write(piece));
     }
   } catch (error) {
-    if (!(error instanceof LogfleetError) || error.code !== 'destination.absent') throw error;
-    return { exists: false, rows: 0, bytes: 0, differences: [{ kind: 'missingFile', where: file.name }] };
+    const difference = error instanceof LogfleetError ? differenceOf(file, error) : undefined;
+    if (!difference) throw error;
+    return { exists: false, rows: 0, bytes: 0, differences: [difference] };
   }
   const rows = (await counting(() => counter.end())) ?? 0;
   const differences: Difference[] = [];
@@ -202,6 +203,13 @@ async function readFile(
   if (unreadable === undefined) differ('rows', file.rows, rows);
   else differences.push({ kind: 'unreadable', where: file.name, found: unreadable });
   return { exists: true, rows, bytes, differences };
+}
+
+/** Of a file that is not there, or in whose place something else is; undefined where only the way there is in trouble. */
+function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError): Difference | undefined {
+  if (code === 'destination.absent') return { kind: 'missingFile', where: name };
+  const isAnother = code === 'destination.damaged' || code === 'destination.outside';
+  return isAnother ? { kind: 'unreadable', where: name, found: message } : undefined;
 }
 
 function moment(timeMs: number): string {

@@ -139,6 +139,16 @@ describe('verification', () => {
     expect(await differences()).toEqual([{ kind: 'missingFile', where: fileName() }]);
   });
 
+  test.each(['damaged', 'outside', 'away'] as const)(
+    'finds what stands in the place of a file and is none, and no fault with one that cannot be reached: %s',
+    async (failure) => {
+      destination.strike = (call) => (call === 'stream' ? { failure } : undefined);
+      const found = differences();
+      if (failure === 'away') await expect(found).rejects.toMatchObject({ code: 'destination.away' });
+      else expect(await found).toContainEqual({ kind: 'unreadable', where: fileName(), found: expect.any(String) });
+    },
+  );
+
   test('finds a byte that changed', async () => {
     changeFile((content) => content.fill(content[9]! ^ 1, 9, 10));
     expect(await differences()).toContainEqual(expect.objectContaining({ kind: 'sha256', where: fileName() }));
