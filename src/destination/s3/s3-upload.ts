@@ -22,7 +22,7 @@ import type { LogfleetError } from '../../base/errors.ts';
 import type { FileUpload } from '../destination.ts';
 import { destinationError, nameTaken } from '../destination-error.ts';
 import { type PartBuffers, partBytes } from './part-buffers.ts';
-import { isAbsent, isTaken, s3Error } from './s3-error.ts';
+import { isAbsent, isBrokenOff, isTaken, s3Error } from './s3-error.ts';
 
 const maxParts = 10_000;
 const markName = 'logfleet-upload';
@@ -136,8 +136,9 @@ export class S3Upload implements FileUpload {
       if (command instanceof PutObjectCommand) await this.#options.client.send(command);
       else await this.#options.client.send(command);
     } catch (cause) {
-      const isAnswered = isTaken(cause) || isAbsent(cause);
-      if (isAnswered && (await this.#isOurs().catch(() => false))) return;
+      // To search again costs far more than to ask.
+      const mayStand = isTaken(cause) || isAbsent(cause) || isBrokenOff(cause);
+      if (mayStand && (await this.#isOurs().catch(() => false))) return;
       if (isTaken(cause)) throw nameTaken(this.#shown);
       throw s3Error(`write ${this.#shown}`, cause);
     }
