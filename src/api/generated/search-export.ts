@@ -63,7 +63,7 @@ export interface SearchExportSpec {
   /**
    * What happens with an interval whose rows cannot be proven to be all, after it was searched again. `Fail`: the
    * export stalls, and its condition tells the figures. `Keep`: what was found is written, and flagged in the manifest
-   * and in `status.incomplete`.
+   * and in `status.incomplete`; but never what a search found that brought errors.
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
   /** Nothing newer than so long ago is searched, since messages arrive late; from `0s` to `24h`. */
