@@ -177,7 +177,13 @@ export class ExportWork {
       chosenFields: this.#chosenFields,
       incompletePolicy: () => this.#limits?.incompletePolicy ?? 'Fail',
       settleDelayMs: () => this.#limits?.settleDelayMs ?? 0,
+      isScannedOut: () => this.#isScannedOut,
     };
+  }
+
+  get #isScannedOut(): boolean {
+    const { maxBytesScanned = Number.POSITIVE_INFINITY } = this.#limits ?? {};
+    return (this.#decide()?.progress.scannedBytes ?? 0) >= maxBytesScanned;
   }
 
   #learn(order: SearchOrder, outcome: SearchOutcome): void {

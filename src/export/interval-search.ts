@@ -275,6 +275,9 @@ export class IntervalSearch implements RunningSearch {
   /** What more searches find of the millisecond takes the place of what was read of it. */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
+    // Whoever looks how much was scanned comes later, and a search would run until then.
+    if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
+    this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
     const dense = { atMs: fromMs, rows: count.rows, order: this.#order };
     const options = { tools: this.#tools, jobs: this.#jobs, signal: this.#stop.signal };

@@ -32,6 +32,8 @@ export interface SearchTools {
   readonly incompletePolicy: () => 'Fail' | 'Keep';
   /** Nothing newer than now minus this is searched (E11). */
   readonly settleDelayMs: () => number;
+  /** Whether so much was scanned that nothing more is to be searched. */
+  readonly isScannedOut: () => boolean;
 }
 
 /** A search job that was opened for more than one interval: its range begins at or before the order's, and ends where that does. */

@@ -17,7 +17,13 @@ export interface Search extends RunningSearch {
 }
 
 /** What the work itself knows. */
-type ToolOfWork = 'destination' | 'describedFields' | 'chosenFields' | 'incompletePolicy' | 'settleDelayMs';
+type ToolOfWork =
+  | 'destination'
+  | 'describedFields'
+  | 'chosenFields'
+  | 'incompletePolicy'
+  | 'settleDelayMs'
+  | 'isScannedOut';
 
 export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   /** Touches nothing yet. */

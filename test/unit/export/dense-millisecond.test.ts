@@ -45,6 +45,15 @@ describe('a dense millisecond', () => {
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
   });
 
+  test('is not divided once enough was scanned', async () => {
+    const world = worldOf(100);
+    world.isScannedOut = true;
+    expect(await world.search(millisecond)).toEqual({ kind: 'stopped', reason: 'MaxBytesScanned' });
+    // Of the millisecond, and of the count.
+    expect(world.countOf('createJob')).toBe(2);
+    expect(await world.leftovers()).toEqual([]);
+  });
+
   test('at the end of an interval is committed by itself', async () => {
     const before = { at: denseMs - 500, raw: 'before', fields: { _messageid: '1' } };
     const world = worldOf(100, {}, { messages: [...crowd, before] });

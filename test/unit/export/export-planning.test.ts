@@ -81,6 +81,7 @@ class PlanningWorld {
       chosenFields: new ChosenFields([]),
       incompletePolicy: () => 'Fail' as const,
       settleDelayMs: () => 0,
+      isScannedOut: () => false,
     };
     return planExport(tools, { settleDelayMs, signal: this.stop.signal, onNews: (view) => views.push(view) });
   }

@@ -68,6 +68,7 @@ export class SearchWorld {
   readonly task: ExportTask;
   readonly messages: readonly Message[];
   policy: 'Fail' | 'Keep' = 'Fail';
+  isScannedOut = false;
   /** In place of the simulated service's. */
   jobs: SearchJobs;
   news = 0;
@@ -101,6 +102,7 @@ export class SearchWorld {
       log: silentLogger,
       incompletePolicy: () => this.policy,
       settleDelayMs: () => 0,
+      isScannedOut: () => this.isScannedOut,
     };
   }
 
