@@ -1,7 +1,14 @@
 /** Histories that lead to where a rule decides, and to little else, so that a program that breaks the rule is caught by few of them. */
 import type { SearchScenario } from '../../../src/simulator/search/search-scenario.ts';
 import { Chance } from '../chance.ts';
-import { type ExportHistoryPlan, historyStartMs, packedOutputs, plainOutput, planExportHistory } from './plan.ts';
+import {
+  aggregated,
+  type ExportHistoryPlan,
+  historyStartMs,
+  packedOutputs,
+  plainOutput,
+  planExportHistory,
+} from './plan.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
 const minuteMs = 60_000;
@@ -66,6 +73,18 @@ const directions: Readonly<Record<string, Direction>> = {
       limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
     }),
   },
+  /** Bytes at most: while segments are searched one after the other, or side by side for long, or while they are planned. */
+  scanned: {
+    more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
+  },
+  scannedAside: {
+    search: { duration: '40s', messageLimit: 60 },
+    more: (chance) => ({ limits: { maxBytesScanned: chance.whole(46_000, 60_000) }, smallestLimit: 60 }),
+  },
+  scannedEarly: {
+    search: { duration: '20s' },
+    more: (chance) => ({ limits: { maxBytesScanned: chance.whole(1_000, 5_500) } }),
+  },
   silent: {
     search: { atMessageLimit: 'done', status: { bucketLength: '3h' } },
     more: () => ({ isLimitSilent: true }),
@@ -86,13 +105,7 @@ const directions: Readonly<Record<string, Direction>> = {
   erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
   /** The status in which an error is told is lost, mostly. */
   erringUnheard: {
-    more: (_, plan) => ({
-      flaws: { missShard: 0.5, holes: 0, forget: 0 },
-      scenario: {
-        ...plan.scenario,
-        faults: { lost: { kind: 'reset', effect: true, operations: ['getJob'], probability: 0.5, until: '5m' } },
-      },
-    }),
+    more: (_, plan) => ({ ...withLostStatuses(plan), flaws: { missShard: 0.5, holes: 0, forget: 0 } }),
   },
   holed: {
     search: { histogramFirst: true, status: { bucketLength: '1m' } },
@@ -101,6 +114,40 @@ const directions: Readonly<Record<string, Direction>> = {
   forgetful: {
     search: { messageLimit: 1_000 },
     more: () => ({ flaws: { missShard: 0, holes: 0, forget: 0.5 }, smallestLimit: 1_000 }),
+  },
+  /** Records of aggregations, which no limit cuts: they may have more messages than any search. */
+  added: {
+    search: { status: { bucketLength: '3h' } },
+    more: (chance, plan) => ({ ...aggregated(chance, plan), isLimitSilent: true }),
+  },
+  /** What was found so far is wrong. */
+  addedEarly: {
+    search: { duration: '40s', histogramFirst: true },
+    more: (chance, plan) => aggregated(chance, plan),
+  },
+  addedErring: {
+    more: (chance, plan) => ({ ...aggregated(chance, plan), flaws: { missShard: 0.3, holes: 0, forget: 0 } }),
+  },
+  addedErringUnheard: {
+    more: (chance, plan) => ({
+      ...aggregated(chance, withLostStatuses(plan)),
+      flaws: { missShard: 0.5, holes: 0, forget: 0 },
+    }),
+  },
+  addedForgetful: {
+    more: (chance, plan) => ({ ...aggregated(chance, plan), flaws: { missShard: 0, holes: 0, forget: 0.5 } }),
+  },
+  /** The service ends it before it is done. */
+  addedEndless: {
+    search: { rangePerSecond: '83ms', status: { bucketLength: '1m' } },
+    more: (chance, plan) => ({
+      ...aggregated(chance, plan),
+      ...{ incompletePolicy: 'Keep', completeWithinMs: 48 * hourMs },
+    }),
+  },
+  addedRecent: {
+    messages: (chance) => plain(chance, 60),
+    more: (chance, plan) => aggregated(chance, { ...plan, ...recent(chance, plan) }),
   },
   /** Messages come in before those that have been read, while they are read by a process that begins with a plan. */
   shifting: {
@@ -185,7 +232,16 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
   const plan: ExportHistoryPlan = {
     ...base,
     isWhole: false,
-    ...{ query: '*', queryLimit: undefined, byReceiptTime: false, fromMs, toMs, settleMs: minuteMs },
+    ...{
+      query: '*',
+      scope: '*',
+      aggregation: undefined,
+      queryLimit: undefined,
+      byReceiptTime: false,
+      fromMs,
+      toMs,
+      settleMs: minuteMs,
+    },
     corpus: corpusOf(messages(chance)),
     scenario: {
       seed,
@@ -207,6 +263,11 @@ function withLowerLimit({ scenario }: ExportHistoryPlan): Partial<ExportHistoryP
   const messageLimit = 17;
   const events = { limit: { at: '7s', patch: { search: { messageLimit } } } };
   return { scenario: { ...scenario, events }, smallestLimit: messageLimit };
+}
+
+function withLostStatuses(plan: ExportHistoryPlan): ExportHistoryPlan {
+  const lost = { kind: 'reset', effect: true, operations: ['getJob'], probability: 0.5, until: '5m' } as const;
+  return { ...plan, scenario: { ...plan.scenario, faults: { lost } } };
 }
 
 function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpus'] {

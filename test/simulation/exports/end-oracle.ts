@@ -22,7 +22,11 @@ export function endViolations(record: ExportHistoryRecord): string[] {
 /** Why all cannot be had, whoever asks. */
 function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
-  if (!task.isSplittable && plan.corpus.messages.length >= plan.smallestLimit) reasons.add('LimitReached');
+  const { aggregation, scenario, corpus, smallestLimit } = plan;
+  // Nothing cuts an aggregation but the time that a query may take (E13).
+  const isEndless = scenario.search?.rangePerSecond !== undefined;
+  if (aggregation && isEndless) reasons.add('TimeOver');
+  if (!task.isSplittable && !aggregation && corpus.messages.length >= smallestLimit) reasons.add('LimitReached');
   if (densestOf(plan) >= plan.smallestLimit) reasons.add('MillisecondTooDense');
   return reasons;
 }
@@ -88,8 +92,9 @@ function manifestViolations({ task, store, records, plan }: ExportHistoryRecord)
     const [begin = Number.NaN, end = Number.NaN] = planned.boundariesMs.slice(segment, segment + 2);
     if (!(fromMs >= begin && toMs <= end)) found.push(`E2: ${fromMs} to ${toMs} is not of segment ${segment}`);
   }
-  if (plan.queryLimit !== undefined && intervals.length > 1) {
-    found.push(`E8: a query that gives ${plan.queryLimit} messages was split into ${intervals.length} intervals`);
+  const isOneSearch = plan.queryLimit !== undefined || plan.aggregation !== undefined;
+  if (isOneSearch && intervals.length > 1) {
+    found.push(`E8: ${plan.query} was split into ${intervals.length} intervals`);
   }
   if (atMs !== plan.toMs) found.push(`E3: the manifest ends at ${atMs}`);
   if (intervals.length !== records.length) {

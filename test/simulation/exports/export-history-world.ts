@@ -45,13 +45,13 @@ export class ExportHistoryWorld {
   readonly #processes = new Map<Seat, HistoryProcess>();
   readonly #dueKills = new Map<HistoryProcess, DueKill>();
   readonly #disturbances: string[] = [];
+  readonly #starts: number[] = [];
   readonly #unheardCalls: string[] = [];
   /** When each record was written for the first time. */
   readonly #records = new Map<string, StandingRecord>();
   readonly #resource: ExportResource | undefined;
   #isPaused = false;
   #isCalm = false;
-  #starts = 0;
   /** Processes that will be started again. */
   #missing = 0;
 
@@ -111,7 +111,7 @@ export class ExportHistoryWorld {
 
   start(seat: Seat): void {
     if (this.#processes.has(seat)) return;
-    const process = this.#newProcess(seat, ++this.#starts);
+    const process = this.#newProcess(seat, this.#starts.push(this.service.nowMs()));
     this.#processes.set(seat, process);
     this.note(`start ${process.name}`);
     process.start();
@@ -208,6 +208,7 @@ export class ExportHistoryWorld {
       records: [...this.#records.values()],
       counters: this.model.counters(),
       disturbances: this.#disturbances,
+      starts: this.#starts,
       unheardCalls: this.#unheardCalls,
       completeAtMs,
       told: this.processes.flatMap(({ told }) => told ?? []),
@@ -232,10 +233,10 @@ export class ExportHistoryWorld {
 
   #limits(): WorkLimits {
     const { parallelism, settleMs, incompletePolicy } = this.#plan;
-    const { maxMessages, deadlineAfterMs } = this.#isCalm ? {} : this.#plan.limits;
+    const { maxMessages, maxBytesScanned, deadlineAfterMs } = this.#isCalm ? {} : this.#plan.limits;
     return {
       ...{ isPaused: this.#isPaused, parallelism, settleDelayMs: settleMs, incompletePolicy },
-      ...{ maxMessages, maxBytesScanned: undefined },
+      ...{ maxMessages, maxBytesScanned },
       deadlineMs: deadlineAfterMs === undefined ? undefined : this.model.startMs + deadlineAfterMs,
     };
   }
@@ -328,7 +329,7 @@ function taskOf(plan: ExportHistoryPlan): ExportTask {
       timeRange: { from: String(plan.fromMs), to: String(plan.toMs) },
       byReceiptTime: plan.byReceiptTime,
       autoParsingMode: 'Manual',
-      results: 'Messages',
+      results: plan.aggregation ? 'Records' : 'Messages',
       output: {
         ...{ ...plan.output, fields: [], maxPartBytes: plan.maxPartBytes },
         csv: { formulaGuard: true },

@@ -116,6 +116,7 @@ function specOf(plan: ExportHistoryPlan): object {
     query: plan.query,
     timeRange: { from: String(plan.fromMs), to: String(plan.toMs) },
     byReceiptTime: plan.byReceiptTime,
+    results: plan.aggregation ? 'Records' : 'Messages',
     parallelism: plan.parallelism,
     output: { ...exportDefaults.output, ...plan.output, maxPartSize: String(plan.maxPartBytes) },
     incompletePolicy: plan.incompletePolicy,

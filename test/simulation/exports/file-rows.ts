@@ -1,20 +1,25 @@
-/** What files of an export hold, as `<id> <text>` for each message: read without the program's own code. */
+/** What files of an export hold, as `<id> <text>` for each message, or as `recordText` has it: read without the program's own code. */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
+import { recordText } from './expected-records.ts';
 
 /** Of each object that holds rows, by its name. */
-export async function rowsOfFiles(objects: ReadonlyMap<string, Uint8Array>): Promise<Map<string, readonly string[]>> {
+export async function rowsOfFiles(
+  objects: ReadonlyMap<string, Uint8Array>,
+  results: 'Messages' | 'Records',
+): Promise<Map<string, readonly string[]>> {
+  const textOf = results === 'Messages' ? rowText : recordText;
   const rows = new Map<string, readonly string[]>();
   for (const [name, content] of objects) {
-    if (name.includes('/data/')) rows.set(name, await rowsIn(name, content));
+    if (name.includes('/data/')) rows.set(name, await rowsIn(name, content, textOf));
   }
   return rows;
 }
 
 /** What nobody can read is one row of its own. */
-async function rowsIn(name: string, content: Uint8Array): Promise<readonly string[]> {
+async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) => string): Promise<readonly string[]> {
   try {
-    return (await membersOf(name, content)).map(rowText);
+    return (await membersOf(name, content)).map(textOf);
   } catch (error) {
     return [`what cannot be read: ${String(error)}`];
   }

@@ -38,7 +38,10 @@ export async function runHistory(
   const isEnded = await untilEnded(world, plan.completeWithinMs);
   const completeAtMs = isEnded ? world.clock.monotonic() : undefined;
   await world.clock.advance(restMs);
-  const record = { ...world.record(completeAtMs), files: await rowsOfFiles(world.store.objects) };
+  const record = {
+    ...world.record(completeAtMs),
+    files: await rowsOfFiles(world.store.objects, world.task.identity.results),
+  };
   world.end();
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }

@@ -1,13 +1,16 @@
-/** What an export may take at most, until a person asks for more: rows, and time. */
+/** What an export may take at most, until a person asks for more: rows, time, and bytes that the service scans for it. */
+import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
 
 /** A request that set out in time arrives later. */
 const underWayMs = 1_000;
+/** News of what was scanned waits for others a second at most, and what is stopped then may be about to send something. */
+const stoppedWithinMs = 1_000 + 2 * underWayMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
   // Another process knows of no search that it did not begin itself.
   if (history.plan.actions.some(({ kind }) => kind === 'start')) return [];
-  return [...rowLimitViolations(history), ...deadlineViolations(history)];
+  return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
 
 /** What runs is read to its end: the rows of one search may be too many, or those of a dense millisecond. */
@@ -35,4 +38,45 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
     ({ operation, at }) => operation === 'createJob' && at > overMs && at < startMs + calmAtMs,
   );
   return late.map(({ at }) => `limits: a search was begun ${at - startMs} ms after the begin, when time was over`);
+}
+
+/** Each process by itself: it knows what it heard of searches that it began. */
+function scanViolations({ plan, searches, startMs, starts, disturbances }: ExportHistoryRecord): string[] {
+  const { limits, scenario, calmAtMs } = plan;
+  const { maxBytesScanned } = limits;
+  const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
+  // Who reads a status that cannot be one heard nothing of it, and who was stopped begins later what was decided before.
+  const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
+  if (maxBytesScanned === undefined || isUnsure) return [];
+  return starts.flatMap((beginMs, index) => {
+    const endMs = Math.min(starts[index + 1] ?? Number.POSITIVE_INFINITY, startMs + calmAtMs);
+    const own = searches.filter(({ beganAtMs }) => beganAtMs >= beginMs && beganAtMs < endMs);
+    const overMs = scannedOutAtMs(own, maxBytesScanned) + stoppedWithinMs;
+    if (overMs >= endMs) return [];
+    // What is read already is counted all the same.
+    const finding = own.filter(({ query }) => query !== undefined && !query.endsWith('| count'));
+    const isBegun = ({ beganAtMs }: LiveSearch) => beganAtMs > overMs;
+    const goesOn = ({ heard, endedAtMs = Number.POSITIVE_INFINITY }: LiveSearch) =>
+      endedAtMs > overMs && heard.some(({ atMs }) => atMs > overMs && atMs < endMs);
+    return finding
+      .filter((search) => isBegun(search) || goesOn(search))
+      .map(({ beganAtMs }) => {
+        const what = `a search was begun ${beganAtMs - startMs} ms after the begin, or went on`;
+        return `limits: ${what}, when it was known by ${overMs - startMs} that enough was scanned`;
+      });
+  });
+}
+
+/** When statuses had told of so many bytes; never where they did not. */
+function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {
+  const heard = searches.flatMap((search) => search.heard.map((status) => ({ ...status, search })));
+  const scanned = new Map<LiveSearch, number>();
+  let sum = 0;
+  for (const { atMs, bytes, search } of heard.sort((left, right) => left.atMs - right.atMs)) {
+    const before = scanned.get(search) ?? 0;
+    scanned.set(search, Math.max(before, bytes));
+    sum += Math.max(before, bytes) - before;
+    if (sum >= most) return atMs;
+  }
+  return Number.POSITIVE_INFINITY;
 }

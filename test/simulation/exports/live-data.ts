@@ -107,6 +107,10 @@ export class LiveSearch implements Search {
   hasTold = false;
   /** What its job asks for; undefined where nobody was told of the job. */
   query: string | undefined;
+  /** How many bytes it had scanned, by the statuses that came to whoever asked; ms since the epoch. */
+  readonly heard: { readonly atMs: number; readonly bytes: number }[] = [];
+  /** Of its aggregation, by the newest status. */
+  records = 0;
   /** Whether rows of it were given out. */
   isRead = false;
   scannedBytes = 0;

@@ -1,4 +1,4 @@
-/** The oracles see: for each of the rules E3 to E10, and more, a program that breaks it is caught. */
+/** The oracles see: for nearly each of the rules E3 to E15, and for limits, a program that breaks it is caught. */
 import { expect, test } from 'vitest';
 import { countFrom, exportHistories, HistoryPool } from '../history-pool.ts';
 import { whyUnseen } from '../mutant.ts';
@@ -12,7 +12,8 @@ test.concurrent.each(exportMutants)('$rule: $name', { timeout: 120_000 }, async 
 });
 
 test('each rule has a mutant', () => {
-  const numbered = Array.from({ length: 8 }, (_, index) => `E${index + 3}`);
+  // Histories know neither local times (E12) nor a deployment that moves (E14).
+  const numbered = [3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15].map((number) => `E${number}`);
   expect([...new Set(exportMutants.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(numbered));
 });
 

@@ -3,6 +3,7 @@
  * A mutation whose text is not found exactly once fails loudly, so that none is lost when the code changes.
  */
 import { type Mutant, mutant } from '../mutant.ts';
+import { limitMutants, recordMutants } from './record-and-limit-mutants.ts';
 
 const differs = 'end: incomplete for CountDiffers';
 const isUnsearched = 'E6: no search has gone through';
@@ -187,8 +188,8 @@ export const exportMutants: readonly Mutant[] = [
     mutations: [
       {
         file: 'export/proof.ts',
-        find: 'const differs = counted === undefined || !isAsCounted(run, figures, counted.rows);',
-        replace: 'const differs = counted === undefined;',
+        find: ' || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);',
+        replace: ';',
       },
       {
         file: 'destination/commit-record.ts',
@@ -320,9 +321,9 @@ export const exportMutants: readonly Mutant[] = [
     'E15',
     'uploads that were broken off stay',
     'littered',
-    'destination/manifest.ts',
-    "let removed = await destination.abortLeftovers(layout.folder, 'all');",
-    'let removed = 0;',
+    'export/standing-export.ts',
+    "await this.destination.abortLeftovers(layout.folder, 'all');",
+    '',
   ),
   mutant(
     'E15',
@@ -332,29 +333,6 @@ export const exportMutants: readonly Mutant[] = [
     'for (const name of strays) await destination.remove(name);',
     '',
   ),
-  {
-    rule: 'limits',
-    name: 'nobody counts the rows that were asked for at most',
-    directions: 'bounded',
-    mutations: [
-      {
-        file: 'export/export-decision.ts',
-        find: "if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };",
-        replace: '',
-      },
-      {
-        file: 'export/export-decision.ts',
-        find: 'if (maxMessages === undefined) return Number.POSITIVE_INFINITY;',
-        replace: 'if (maxMessages !== 0) return Number.POSITIVE_INFINITY;',
-      },
-    ],
-  },
-  mutant(
-    'limits',
-    'time is never over',
-    'bounded',
-    'export/export-decision.ts',
-    'return limits.deadlineMs !== undefined && now.wallMs >= limits.deadlineMs;',
-    'return limits.deadlineMs !== undefined && now.wallMs < 0;',
-  ),
+  ...recordMutants,
+  ...limitMutants,
 ];

@@ -2,6 +2,7 @@
  * What may never happen in a history of an export, judged by what the service saw and by what stands at the destination. Each violation
  * begins with the rule that it breaks.
  */
+import { aggregateViolations } from './aggregate-oracle.ts';
 import { budgetViolations } from './budget-oracle.ts';
 import { endViolations } from './end-oracle.ts';
 import { limitViolations } from './limit-oracle.ts';
@@ -11,6 +12,7 @@ import { statusViolations } from './status-oracle.ts';
 
 const oracles: readonly ((record: ExportHistoryRecord) => string[])[] = [
   rowViolations,
+  aggregateViolations,
   endViolations,
   budgetViolations,
   statusViolations,

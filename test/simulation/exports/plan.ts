@@ -5,7 +5,8 @@ import type { DestinationCall } from '../../support/memory-destination.ts';
 import { Chance } from '../chance.ts';
 import { type ApiFaultPlan, planApiFaults } from '../planned-faults.ts';
 import { type ExportAction, planActions } from './planned-actions.ts';
-import { type CorpusPlan, planCorpus } from './planned-corpus.ts';
+import { type AggregationPlan, operatorsOf, planAggregation } from './planned-aggregation.ts';
+import { type CorpusPlan, planCorpus, type Scope } from './planned-corpus.ts';
 import { planSearchFaults } from './planned-search-faults.ts';
 
 export interface ExportHistoryPlan {
@@ -14,6 +15,10 @@ export interface ExportHistoryPlan {
   readonly isWhole: boolean;
   readonly apiFaults: ApiFaultPlan;
   readonly query: string;
+  /** What of the query says which messages there are. */
+  readonly scope: Scope;
+  /** Of an export of records; undefined where messages are exported. */
+  readonly aggregation: AggregationPlan | undefined;
   /** What the query says itself; such a one cannot be split (E8). */
   readonly queryLimit: number | undefined;
   readonly byReceiptTime: boolean;
@@ -59,6 +64,7 @@ export interface FlawPlan {
 export interface LimitPlan {
   readonly maxMessages?: number;
   readonly deadlineAfterMs?: number;
+  readonly maxBytesScanned?: number;
 }
 
 export interface OutputPlan {
@@ -114,11 +120,12 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   // Later everything stays as it is.
   const lastMs = Math.max(0, ...corpus.messages.map(({ searchableMs }) => searchableMs - historyStartMs));
   const hasLate = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
-  return {
-    ...{ seed, isWhole },
-    apiFaults: isQuiet ? { untilMs: 0, requests: 0, watches: 0 } : planApiFaults(chance, calmAtMs),
-    query: queryLimit === undefined ? chance.one(['*', '*', 'app', '* | where _size > 12']) : `* | limit ${queryLimit}`,
-    queryLimit,
+  const apiFaults = isQuiet ? { untilMs: 0, requests: 0, watches: 0 } : planApiFaults(chance, calmAtMs);
+  const scope = queryLimit === undefined ? chance.one<Scope>(['*', '*', 'app', '* | where _size > 12']) : '*';
+  const plan: ExportHistoryPlan = {
+    ...{ seed, isWhole, apiFaults, scope, queryLimit },
+    query: queryLimit === undefined ? scope : `* | limit ${queryLimit}`,
+    aggregation: undefined,
     byReceiptTime: !isLarge && chance.happens(0.2),
     ...{ fromMs, toMs, settleMs, corpus },
     scenario: {
@@ -166,6 +173,25 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     output: isLarge
       ? chance.one([plainOutput, ...packedOutputs])
       : chance.one([plainOutput, plainOutput, plainOutput, ...otherOutputs]),
+  };
+  const isBounded = !isWhole && chance.happens(0.1);
+  const maxBytesScanned = isBounded ? chance.whole(1, 1_200 * limit) : undefined;
+  const bounded = {
+    ...plan,
+    limits: { ...plan.limits, ...(maxBytesScanned === undefined ? {} : { maxBytesScanned }) },
+  };
+  return !isLarge && chance.happens(0.1) ? aggregated(chance, bounded) : bounded;
+}
+
+/** The same, of the records that the messages add up to. */
+export function aggregated(chance: Chance, plan: ExportHistoryPlan): ExportHistoryPlan {
+  const { scope, scenario, fromMs, toMs } = plan;
+  const aggregation = planAggregation(chance, toMs - fromMs);
+  const { search } = scenario;
+  const pages = { ...search?.pages, maxRecords: chance.one([10_000, 7]), earlyRecords: 'wrong' as const };
+  return {
+    ...{ ...plan, aggregation, queryLimit: undefined, query: `${scope}${operatorsOf(aggregation)}` },
+    scenario: { ...scenario, search: { ...search, pages } },
   };
 }
 

@@ -1,6 +1,9 @@
 /** The messages of a history of exports: how many, how dense, how late, and which of them a service gets wrong. */
 import type { Chance } from '../chance.ts';
 
+/** Which messages an export searches for. */
+export type Scope = '*' | 'app' | '* | where _size > 12';
+
 export interface CorpusPlan {
   /** In no order. */
   readonly messages: readonly PlannedMessage[];
@@ -118,4 +121,34 @@ function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): Pla
     if (chance.happens(0.5)) return { ...message, atMs, receivedMs, searchableMs, id: before.id };
     return { ...message, atMs, receivedMs, searchableMs, raw: before.raw };
   });
+}
+
+/** Of an export: its range, by which time, what it searches for, and how long it waits for what comes late. */
+export interface WantedMessages {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly byReceiptTime: boolean;
+  readonly scope: Scope;
+  readonly settleMs: number;
+}
+
+/** E11: whether it is to be there, since it was searchable within the time that is waited for. */
+export function isInTime(
+  { fromMs, toMs, byReceiptTime, scope, settleMs }: WantedMessages,
+  message: PlannedMessage,
+): boolean {
+  const { atMs, receivedMs, searchableMs, raw } = message;
+  const timeMs = byReceiptTime ? receivedMs : atMs;
+  return timeMs >= fromMs && timeMs < toMs && isMeant(scope, raw) && searchableMs <= timeMs + settleMs;
+}
+
+function isMeant(scope: Scope, raw: string): boolean {
+  switch (scope) {
+    case '*':
+      return true;
+    case 'app':
+      return raw.startsWith('app');
+    case '* | where _size > 12':
+      return raw.length > 12;
+  }
 }

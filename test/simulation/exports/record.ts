@@ -31,6 +31,8 @@ export interface ExportHistoryRecord {
   readonly records: readonly StandingRecord[];
   readonly counters: Counters;
   readonly disturbances: readonly string[];
+  /** When processes began, ms since the epoch. */
+  readonly starts: readonly number[];
   /** Calls of a destination that took effect although whoever made them heard otherwise. */
   readonly unheardCalls: readonly string[];
   /** When all processes said so; undefined where they never did. */

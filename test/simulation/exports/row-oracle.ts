@@ -6,9 +6,11 @@ import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { messageText } from './file-rows.ts';
 import type { LiveSearch, StoredMessage } from './live-data.ts';
+import { isInTime } from './planned-corpus.ts';
 import type { ExportHistoryRecord, StandingRecord } from './record.ts';
 
 export function rowViolations(history: ExportHistoryRecord): string[] {
+  if (history.plan.aggregation) return [];
   const found: string[] = [];
   const everywhere = new Map<string, number>();
   for (const standing of history.records) {
@@ -52,7 +54,7 @@ function recordViolations(
 }
 
 /** Whether somebody knew of it, it was over by then, and is about what ends there. */
-function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
+export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
   // One more millisecond where the service takes the end for a part of the range.
   return search.range.toMs === toMs || search.range.toMs === toMs + 1;
@@ -128,21 +130,13 @@ function missingInTime(
 ): string[] {
   const isComplete = store.objects.has(task.layout.manifest) && records.every(({ record }) => !record.incomplete);
   if (!isComplete || !task.isSplittable) return [];
-  const matches = (raw: string) => plan.query !== 'app' || raw.startsWith('app');
-  const missing = plan.corpus.messages.filter((message) => {
-    const { atMs, receivedMs, searchableMs, raw } = message;
-    const timeMs = plan.byReceiptTime ? receivedMs : atMs;
-    const isInside = timeMs >= plan.fromMs && timeMs < plan.toMs && matches(raw) && !isTooShort(plan.query, raw);
-    return isInside && searchableMs <= timeMs + plan.settleMs && !rows.has(messageText(message.id, raw));
-  });
+  const missing = plan.corpus.messages.filter(
+    (message) => isInTime(plan, message) && !rows.has(messageText(message.id, message.raw)),
+  );
   const [first] = missing;
   return first
     ? [`E11: ${missing.length} rows are missing that were there in time, as ${messageText(first.id, first.raw)}`]
     : [];
-}
-
-function isTooShort(query: string, raw: string): boolean {
-  return query.includes('_size > 12') && raw.length <= 12;
 }
 
 /** By what the files of a record hold. */

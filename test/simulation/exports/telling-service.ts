@@ -33,8 +33,9 @@ export class TellingService extends InProcessService {
 
   override async request(request: InProcessRequest): Promise<InProcessAnswer> {
     try {
-      const answer = this.#told(request, await super.request(request));
+      const answer = this.#without(request, this.#told(request, await super.request(request)));
       this.#noteQuery(request, answer);
+      this.#noteStatus(request, answer);
       const date = new Date(Math.floor(this.nowMs() / 1_000) * 1_000).toUTCString();
       return { ...answer, headers: { ...answer.headers, date } };
     } catch (error) {
@@ -59,6 +60,29 @@ export class TellingService extends InProcessService {
     return { ...answer, body };
   }
 
+  /** Records of a job are read; where it forgets some, it counts more than its pages have. */
+  #without({ method, path }: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
+    const [, id, offset] = /\/jobs\/([0-9A-F]{16})\/records\?.*offset=(\d+)/.exec(path) ?? [];
+    const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
+    if (!search) return answer;
+    search.isRead = true;
+    const page = search.flaws.forgotten === 0 ? undefined : documentOf(answer);
+    if (!Array.isArray(page?.['records'])) return answer;
+    const left = Math.max(0, search.records - search.flaws.forgotten - Number(offset));
+    return { ...answer, body: JSON.stringify({ ...page, records: page['records'].slice(0, left) }) };
+  }
+
+  /** What somebody has heard of a search. */
+  #noteStatus({ method, path }: InProcessRequest, answer: InProcessAnswer): void {
+    const [, id] = /\/jobs\/([0-9A-F]{16})$/.exec(path) ?? [];
+    const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
+    if (!search) return;
+    const { recordCount, usageDetails } = (documentOf(answer) ?? {}) as Partial<StatusDocument>;
+    search.records = recordCount ?? search.records;
+    const bytes = usageDetails?.dataScannedInBytes;
+    if (bytes !== undefined) search.heard.push({ atMs: this.nowMs(), bytes });
+  }
+
   /** Who is told of no job reads none. */
   #noteQuery({ method, body = '' }: InProcessRequest, answer: InProcessAnswer): void {
     if (method !== 'POST' || answer.status !== 202) return;
@@ -75,5 +99,21 @@ export class TellingService extends InProcessService {
   #searchOf(id: string | undefined): LiveSearch | undefined {
     const number = id === undefined ? undefined : jobNumberOf(id, this.model.scenario.seed ?? 1);
     return number === undefined ? undefined : this.#options.data.searches[number];
+  }
+}
+
+/** What of a status (2.3) is noted. */
+interface StatusDocument {
+  readonly recordCount: number;
+  readonly usageDetails: { readonly dataScannedInBytes: number };
+}
+
+/** Undefined for what is no object of JSON, as of a fault. */
+function documentOf({ body }: InProcessAnswer): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const document: unknown = JSON.parse(body);
+    return typeof document === 'object' && document !== null ? (document as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
   }
 }

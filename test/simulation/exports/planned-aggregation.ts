@@ -1,0 +1,50 @@
+/** What an export of records asks for: which groups of messages, and what of each. As data, of which the query is but the text. */
+import type { Chance } from '../chance.ts';
+
+export interface AggregationPlan {
+  /** None: all messages are one group. */
+  readonly keys: readonly GroupKey[];
+  readonly figures: readonly Figure[];
+  /** Length of the slices of message time, for those who group by it. */
+  readonly sliceMs: number;
+  /** Only records of groups with more messages than that. */
+  readonly moreThan: number | undefined;
+}
+
+/** `app` or `db`, or nothing; the last digit of the text; the slice of message time; fields of messages. */
+export type GroupKey = 'kind' | 'digit' | 'slice' | '_size' | '_messageid';
+
+/** Members of a record besides its keys. Each record has the number of messages. */
+export type Figure = 'messages' | 'bytes' | 'mean' | 'first' | 'last' | 'ids';
+
+const groupKeys: readonly GroupKey[] = ['kind', 'digit', 'slice', '_size', '_messageid'];
+const figureTexts: Readonly<Record<Figure, string>> = {
+  messages: 'count as messages',
+  bytes: 'sum(_size) as bytes',
+  mean: 'avg(_size) as mean',
+  first: 'min(_messagetime) as first',
+  last: 'max(_receipttime) as last',
+  ids: 'count_distinct(_messageid) as ids',
+};
+
+export function planAggregation(chance: Chance, spanMs: number): AggregationPlan {
+  return {
+    keys: chance.happens(0.3) ? [chance.one(groupKeys)] : chance.some(groupKeys, 0.3),
+    figures: ['messages', ...chance.some<Figure>(['bytes', 'mean', 'first', 'last', 'ids'], 0.4)],
+    sliceMs: Math.max(1, Math.floor(spanMs / chance.whole(1, 50))),
+    moreThan: chance.happens(0.2) ? chance.whole(1, 3) : undefined,
+  };
+}
+
+/** What stands behind the search, each operator behind a pipe. */
+export function operatorsOf({ keys, figures, sliceMs, moreThan }: AggregationPlan): string {
+  const operators = keys.flatMap((key) => {
+    if (key === 'kind') return ['parse regex "^(?<kind>app|db) " nodrop'];
+    if (key === 'digit') return ['parse regex "(?<digit>\\d)$" nodrop'];
+    return key === 'slice' ? [`timeslice ${sliceMs}ms as slice`] : [];
+  });
+  const by = keys.length > 0 ? ` by ${keys.join(', ')}` : '';
+  operators.push(`${figures.map((figure) => figureTexts[figure]).join(', ')}${by}`);
+  if (moreThan !== undefined) operators.push(`where messages > ${moreThan}`);
+  return operators.map((operator) => ` | ${operator}`).join('');
+}

@@ -1,0 +1,162 @@
+/** Mutants of what exports of records promise, and of limits: see `mutants.ts`. */
+import { type Mutant, mutant } from '../mutant.ts';
+
+const othersRows = 'rows:';
+
+export const recordMutants: readonly Mutant[] = [
+  mutant(
+    'E4',
+    'an aggregation of more messages than a search may have is cut',
+    'added',
+    'export/interval-search.ts',
+    "if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;",
+    '',
+    'end: incomplete for LimitReached',
+  ),
+  mutant(
+    'E5',
+    'errors of an aggregation are overheard',
+    'addedErring',
+    'export/proof.ts',
+    'if (pendingErrors.length > 0) {',
+    'if (pendingErrors.length > 1_000) {',
+    othersRows,
+  ),
+  mutant(
+    'E5',
+    'a status of an aggregation that was lost had nothing to say',
+    'addedErringUnheard',
+    'export/interval-search.ts',
+    'isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,',
+    'isTainted: false,',
+    othersRows,
+  ),
+  {
+    rule: 'E6',
+    name: 'pages may have fewer records than the job counts',
+    directions: 'addedForgetful',
+    shows: 'E6: [',
+    mutations: [
+      {
+        file: 'export/proof.ts',
+        find: "return sign === 'timeOver' ? received < jobCount : received !== jobCount;",
+        replace: "return sign === 'timeOver' && received < jobCount;",
+      },
+      {
+        file: 'destination/commit-record.ts',
+        find: 'if (count.rows === received) return undefined;',
+        replace: 'if (count.rows > 0) return undefined;',
+      },
+    ],
+  },
+  mutant(
+    'E8',
+    'an aggregation is split',
+    'added',
+    'export/export-task.ts',
+    'const unsplittableReason = whyUnsplittable(identity);',
+    "const unsplittableReason = identity.results === 'Records' ? undefined : whyUnsplittable(identity);",
+  ),
+  mutant(
+    'E11',
+    'nobody waits until what is added up has settled',
+    'addedRecent',
+    'export/settling.ts',
+    'return settleDelayMs + clockBehindMs;',
+    'return 0 * (settleDelayMs + clockBehindMs);',
+  ),
+  {
+    rule: 'E13',
+    name: 'a search is done when its histogram is',
+    directions: 'addedEarly',
+    shows: 'E6: no search has gone through',
+    mutations: [
+      {
+        file: 'service/search-job.ts',
+        find: "return state === 'doneGatheringResults' || state === 'forcePaused';",
+        replace: "return state !== 'notStarted' && state !== 'gatheringResults';",
+      },
+      {
+        file: 'export/cut.ts',
+        find: "if (state !== 'doneGatheringResults') return 'timeOver';",
+        replace: '',
+      },
+    ],
+  },
+  mutant(
+    'E13',
+    'what there is of an aggregation that is not done is kept',
+    'addedEndless',
+    'export/proof.ts',
+    "const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');",
+    'const isKept = run.keepsIncomplete;',
+  ),
+];
+
+export const limitMutants: readonly Mutant[] = [
+  {
+    rule: 'limits',
+    name: 'nobody counts the rows that were asked for at most',
+    directions: 'bounded',
+    mutations: [
+      {
+        file: 'export/export-decision.ts',
+        find: "if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };",
+        replace: '',
+      },
+      {
+        file: 'export/export-decision.ts',
+        find: 'if (maxMessages === undefined) return Number.POSITIVE_INFINITY;',
+        replace: 'if (maxMessages !== 0) return Number.POSITIVE_INFINITY;',
+      },
+    ],
+  },
+  mutant(
+    'limits',
+    'time is never over',
+    'bounded',
+    'export/export-decision.ts',
+    'return limits.deadlineMs !== undefined && now.wallMs >= limits.deadlineMs;',
+    'return limits.deadlineMs !== undefined && now.wallMs < 0;',
+  ),
+  mutant(
+    'limits',
+    'nobody counts the bytes that are scanned',
+    'scanned',
+    'export/export-decision.ts',
+    'return maxBytesScanned !== undefined && scannedBytes(input) >= maxBytesScanned;',
+    'return maxBytesScanned !== undefined && scannedBytes(input) < 0;',
+  ),
+  mutant(
+    'limits',
+    'what ended searches have scanned is forgotten',
+    'scanned',
+    'export/export-work.ts',
+    'this.#scannedBytes += search.scannedBytes;',
+    '',
+  ),
+  mutant(
+    'limits',
+    'searches that run go on however much was scanned',
+    'scannedAside',
+    'export/export-decision.ts',
+    "return search.isSearching && isScannedOut(input) ? 'MaxBytesScanned' : undefined;",
+    'return undefined;',
+  ),
+  mutant(
+    'limits',
+    'what counts have scanned is nothing',
+    'scannedAside',
+    'export/job-set.ts',
+    'if (this.#open.delete(job)) this.#scannedBytes += scannedBy(job);',
+    'this.#open.delete(job);',
+  ),
+  mutant(
+    'limits',
+    'planning goes on however much was scanned',
+    'scannedEarly',
+    'export/planning-step.ts',
+    'if (maxBytesScanned !== undefined && scannedBytes >= maxBytesScanned)',
+    'if (maxBytesScanned !== undefined && scannedBytes < 0)',
+  ),
+];
