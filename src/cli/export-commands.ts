@@ -127,7 +127,7 @@ function addVerify(program: Command, context: CommandContext, ends: Ends): void 
   const command = program
     .command('verify')
     .description("read an export's files again and prove them against its manifest; writes nothing")
-    .argument('<MANIFEST>', 'the manifest, or the folder that it lies in or below: a path, or s3://BUCKET/…');
+    .argument('<MANIFEST>', 'the manifest, or its folder: a path, or s3://BUCKET/…; a path may be above several');
   addStoreOptions(command, 'with s3://')
     .addOption(
       new Option('-o, --output <format>', 'how to say it: a table of what is proven, or JSON')
