@@ -3,7 +3,8 @@
  * gives the work its limits, and tells how it stands.
  *
  * Invariant: nothing here waits for the service or the destination. What the work was built from is looked at each time; once that is
- * another, what runs is read to its end, and the work is built anew. What cannot be looked at for a moment is taken to be as it was.
+ * another, what runs is read to its end, a plan that would be the same is made to its end, and the work is built anew. What cannot be
+ * looked at for a moment is taken to be as it was.
  */
 import type { Account, Accounts } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
@@ -165,7 +166,8 @@ export class ExportRuntime {
     const isOutdated = means instanceof LogfleetError ? this.#isOutdated : this.#renew(resource, means);
     this.#isOutdated = isOutdated;
     const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
-    const isPaused = pausedBy !== undefined || problem?.handling.kind === 'stall' || isOutdated || draining();
+    const isHeld = isOutdated && !this.#isPlanningFor(means);
+    const isPaused = pausedBy !== undefined || problem?.handling.kind === 'stall' || isHeld || draining();
     let limits = limitsOf(resource, this.#startedAtMs, isPaused);
     let view = this.#begun?.work.advance(limits);
     if (hasLostManifest(resource, view)) {
@@ -176,7 +178,7 @@ export class ExportRuntime {
     this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;
     this.#isOver = view?.manifest !== undefined;
     if (view) this.#heed(resource, view);
-    if (isOutdated && view?.searches === 0) this.#end();
+    if (isOutdated && view?.searches === 0 && !this.#isPlanningFor(means)) this.#end();
     // One that a person has looked at again stays complete until it shows that it is not.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const health =
@@ -216,6 +218,14 @@ export class ExportRuntime {
     if (before) return true;
     if (!this.#ending) this.#begun = { means, work: this.#build(resource, means) };
     return false;
+  }
+
+  /** By the same range and into the same folder, whatever the credentials: it would be planned just so again. */
+  #isPlanningFor(means: Means | LogfleetError): boolean {
+    const { work, means: before } = this.#begun ?? {};
+    if (!work?.isPlanning || !before) return false;
+    const { task, chosen } = means instanceof LogfleetError ? before : means;
+    return before.task.fingerprint === task.fingerprint && before.chosen.fingerprint === chosen.fingerprint;
   }
 
   #build(resource: SearchExport, { account, task, chosen }: Means): ExportWork {

@@ -81,6 +81,11 @@ export class ExportWork {
     this.#scannedBytes = options.scannedBytes;
   }
 
+  /** Whether its range is being searched for where to cut it: what came of that would be lost in a pause. */
+  get isPlanning(): boolean {
+    return this.#planning?.isCostly ?? false;
+  }
+
   /** Begins what there is to do now within these limits, and says where the export stands. */
   advance(limits: WorkLimits): WorkView {
     if (limits.incompletePolicy === 'Keep' && this.#limits?.incompletePolicy === 'Fail') {

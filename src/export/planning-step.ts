@@ -16,6 +16,7 @@ export class PlanningStep {
   readonly #settleDelayMs: number;
   readonly #abort = new AbortController();
   #view = nothingPlanned;
+  #hasSearched = false;
 
   constructor(settleDelayMs: number) {
     this.#settleDelayMs = settleDelayMs;
@@ -27,6 +28,11 @@ export class PlanningStep {
 
   get isAborted(): boolean {
     return this.#abort.signal.aborted;
+  }
+
+  /** Whether search jobs have found something that is lost where it is aborted. */
+  get isCostly(): boolean {
+    return this.#hasSearched && this.#view.settlesAtMs === undefined && !this.isAborted;
   }
 
   /** Whether its range was settled by another delay than the one that is wanted now (E11). */
@@ -42,6 +48,7 @@ export class PlanningStep {
   async run(plan: Plan, tools: SearchTools, onProgress: () => void): Promise<PlannedExport> {
     const onNews = (view: PlanningView) => {
       this.#view = view;
+      this.#hasSearched ||= view.jobs.length > 0;
       onProgress();
     };
     const { signal } = this.#abort;

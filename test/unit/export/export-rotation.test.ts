@@ -64,6 +64,34 @@ test('a key that no longer works ends what runs with it, and all is searched ane
   expect(world.rows()).toHaveLength(3_000);
 });
 
+test.each<[string, Readonly<Record<string, string>>, number]>([
+  ['another key', second, 1],
+  ['a share of the rate', { requestsPerSecond: base64('3') }, 1],
+])('with %s anew, what is being planned is planned to its end', async (_, data, jobs) => {
+  const world = new ExportWorld({ scenario: { ...scenario, search: { duration: '150s' } } });
+  world.add();
+  world.start();
+  await world.world.clock.advance(30_000);
+  expect(world.jobsCreated).toBe(1);
+  change(world, data);
+  expect(await world.untilReason('Exported')).toBe(true);
+  expect(world.jobsCreated).toBe(jobs);
+  expect(world.opened).toBe(2);
+  expect(world.rows()).toHaveLength(600);
+});
+
+test('with another service, what is being planned of the one before is given up', async () => {
+  const world = new ExportWorld({ scenario: { ...scenario, search: { duration: '150s' } } });
+  world.add();
+  world.start();
+  await world.world.clock.advance(30_000);
+  expect(world.jobsActive()).toBe(1);
+  change(world, { baseURL: base64('https://elsewhere.example.com/api') });
+  await world.world.clock.advance(75_000);
+  expect(world.jobsActive()).toBe(0);
+  expect([...world.store.objects.keys()]).toEqual([]);
+});
+
 test.each([
   [503, 1],
   [403, 2],
