@@ -68,6 +68,17 @@ export class Draft {
     return sum;
   }
 
+  /** Members of a stage that cannot be upgraded by what this decision found out: their places are others', from the next one on (R1). */
+  vacated(stage: number, isEligible: (standing: Standing) => boolean): number {
+    const roster = this.#roster;
+    const holds = (standing: Standing | undefined) => standing !== undefined && isEligible(standing);
+    let vacated = 0;
+    for (const id of this.#changes.keys()) {
+      if (roster.stageOf(id) === stage && holds(roster.standingNow(id)) && !holds(this.standing(id))) vacated++;
+    }
+    return vacated;
+  }
+
   /** Members of a stage that are to be upgraded, or are being, and were not started in it while it was under way: nobody counts on them. */
   latecomers(stage: number): number {
     const roster = this.#roster;

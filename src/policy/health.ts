@@ -217,11 +217,12 @@ function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): 
   return { ...atWork, reason, message };
 }
 
-/** All are at the target, and the last stage is watched still: who dies now is a failure of this rollout. */
+/** All are at the target, and the last stage is watched still: who dies now is a failure of this rollout. Or it is about to take others. */
 function soaking({ fleet, targetVersion, wait }: HealthInput): Health | undefined {
-  if (!fleet || wait?.reason !== reasons.soaking) return undefined;
+  const { reason } = wait ?? {};
+  if (!fleet || !wait || (reason !== reasons.soaking && reason !== reasons.rollingOut)) return undefined;
   const progress = `${fleet.counts.updated} of ${counted(fleet)} collectors run ${targetVersion}`;
-  return { ...atWork, reason: reasons.soaking, message: `${progress}; waiting for ${wait.waitingFor}.` };
+  return { ...atWork, reason, message: `${progress}; waiting for ${wait.waitingFor}.` };
 }
 
 function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {

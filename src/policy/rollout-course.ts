@@ -13,6 +13,7 @@ import type { Heeded } from './people.ts';
 import { planWayBack, type WayBack } from './rollback.ts';
 import type { Roster } from './roster.ts';
 import { currentStage, heldUpBy, progressStages, type StageProgress } from './stage-progress.ts';
+import { isEligible } from './standing.ts';
 import type { Counts } from './standing-counts.ts';
 
 export interface Course {
@@ -76,6 +77,7 @@ function stagesOf(
       counts: draft.stageCounts(stage),
       tally: draft.stageTally(stage),
       vanished: roster.vanished(stage),
+      vacated: vacatedIn(policy, draft, stage),
     }),
     latecomersOf: (stage) => draft.latecomers(stage),
     sweptSinceMs: sweptMs === undefined ? undefined : now.wallMs - (now.monotonicMs - sweptMs),
@@ -84,6 +86,12 @@ function stagesOf(
     isRetried,
   });
   return policy.spec.mode === 'Observe' ? observed(policy, progress, header) : progress;
+}
+
+/** How many places of a stage others take after this decision. One without a size has no places. */
+function vacatedIn({ spec }: Pick<CollectorVersionPolicy, 'spec'>, draft: Draft, stage: number): number {
+  if (spec.strategy.stages?.[stage]?.size === undefined) return 0;
+  return draft.vacated(stage, (standing) => isEligible(standing, spec));
 }
 
 /** Nothing is started, so nothing begins. A stage that has begun soaks on: its rollout is not complete before. */
@@ -125,9 +133,11 @@ function excessOf(
     const ended = header.stages?.some(({ name, endedAtMs }) => name === stage.name && endedAtMs !== undefined);
     if (ended) continue;
     const own = scope(draft.stageCounts(index), draft.stageTally(index));
+    // One whose places are taken by others is not at its end.
+    const left = own.outstanding + vacatedIn({ spec }, draft, index);
     // One whose turn comes only now, since stages were changed, may have failures already, and is not at its end.
     const isLater = index > (progress.current ?? Number.POSITIVE_INFINITY);
-    const judged = isLater ? { ...own, outstanding: Math.max(1, own.outstanding) } : own;
+    const judged = { ...own, outstanding: isLater ? Math.max(1, left) : left };
     const excess = failureExcess(spec, whole, { spec: stage, scope: judged });
     if (excess) return excess;
   }

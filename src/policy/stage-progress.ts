@@ -21,6 +21,8 @@ export interface StageCount {
   readonly tally: Tally;
   /** How many were started in it and are in no list any more. */
   readonly vanished?: number;
+  /** How many leave places to others, who take them after this decision. */
+  readonly vacated?: number;
 }
 
 export interface StageInput {
@@ -126,7 +128,7 @@ function stepOf(
   stage: Stage,
   index: number,
   before: StageRecord | undefined,
-  { counts, tally, vanished = 0 }: StageCount,
+  { counts, tally, vanished = 0, vacated = 0 }: StageCount,
   input: StageInput,
 ): Step {
   const { spec, header, sweptSinceMs = Number.NEGATIVE_INFINITY, wallMs, isRetried = false } = input;
@@ -151,6 +153,11 @@ function stepOf(
     // Whoever takes a place that is left does not come late. Where nobody does, it has its soak before it yet.
     const { shape: _, ...record } = begun;
     return { record, gate: gate(`the end of stage ${name}`, reasons.soaking) };
+  }
+  // Nobody goes through it for those who were refused, before their places are taken.
+  if (vacated > 0) {
+    const reason = begun.updatedAtMs === undefined ? reasons.rollingOut : reasons.soaking;
+    return { record: begun, gate: gate(`the end of stage ${name}`, reason, wallMs) };
   }
   const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs, shape } : begun;
   const isUnwatched = tally.finished === 0 && !begun.adopted && !(header.again && counts.updated > 0);

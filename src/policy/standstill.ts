@@ -54,7 +54,8 @@ function waitAtGate({ refusal, course, roster, draft, now }: Standstill): Rollou
   if (!gate) return undefined;
   const wait = () => toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
   const counts = draft.counts();
-  if (outstanding(counts) === 0) return gate.reason === reasons.soaking ? wait() : undefined;
+  const isUnderWay = gate.reason === reasons.soaking || gate.reason === reasons.rollingOut;
+  if (outstanding(counts) === 0) return isUnderWay ? wait() : undefined;
   const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
   if (!isWindowAlone) return undefined;
   let behind = 0;
@@ -86,7 +87,7 @@ type Waits = Pick<Refusal, 'waitsFor'> & {
 function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Moment): RolloutWait | undefined {
   if (waitsFor === undefined) return undefined;
   // What names a time of its own says it better.
-  const isTold = untilMs === undefined || /\d{4}-\d\d-\d\dT/.test(waitsFor);
+  const isTold = untilMs === undefined || untilMs <= now.monotonicMs || /\d{4}-\d\d-\d\dT/.test(waitsFor);
   const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
   return { waitingFor: `${waitsFor}${who}${until}`, reason };
 }

@@ -47,6 +47,29 @@ describe('a rollout that is complete (R5)', () => {
   });
 });
 
+describe('a canary whose collectors are refused before anything was tried (R1)', () => {
+  test.each([
+    ['collector.not.alive', '3s'],
+    ['collector.not.alive', '6s'],
+    ['collector.type.invalid', '4s'],
+    ['collector.version.invalid', '4s'],
+  ])('%s until %s: others take its places, and nobody else is broken', async (code, until) => {
+    const { world, tasks, stage, untilReason } = staged({
+      scenario: {
+        groups: { web: { count: 40, version: before } },
+        upgrade: { duration: '2m', ...fails },
+        faults: { lag: { kind: 'status', status: 400, code, operations: ['createTask'], until } },
+      },
+      stages: [{ ...canary, size: 2, maxFailures: 0 }, rest],
+      spec: { offlinePolicy: 'Skip' },
+    });
+    world.start();
+    expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
+    expect(tasks().length).toBeLessThanOrEqual(2);
+    expect(stage('canary')).toMatchObject({ state: 'Stopped', members: 2 });
+  });
+});
+
 describe('a stage that nobody has said a tolerance of (R3)', () => {
   const stalledBy = (world: ReturnType<typeof staged>['world']) =>
     world.policy('production')?.status?.conditions?.find(({ type }) => type === 'Stalled')?.reason;

@@ -16,7 +16,7 @@ const rest = stage('rest');
 interface Setting {
   readonly stages?: readonly Stage[];
   readonly header?: Partial<LedgerHeader>;
-  readonly of?: readonly (Partial<Counts> & { readonly tally?: Partial<Tally> })[];
+  readonly of?: readonly (Partial<Counts> & { readonly tally?: Partial<Tally>; readonly vacated?: number })[];
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly sweptMs?: number;
   readonly isReselected?: boolean;
@@ -31,8 +31,8 @@ function progress({
   isReselected = false,
 }: Setting) {
   const countOf = (index: number): StageCount => {
-    const { tally, ...standing } = of[index] ?? {};
-    return { counts: counts(standing), tally: { ...emptyTally, ...tally } };
+    const { tally, vacated = 0, ...standing } = of[index] ?? {};
+    return { counts: counts(standing), tally: { ...emptyTally, ...tally }, vacated };
   };
   return progressStages({
     spec: spec({ strategy: { maxInProgress: 1_000, order: 'Name', stages: [...stages] }, ...more }),
@@ -61,6 +61,21 @@ test('without stages all may start, and nothing is noted', () => {
 });
 
 describe('a stage', () => {
+  test('R1: neither ends nor soaks before places that were left are taken', () => {
+    const gate = { waitsFor: 'the end of stage canary', byPerson: false, untilMs: nowMs };
+    const known = { stages: [begun] };
+    expect(progress({ header: known, of: [{ skipped: 1, vacated: 1 }, left] })).toMatchObject({
+      records: [begun],
+      reached: 0,
+      gate: { ...gate, reason: 'RollingOut' },
+    });
+    const soaks = { stages: [soaking(2 * hourMs)] };
+    expect(progress({ header: soaks, of: [{ ...done, vacated: 1 }, left], sweptMs: nowMs })).toMatchObject({
+      records: soaks.stages,
+      gate: { ...gate, reason: 'Soaking' },
+    });
+  });
+
   test('says whom it waits for that nothing else brings back', () => {
     const wait = { offlinePolicy: 'Wait' } as const;
     const waitsFor = (first: Partial<Counts>) => progress({ of: [first, left], spec: wait }).gate?.waitsFor;
