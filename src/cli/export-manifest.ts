@@ -6,8 +6,6 @@ import path from 'node:path';
 import type { SearchExport } from '../api/kinds.ts';
 import type { PlacedFinding, SourceFile } from '../api/manifest-set.ts';
 import { parseDuration } from '../base/duration.ts';
-import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
-import type { ResourceKey } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
 import type { Volumes } from './export-places.ts';
 import { flagOf, inFlags } from './flag-words.ts';
@@ -49,7 +47,13 @@ export interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
   /** What `now`, and spans before it, are meant from. */
   readonly nowMs: number;
   /** The Secret that leads to the service; undefined where variables do. */
-  readonly secret: ResourceKey | undefined;
+  readonly secret: GivenSecret | undefined;
+}
+
+export interface GivenSecret {
+  readonly name: string;
+  /** As its manifest names it; where it names none, the export's is that of manifests which name none, too. */
+  readonly namespace: string | undefined;
 }
 
 export function flagManifest(
@@ -58,12 +62,10 @@ export function flagManifest(
   { folder, nowMs, secret, cwd, env }: FlagSurroundings,
 ): FlagManifest {
   const directory = sink.kind === 'folder' ? path.resolve(cwd, sink.folder) : folder;
-  // Where neither says one, validation takes both for one.
-  const ownNamespace = secret?.namespace === (options.namespace ?? defaultNamespace) ? undefined : secret?.namespace;
   const document = {
     apiVersion: 'logfleet.dev/v1alpha1',
     kind: 'SearchExport',
-    metadata: { name: options.name ?? 'export', namespace: ownNamespace },
+    metadata: { name: options.name ?? 'export', namespace: secret?.namespace },
     spec: {
       credentialsSecretRef: { name: secret?.name ?? secretName },
       ...requestMembers(options, nowMs),

@@ -20,7 +20,6 @@ import { ExportLayout } from '../destination/export-layout.ts';
 import { readManifest } from '../destination/manifest.ts';
 import { openDestination } from '../destination/open-destination.ts';
 import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
-import type { ResourceKey } from '../host/host.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import {
@@ -28,6 +27,7 @@ import {
   type FlagManifest,
   fixedRangeFlags,
   flagManifest,
+  type GivenSecret,
   renderExportFinding,
   sinkOf,
 } from './export-manifest.ts';
@@ -80,10 +80,10 @@ export async function exportCommand(
 }
 
 /** The one among them that leads to a service; others may be of stores. */
-function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): ResourceKey | undefined {
+function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): GivenSecret | undefined {
   const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
   const [one, ...others] = all.filter(({ members }) => members.has('baseURL'));
-  if (others.length === 0) return one?.key;
+  if (others.length === 0) return one && { name: one.key.name, namespace: one.ownNamespace };
   throw new UsageError('--secret names several Secrets with a baseURL: leave in the one that is meant');
 }
 

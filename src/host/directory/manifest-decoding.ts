@@ -32,6 +32,8 @@ export interface DecodedResource {
 
 export interface DecodedSecret {
   readonly key: ResourceKey;
+  /** As its manifest names it, if it does. */
+  readonly ownNamespace: string | undefined;
   readonly members: ReadonlyMap<string, SecretText>;
   readonly position: Position;
 }
@@ -137,7 +139,10 @@ function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Rea
   const { members, findings } = readSecretMembers(value);
   for (const finding of findings) report(decoding, document, finding);
   if (findings.length > 0) decoding.refused.push({ kind: 'Secret', key });
-  else decoding.secrets.push({ key, members: hidden(members), position: document.locate([]) });
+  else {
+    const ownNamespace = isRecord(value.metadata) && value.metadata.namespace !== undefined ? key.namespace : undefined;
+    decoding.secrets.push({ key, ownNamespace, members: hidden(members), position: document.locate([]) });
+  }
 }
 
 function hidden(members: SecretMembers['members']): ReadonlyMap<string, SecretText> {

@@ -3,10 +3,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { fixedRangeFlags, flagManifest, sinkOf } from '../../../src/cli/export-manifest.ts';
+import { fixedRangeFlags, flagManifest, type GivenSecret, sinkOf } from '../../../src/cli/export-manifest.ts';
 import type { ExportOptions } from '../../../src/cli/options.ts';
 import { runProgram } from '../../../src/cli/program.ts';
-import type { ResourceKey } from '../../../src/host/host.ts';
 import { recordingContext } from './recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 
@@ -27,7 +26,7 @@ async function run(...args: readonly string[]) {
 
 describe('an export without a manifest', () => {
   const nowMs = Date.UTC(2026, 10, 2);
-  const manifestOf = (options: Partial<ExportOptions>, env = {}, secret?: ResourceKey) => {
+  const manifestOf = (options: Partial<ExportOptions>, env = {}, secret?: GivenSecret) => {
     const all: ExportOptions = { logLevel: 'warn', query: 'error', from: '-24h', to: 'now', output: 'out', ...options };
     const { source, volumes } = flagManifest(all, sinkOf(all), {
       folder: '/spool',
@@ -206,6 +205,22 @@ spec:
     const { status, stderr } = await run(...request, '-o', 'x', '--secret', 'secret.yaml');
     expect(status).toBe(2);
     expect(stderr).toMatch(/^secret\.yaml:4:\d+: stringData\.baseURL: /m);
+  });
+
+  test.each([
+    ['of manifests that name none', ''],
+    ['that -n names', '', '-n', 'team'],
+    ['that it and -n name', ', namespace: team', '-n', 'team'],
+    ['that it names, the usual one', ', namespace: default'],
+    ['that it names, another one', ', namespace: team'],
+  ])('finds its Secret in the namespace %s', async (_, written, ...flags) => {
+    writeFileSync(
+      join(directory, 'secret.yaml'),
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: tenant${written}}\nstringData: {baseURL: "http://x"}\n`,
+    );
+    const { stderr } = await run(...request, '-o', 'x', '--secret', 'secret.yaml', ...flags);
+    expect(stderr).toMatch(/^secret\.yaml:4:\d+: stringData\.baseURL: /m);
+    expect(stderr).not.toContain('namespace');
   });
 
   test('that is paused ends with 1, since its rows are not there', async () => {
