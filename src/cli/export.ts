@@ -100,7 +100,7 @@ async function work(
   sink?: ExportSink,
 ): Promise<number> {
   const namespace = options.namespace ?? defaultNamespace;
-  const decoded = decodeSources([...sources, ...secrets], namespace);
+  const decoded = decodeSources(sources, namespace);
   const resource = theOne(resourcesIn('SearchExport', decoded, ports), options, sources);
   const { volume } = resource.spec.destination;
   if (volume && !volumes.has(volume.name)) {
@@ -108,7 +108,8 @@ async function work(
     throw new UsageError(`${which}: say with --volume ${volume.name}=DIR which directory that is`);
   }
   if (volume) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
-  const host = new SingleHost(resource, await secretsOf(decoded, nowhere, context), wordsOf(sink));
+  const given = await secretsOf([...decoded, ...decodeSources(secrets, namespace)], nowhere, context);
+  const host = new SingleHost(resource, given, wordsOf(sink));
   const { stdout, stderr, signal } = context;
   await run(host, exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context), options, context);
   const ended = host.resource;

@@ -186,6 +186,13 @@ spec:
     expect(none.stderr).toContain('there is no SearchExport in all.yaml of namespace prod; there is logging/errors');
   });
 
+  test('is not looked for where only Secrets are', async () => {
+    write(manifest('errors'));
+    writeFileSync(join(directory, 'secrets.yaml'), manifest('audit'));
+    const { stderr } = await run('all.yaml', '--secret', 'secrets.yaml', '--volume', `exports=${directory}`);
+    expect(stderr).toContain('default/errors: SecretNotFound: ');
+  });
+
   test('leaves no room for flags that it says itself', async () => {
     write(manifest('errors'));
     expect((await run('all.yaml', '-o', 'x')).stderr).toContain(
