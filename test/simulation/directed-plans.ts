@@ -275,20 +275,23 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       ],
       apiRequestFaults: chance.one([0, 0.1]),
     }),
-  /** Three policies want different versions, and their credentials are refused for a while, now and then. */
-  refused: (seed, chance) =>
-    plan(seed, {
+  /** Three policies want different versions, and come one after the other, so that their credentials are refused at different times. */
+  refused: (seed, chance) => {
+    const later = [
+      policy('second', {}, { priority: 1, target: { version: '19.200-5' }, allowDowngrade: true }),
+      policy('third', {}, { priority: 2 }),
+    ];
+    const probability = chance.between(0.5, 0.8);
+    return plan(seed, {
       count: 8,
-      policies: [
-        policy('first', {}, { target: { version: '19.404-12' } }),
-        policy('second', {}, { priority: 1, target: { version: '19.200-5' }, allowDowngrade: true }),
-        policy('third', {}, { priority: 2 }),
-      ],
+      policies: [policy('first', {}, { target: { version: '19.404-12' } })],
+      actions: later.map((one) => ({ kind: 'createPolicy', atMs: chance.whole(1_000, 25_000), policy: one })),
       scenario: {
         upgrade: { duration: '3m' },
-        faults: { refused: { kind: 'status', status: 401, probability: chance.between(0.5, 0.8), until: '110s' } },
+        faults: { refused: { kind: 'status', status: 401, probability, until: '110s' } },
       },
-    }),
+    });
+  },
   /** A policy is deleted and made again while its tasks have only just been accepted. */
   remade: (seed, chance) => {
     const atMs = chance.whole(1_800, 4_000);
