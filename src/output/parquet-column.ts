@@ -1,12 +1,13 @@
 /** One column of a Parquet file: its type in the schema, and its values for the rows of a row group. */
-import type { ColumnSource, SchemaElement } from 'hyparquet-writer';
+import type { SchemaElement } from 'hyparquet-writer';
 import type { Column, ColumnType } from './columns.ts';
-import { IntegerStore } from './integer-store.ts';
+import type { PageWriter } from './parquet-pages.ts';
 import { type RowColumns, valueKind } from './row-columns.ts';
+import type { Bounds } from './row-groups.ts';
 import { TextStore } from './text-store.ts';
 import { decimalOf, instantOf, integerOf, type TypedValue, truthOf } from './typed-value.ts';
-
-type ColumnWriting = Pick<ColumnSource, 'encoding' | 'statistics'>;
+import type { WordDictionary } from './word-dictionary.ts';
+import { WordStore } from './word-store.ts';
 
 export interface ParquetColumn {
   readonly element: SchemaElement;
@@ -14,10 +15,8 @@ export interface ParquetColumn {
   readonly bytes: number;
   /** Takes the value that a column of the row has. False where it is not of this column's type. */
   add(row: RowColumns, column: number): boolean;
-  /** How the writer is to write them. */
-  readonly writing: ColumnWriting;
-  /** By row; good until `clear`. */
-  values(): ColumnSource['data'];
+  /** Writes the rows; their bounds are good until `clear`. */
+  write(pages: PageWriter, dictionary: WordDictionary): Bounds | undefined;
   clear(): void;
 }
 
@@ -30,9 +29,9 @@ export function parquetColumn({ name, type }: Column): ParquetColumn {
     case 'instant':
       return new IntegerColumn(name, type, instantOf);
     case 'decimal':
-      return new TypedColumn(name, type, decimalOf);
+      return new DecimalColumn(name);
     case 'truth':
-      return new TypedColumn(name, type, truthOf);
+      return new TruthColumn(name);
   }
 }
 
@@ -77,13 +76,8 @@ export class TextColumn implements ParquetColumn {
     this.#store.addNull();
   }
 
-  /** Bounds of texts that hardly repeat, such as whole messages, help nobody who looks for one. */
-  get writing(): ColumnWriting {
-    return this.#store.repeats ? {} : { encoding: 'PLAIN', statistics: false };
-  }
-
-  values(): ColumnSource['data'] {
-    return this.#store.values();
+  write(pages: PageWriter): Bounds | undefined {
+    return this.#store.write(pages);
   }
 
   clear(): void {
@@ -95,10 +89,9 @@ export class TextColumn implements ParquetColumn {
 class IntegerColumn implements ParquetColumn {
   readonly element: SchemaElement;
   readonly bytes = 0;
-  readonly writing: ColumnWriting = {};
   readonly #read: (text: string) => TypedValue<bigint>;
   readonly #mostPlainDigits: number;
-  readonly #store = new IntegerStore();
+  readonly #store = new WordStore();
 
   constructor(name: string, type: 'integer' | 'instant', read: (text: string) => TypedValue<bigint>) {
     this.element = elementOf(name, type);
@@ -111,15 +104,15 @@ class IntegerColumn implements ParquetColumn {
     const end = (row.ends[column] as number) - 1;
     const isShort = row.kinds[column] === valueKind.plain && end - start <= this.#mostPlainDigits;
     if (isShort && this.#store.addDigits(row.bytes, start, end)) return true;
-    const text = textOf(row, column);
-    const { value, fits } = text === undefined ? { value: null, fits: false } : this.#read(text);
+    const { value, fits } = typedValue(row, column, this.#read);
     if (value === null) this.#store.addNull();
     else this.#store.add(value);
     return fits;
   }
 
-  values(): ColumnSource['data'] {
-    return this.#store.values();
+  write(pages: PageWriter, dictionary: WordDictionary): Bounds {
+    this.#store.write(pages, dictionary);
+    return this.#store.integerBounds;
   }
 
   clear(): void {
@@ -127,32 +120,65 @@ class IntegerColumn implements ParquetColumn {
   }
 }
 
-class TypedColumn<T extends number | boolean> implements ParquetColumn {
+class DecimalColumn implements ParquetColumn {
   readonly element: SchemaElement;
   readonly bytes = 0;
-  readonly writing: ColumnWriting = {};
-  readonly #read: (text: string) => TypedValue<T>;
-  #values: (T | null)[] = [];
+  readonly #store = new WordStore();
 
-  constructor(name: string, type: ColumnType, read: (text: string) => TypedValue<T>) {
-    this.element = elementOf(name, type);
-    this.#read = read;
+  constructor(name: string) {
+    this.element = elementOf(name, 'decimal');
   }
 
   add(row: RowColumns, column: number): boolean {
-    const text = textOf(row, column);
-    const { value, fits } = text === undefined ? { value: null, fits: false } : this.#read(text);
-    this.#values.push(value);
+    const { value, fits } = typedValue(row, column, decimalOf);
+    if (value === null) this.#store.addNull();
+    else this.#store.addDouble(value);
     return fits;
   }
 
-  values(): ColumnSource['data'] {
-    return this.#values;
+  write(pages: PageWriter, dictionary: WordDictionary): Bounds {
+    this.#store.write(pages, dictionary);
+    return this.#store.doubleBounds;
   }
 
   clear(): void {
-    this.#values = [];
+    this.#store.clear();
   }
+}
+
+class TruthColumn implements ParquetColumn {
+  readonly element: SchemaElement;
+  readonly bytes = 0;
+  readonly #values: (0 | 1 | undefined)[] = [];
+
+  constructor(name: string) {
+    this.element = elementOf(name, 'truth');
+  }
+
+  add(row: RowColumns, column: number): boolean {
+    const { value, fits } = typedValue(row, column, truthOf);
+    this.#values.push(value === null ? undefined : value ? 1 : 0);
+    return fits;
+  }
+
+  write(pages: PageWriter): Bounds {
+    const bits = Uint8Array.from(this.#values.filter((value) => value !== undefined));
+    pages.bits(
+      Uint8Array.from(this.#values, (value) => (value === undefined ? 0 : 1)),
+      bits,
+    );
+    const nulls = this.#values.length - bits.length;
+    return bits.length === 0 ? { nulls } : { least: !bits.includes(0), greatest: bits.includes(1), nulls };
+  }
+
+  clear(): void {
+    this.#values.length = 0;
+  }
+}
+
+function typedValue<T>(row: RowColumns, column: number, read: (text: string) => TypedValue<T>): TypedValue<T> {
+  const text = textOf(row, column);
+  return text === undefined ? { value: null, fits: false } : read(text);
 }
 
 /** What a value says, '' where there is none; undefined of objects and arrays. */

@@ -8,15 +8,18 @@
  * Rows are held back until a row group is full, which is bounded by memory and not by a number of rows.
  */
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
+import { ByteWriter } from 'hyparquet-writer';
 import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';
 import { validText } from './json-text.ts';
 import { type ParquetColumn, parquetColumn, TextColumn } from './parquet-column.ts';
+import { type PagePacker, PageWriter } from './parquet-pages.ts';
 import { restBytes, writeRest } from './rest.ts';
 import { RowColumns } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
+import { type Codec, type ColumnChunk, RowGroups } from './row-groups.ts';
+import { WordDictionary } from './word-dictionary.ts';
 
 /** A row group takes so much memory at most, and a row more. */
 const usualGroupBytes = 4 * 1024 * 1024;
@@ -37,7 +40,10 @@ export class ParquetEncoder implements RowEncoder {
   /** The columns of the row, and the rest. */
   readonly #all: readonly ParquetColumn[];
   readonly #keepsOthers: boolean;
-  readonly #writer: ParquetWriter;
+  readonly #writer: SpoolWriter;
+  readonly #pages: PageWriter;
+  readonly #dictionary = new WordDictionary();
+  readonly #groups: RowGroups;
   readonly #groupBytes: number;
   #rows = 0;
   #restText: Buffer = Buffer.allocUnsafeSlow(4096);
@@ -50,13 +56,14 @@ export class ParquetEncoder implements RowEncoder {
     this.#all = this.#rest === undefined ? this.#columns : [...this.#columns, this.#rest];
     this.#keepsOthers = keepsOthers;
     this.#groupBytes = options.groupBytes ?? usualGroupBytes;
-    const elements = this.#all.map(({ element }) => element);
-    this.#writer = new ParquetWriter({
-      writer: new SpoolWriter(spool),
-      schema: [{ name: 'root', num_children: elements.length }, ...elements],
-      createdBy: 'logfleet',
-      ...codecOf(options.compression),
-    });
+    const { codec, pack } = packing(options.compression);
+    this.#writer = new SpoolWriter(spool);
+    this.#writer.appendUint32(magic);
+    this.#pages = new PageWriter(this.#writer, pack);
+    this.#groups = new RowGroups(
+      this.#all.map(({ element }) => element),
+      codec,
+    );
   }
 
   get heldBytes(): number {
@@ -82,6 +89,8 @@ export class ParquetEncoder implements RowEncoder {
 
   end(): void {
     this.#writeGroup();
+    this.#groups.write(this.#writer);
+    this.#writer.appendUint32(magic);
     this.#writer.finish();
   }
 
@@ -95,32 +104,17 @@ export class ParquetEncoder implements RowEncoder {
 
   #writeGroup(): void {
     if (this.#rows === 0) return;
-    // Each is made when the writer comes to it, so that the objects of one column are gone before those of the next one come.
-    const columnData = this.#all.map((column) => lazily(column));
-    this.#writer.write({ columnData, rowGroupSize: this.#rows });
-    this.#detachBounds();
+    const chunks = this.#all.map((column) => this.#writeColumn(column));
+    this.#groups.add(this.#rows, chunks);
     for (const column of this.#all) column.clear();
     this.#rows = 0;
   }
 
-  /** The writer keeps the least and the greatest value of a column for the end of the file, and the texts are written over before. */
-  #detachBounds(): void {
-    for (const { meta_data } of this.#writer.row_groups.at(-1)?.columns ?? []) {
-      const { statistics } = meta_data ?? {};
-      if (statistics?.min_value instanceof Uint8Array) statistics.min_value = Uint8Array.from(statistics.min_value);
-      if (statistics?.max_value instanceof Uint8Array) statistics.max_value = Uint8Array.from(statistics.max_value);
-    }
+  #writeColumn(column: ParquetColumn): ColumnChunk {
+    this.#pages.begin();
+    const bounds = column.write(this.#pages, this.#dictionary);
+    return { ...this.#pages.totals, element: column.element, bounds };
   }
-}
-
-function lazily(column: ParquetColumn): ColumnSource {
-  return {
-    name: column.element.name,
-    ...column.writing,
-    get data() {
-      return column.values();
-    },
-  };
 }
 
 /** Passes on what is written, so that no row group is in memory a second time. */
@@ -137,6 +131,16 @@ class SpoolWriter extends ByteWriter {
     super.ensure(size);
   }
 
+  override appendBytes(bytes: Uint8Array): void {
+    if (bytes.length <= spoolWriterBytes) {
+      super.appendBytes(bytes);
+      return;
+    }
+    this.#pass();
+    this.#spool.append(bytes);
+    this.offset += bytes.length;
+  }
+
   override finish(): void {
     this.#pass();
   }
@@ -148,21 +152,20 @@ class SpoolWriter extends ByteWriter {
 }
 
 const spoolWriterBytes = 64 * 1024;
+/** `PAR1`, at both ends of a file. */
+const magic = 0x31524150;
 
-function codecOf(compression: Compression) {
+function packing(compression: Compression): { readonly codec: Codec; readonly pack: PagePacker } {
   switch (compression.kind) {
     case 'none':
-      return { codec: 'UNCOMPRESSED' } as const;
+      return { codec: 'UNCOMPRESSED', pack: (page) => page };
     case 'gzip': {
       const { level } = compression;
-      return { codec: 'GZIP', compressors: { GZIP: (page: Uint8Array) => gzipSync(page, { level }) } } as const;
+      return { codec: 'GZIP', pack: (page) => gzipSync(page, { level }) };
     }
     case 'zstd': {
       const params = { [constants.ZSTD_c_compressionLevel]: compression.level };
-      return {
-        codec: 'ZSTD',
-        compressors: { ZSTD: (page: Uint8Array) => zstdCompressSync(page, { params }) },
-      } as const;
+      return { codec: 'ZSTD', pack: (page) => zstdCompressSync(page, { params }) };
     }
   }
 }

@@ -1,35 +1,43 @@
 /**
- * The texts of one column, for the rows of a row group. Most columns of logs say the same few things again and again, and these stand in
- * memory once: who writes a dictionary then finds the same object again, which is faster than to compare texts. A column that turns
- * out to say something new in most rows is kept as it comes.
+ * The texts of one column, for the rows of a row group, as Parquet has them: each behind its length in four bytes. So what stands here
+ * is a page, or a dictionary, as it is.
+ *
+ * Most columns of logs say the same few things again and again, and these stand in memory once. A column that turns out to say something
+ * new in most rows is kept as it comes.
  */
 import { copyBytes, writeText } from './json-text.ts';
+import { mostPageBytes, type PageWriter } from './parquet-pages.ts';
+import type { Bounds } from './row-groups.ts';
 
-/** After so many rows it is known whether a column repeats itself. */
-const rowsOnTrial = 1_000;
+/** After so many texts it is known whether a column repeats itself. */
+const textsOnTrial = 1_000;
 /** Longer texts are not looked for. */
 const longestShared = 256;
 /** A power of two, as is every later size of the table. */
 const leastPlaces = 1_024;
+const leastRows = 1_024;
+const lengthBytes = 4;
 
 export class TextStore {
   #bytes = Buffer.allocUnsafeSlow(16 * 1024);
-  /** Of each text that is kept, where it ends in `#bytes`; the next one begins there. */
-  readonly #ends: number[] = [];
-  /** By row, which text it has, or -1. */
-  readonly #texts: number[] = [];
+  /** Of each text that is kept, where it ends in `#bytes`; the length of the next one begins there. */
+  #ends = new Int32Array(leastRows);
+  #kept = 0;
+  /** Of each row that has one, which text. */
+  #texts = new Int32Array(leastRows);
+  #textRows = 0;
+  /** By row: 1 where there is a text. */
+  #present = new Uint8Array(leastRows);
+  #rows = 0;
+  /** What the texts of all rows take, with their lengths. */
+  #plainBytes = 0;
   /** Texts by their hash, each as its index and 1; 0 is free. */
   #places = new Int32Array(leastPlaces);
   #shares = true;
 
   /** Bytes of text in memory. */
   get bytes(): number {
-    return this.#ends.at(-1) ?? 0;
-  }
-
-  /** Whether a dictionary may pay: of long texts a row group has fewer than are on trial. */
-  get repeats(): boolean {
-    return this.#shares && this.#ends.length <= this.#texts.length / 2;
+    return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
 
   /** Adds the bytes that stand there. */
@@ -45,29 +53,120 @@ export class TextStore {
   }
 
   addNull(): void {
-    this.#texts.push(-1);
+    this.#growRows();
+    this.#present[this.#rows++] = 0;
   }
 
-  /** By row; good until `clear`. */
-  values(): (Uint8Array | null)[] {
-    let start = 0;
-    const texts = this.#ends.map((end) => {
-      const text = this.#bytes.subarray(start, end);
-      start = end;
-      return text;
-    });
-    return this.#texts.map((text) => texts[text] ?? null);
+  /** Writes the rows. Bounds of texts that hardly repeat, such as whole messages, help nobody who looks for one, and there are none. */
+  write(pages: PageWriter): Bounds | undefined {
+    const present = this.#present.subarray(0, this.#rows);
+    if (!this.#repeats) {
+      this.#writePlain(pages, present);
+      return undefined;
+    }
+    if (this.#dictionaryPays) {
+      pages.dictionary(this.#bytes.subarray(0, this.bytes), this.#kept);
+      pages.indexes(present, this.#texts.subarray(0, this.#textRows), this.#kept);
+    } else {
+      this.#writePlain(pages, present);
+    }
+    return this.#bounds();
   }
 
   clear(): void {
-    this.#ends.length = 0;
-    this.#texts.length = 0;
+    this.#kept = 0;
+    this.#textRows = 0;
+    this.#rows = 0;
+    this.#plainBytes = 0;
     this.#places.fill(0);
     this.#shares = true;
   }
 
-  #keep(end: number): number {
-    return this.#ends.push(end) - 1;
+  /** Of long texts a row group may have fewer than are on trial. */
+  get #repeats(): boolean {
+    return this.#shares && this.#kept <= this.#rows / 2;
+  }
+
+  /** Where it halves what there is to pack. */
+  get #dictionaryPays(): boolean {
+    const indexBits = this.#textRows * Math.ceil(Math.log2(this.#kept));
+    return this.#kept > 0 && 2 * (this.bytes + indexBits / 8) <= this.#plainBytes;
+  }
+
+  #writePlain(pages: PageWriter, present: Uint8Array): void {
+    // Where each row has a text of its own they stand in the order of rows.
+    const isInOrder = this.#kept === this.#textRows;
+    let [row, index] = [0, 0];
+    while (row < present.length) {
+      const [firstRow, first] = [row, index];
+      let bytes = 0;
+      for (; row < present.length; row++) {
+        if (present[row] === 0) continue;
+        const length = this.#length(this.#texts[index] as number);
+        if (bytes > 0 && bytes + length > mostPageBytes) break;
+        bytes += length;
+        index++;
+      }
+      const values = isInOrder ? this.#standing(first, bytes) : this.#gathered(first, index, pages.memory(bytes));
+      const rows = present.subarray(firstRow, row);
+      pages.data({ encoding: 'PLAIN', present: rows, nulls: rows.length - (index - first), values });
+    }
+  }
+
+  #standing(text: number, bytes: number): Uint8Array {
+    const start = this.#start(text);
+    return this.#bytes.subarray(start, start + bytes);
+  }
+
+  #gathered(from: number, to: number, page: Buffer): Uint8Array {
+    let end = 0;
+    for (let index = from; index < to; index++) {
+      const text = this.#texts[index] as number;
+      end = copyBytes(page, end, this.#bytes, this.#start(text), this.#ends[text] as number);
+    }
+    return page.subarray(0, end);
+  }
+
+  #bounds(): Bounds {
+    const nulls = this.#rows - this.#textRows;
+    if (this.#kept === 0) return { nulls };
+    let [least, greatest] = [0, 0];
+    for (let text = 1; text < this.#kept; text++) {
+      if (this.#isLess(text, least)) least = text;
+      else if (this.#isLess(greatest, text)) greatest = text;
+    }
+    return { least: this.#text(least), greatest: this.#text(greatest), nulls };
+  }
+
+  #isLess(left: number, right: number): boolean {
+    const [leftEnd, rightEnd] = [this.#ends[left] as number, this.#ends[right] as number];
+    let [one, other] = [this.#start(left) + lengthBytes, this.#start(right) + lengthBytes];
+    while (one < leftEnd && other < rightEnd) {
+      const difference = (this.#bytes[one++] as number) - (this.#bytes[other++] as number);
+      if (difference !== 0) return difference < 0;
+    }
+    return one === leftEnd && other < rightEnd;
+  }
+
+  #text(text: number): Uint8Array {
+    return this.#bytes.subarray(this.#start(text) + lengthBytes, this.#ends[text]);
+  }
+
+  /** Where the text's length stands. */
+  #start(text: number): number {
+    return text === 0 ? 0 : (this.#ends[text - 1] as number);
+  }
+
+  /** With that of the length. */
+  #length(text: number): number {
+    return (this.#ends[text] as number) - this.#start(text);
+  }
+
+  #keep(start: number, end: number): number {
+    this.#bytes.writeInt32LE(end - start, start - lengthBytes);
+    if (this.#kept === this.#ends.length) this.#ends = twice(this.#ends);
+    this.#ends[this.#kept] = end;
+    return this.#kept++;
   }
 
   /** The text that stands last in memory, or the same one where it was there before. */
@@ -80,14 +179,14 @@ export class TextStore {
       if (this.#isSame(text, start, end)) return text;
       place = (place + 1) & mask;
     }
-    const text = this.#keep(end);
+    const text = this.#keep(start, end);
     this.#places[place] = text + 1;
-    if (2 * this.#ends.length > this.#places.length) this.#spread();
+    if (2 * this.#kept > this.#places.length) this.#spread();
     return text;
   }
 
   #isSame(text: number, start: number, end: number): boolean {
-    const from = text === 0 ? 0 : (this.#ends[text - 1] as number);
+    const from = this.#start(text) + lengthBytes;
     if ((this.#ends[text] as number) - from !== end - start) return false;
     for (let place = start; place < end; place++) {
       if (this.#bytes[from + place - start] !== this.#bytes[place]) return false;
@@ -98,12 +197,10 @@ export class TextStore {
   #spread(): void {
     this.#places = new Int32Array(2 * this.#places.length);
     const mask = this.#places.length - 1;
-    let start = 0;
-    for (const [text, end] of this.#ends.entries()) {
-      let place = this.#hash(start, end) & mask;
+    for (let text = 0; text < this.#kept; text++) {
+      let place = this.#hash(this.#start(text) + lengthBytes, this.#ends[text] as number) & mask;
       while (this.#places[place] !== 0) place = (place + 1) & mask;
       this.#places[place] = text + 1;
-      start = end;
     }
   }
 
@@ -114,19 +211,39 @@ export class TextStore {
     return hash ^ (hash >>> 15);
   }
 
-  /** Makes room for so many bytes, and returns where they go. */
+  /** Makes room for a text of so many bytes, and returns where it goes. */
   #reserve(bytes: number): number {
     const start = this.bytes;
-    if (start + bytes > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(start + bytes, 2 * this.#bytes.length));
+    const end = start + lengthBytes + bytes;
+    if (end > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(end, 2 * this.#bytes.length));
       this.#bytes.copy(larger, 0, 0, start);
       this.#bytes = larger;
     }
-    return start;
+    return start + lengthBytes;
   }
 
   #end(start: number, end: number): void {
-    this.#texts.push(this.#shares && end - start <= longestShared ? this.#shared(start, end) : this.#keep(end));
-    if (this.#texts.length === rowsOnTrial && this.#ends.length > rowsOnTrial / 2) this.#shares = false;
+    this.#growRows();
+    const length = end - start;
+    this.#plainBytes += lengthBytes + length;
+    this.#texts[this.#textRows++] =
+      this.#shares && length <= longestShared ? this.#shared(start, end) : this.#keep(start, end);
+    this.#present[this.#rows++] = 1;
+    if (this.#textRows === textsOnTrial && this.#kept > textsOnTrial / 2) this.#shares = false;
   }
+
+  #growRows(): void {
+    if (this.#rows < this.#present.length) return;
+    this.#texts = twice(this.#texts);
+    const present = new Uint8Array(2 * this.#rows);
+    present.set(this.#present);
+    this.#present = present;
+  }
+}
+
+function twice(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * array.length);
+  larger.set(array);
+  return larger;
 }

@@ -4,6 +4,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { describe, expect, test } from 'vitest';
+import { parquetRows } from '../../../src/destination/parquet-footer.ts';
 import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import { type ColumnSet, messageColumns, recordColumns } from '../../../src/output/columns.ts';
 import type { Compression } from '../../../src/output/compression.ts';
@@ -215,6 +216,119 @@ describe.each(compressions)('with $kind', (compression) => {
     expect(bounds.length).toBeGreaterThan(2);
     for (const bound of bounds) expect(bound).toMatchObject({ min_value: 'web-0', max_value: 'web-6' });
   });
+});
+
+describe.each(compressions)('columns with $kind', (compression) => {
+  const rows = 9_000;
+  const numbers = [
+    { fieldType: 'long', name: 'n', found: (value: number) => BigInt(value) },
+    { fieldType: 'double', name: 'd', found: (value: number) => value },
+    { fieldType: 'long', name: '_timeslice', found: (value: number) => new Date(value) },
+    { fieldType: 'string', name: 's', found: (value: number) => String(value) },
+  ];
+
+  test.each<[string, (row: number) => number | null]>([
+    ['one value alone', () => 7],
+    ['nothing', () => null],
+    ['a few values', (row) => (row % 5) - 2],
+    ['a few values, and gaps', (row) => (row % 3 === 0 ? null : row % 5)],
+    ['different values', (row) => row - 2 ** 31],
+    ['different values, and gaps', (row) => (row % 3 === 0 ? null : 2 ** 33 * row)],
+    ['different values after a few', (row) => (row < 2_000 ? row % 7 : row)],
+    ['a few values after different ones', (row) => (row < 2_000 ? row : row % 7)],
+    ['gaps after values', (row) => (row < 2_000 ? row : null)],
+  ])('of %s', async (_, inRow) => {
+    const values = Array.from({ length: rows }, (_, row) => inRow(row));
+    for (const { fieldType, name, found } of numbers) {
+      const written = values.map((value) => JSON.stringify({ [name]: value }));
+      const file = parquet(recordColumns([], [{ name, fieldType }]), written, compression, 60_000);
+      const expected = values.map((value) => (value === null ? null : found(value)));
+      expect((await read(file)).map((row) => row[name])).toEqual(expected);
+      expect((await readParquet(file)).map((row) => row[name])).toEqual(expected);
+    }
+  });
+
+  test.each<[string, (row: number) => boolean | null]>([
+    ['truth values', (row) => row % 7 === 0],
+    ['truth values, and gaps', (row) => (row % 3 === 0 ? null : row % 7 === 0)],
+    ['what is always true', () => true],
+    ['nothing that is true or false', () => null],
+  ])('of %s', async (_, inRow) => {
+    const values = Array.from({ length: rows }, (_, row) => inRow(row));
+    const written = values.map((b) => JSON.stringify({ b }));
+    const file = parquet(recordColumns([], [{ name: 'b', fieldType: 'boolean' }]), written, compression, 60_000);
+    expect((await read(file)).map(({ b }) => b)).toEqual(values);
+    expect((await readParquet(file)).map(({ b }) => b)).toEqual(values);
+    const found = await query(file, (place) => `SELECT count(*) AS found FROM read_parquet('${place}') WHERE b`);
+    expect(found).toEqual([{ found: BigInt(values.filter((value) => value === true).length) }]);
+  });
+});
+
+describe('pages', () => {
+  test('of a row group are several where its values are more than one holds', async () => {
+    const set = recordColumns(
+      [],
+      [
+        { name: 'n', fieldType: 'long' },
+        { name: 'few', fieldType: 'long' },
+        { name: 'b', fieldType: 'boolean' },
+      ],
+    );
+    const rows = 300_000;
+    const all = Array.from({ length: rows }, (_, row) => ({
+      n: row % 4 === 0 ? null : row,
+      few: row % 2,
+      b: row % 3 === 0,
+    }));
+    const file = parquet(
+      set,
+      all.map((row) => JSON.stringify(row)),
+    );
+    const { row_groups } = parquetMetadata(arrayBufferOf(file));
+    expect(
+      row_groups.map(({ columns }) => columns.map(({ meta_data }) => meta_data?.encoding_stats?.at(-1)?.count)),
+    ).toEqual([[3, 2, 1, 1]]);
+    const sql = (place: string) =>
+      `SELECT count(n) AS n, sum(n) AS sum, sum(few) AS few, count_if(b) AS b, count_if(n % 2 = few) AS same FROM read_parquet('${place}')`;
+    const sum = all.reduce((sum, { n }) => sum + (n ?? 0), 0);
+    expect(await query(file, sql)).toEqual([
+      { n: 225_000n, sum: BigInt(sum), few: 150_000n, b: 100_000n, same: 225_000n },
+    ]);
+  });
+
+  test('hold texts that are longer than a page is', async () => {
+    const texts = Array.from({ length: 30 }, (_, row) => (row % 4 === 1 ? null : String(row).repeat(row * 30_000)));
+    const spool = new ByteSpool(2 ** 26);
+    const encoder = new ParquetEncoder(spool, messageColumns(['_raw'], []), { compression: none, groupBytes: 2 ** 26 });
+    for (const _raw of texts) encoder.row(rowWith({ _raw }));
+    encoder.end();
+    spool.flush();
+    const file = spool.take() as Buffer;
+    expect((await read(file)).map(({ _raw }) => _raw)).toEqual(texts);
+    expect((await readParquet(file)).map(({ _raw }) => _raw)).toEqual(texts);
+    expect(parquetMetadata(arrayBufferOf(file)).row_groups.length).toBe(1);
+  });
+});
+
+test.each([1, 14, 15, 300])('a file of %d row groups tells of each', async (groups) => {
+  const rows = Array.from({ length: groups }, (_, row) => JSON.stringify({ a: `${row}`, _size: row }));
+  const file = parquet(messageColumns(['a', '_size'], []), rows, none, 1);
+  const { row_groups, num_rows } = parquetMetadata(arrayBufferOf(file));
+  expect([row_groups.length, num_rows]).toEqual([groups, BigInt(groups)]);
+  expect(parquetRows(file)).toBe(groups);
+  const expected = Array.from({ length: groups }, (_, row) => ({ a: `${row}`, _size: BigInt(row), _rest: null }));
+  expect(await read(file)).toEqual(expected);
+  expect(await readParquet(file)).toEqual(expected);
+});
+
+test('bounds of long texts are shortened so that they still hold', async () => {
+  const rows = Array.from({ length: 2_000 }, (_, row) => JSON.stringify({ a: `${'é'.repeat(20)}${row % 2}` }));
+  const file = parquet(messageColumns(['a'], []), rows);
+  const bounds = parquetMetadata(arrayBufferOf(file)).row_groups[0]?.columns[0]?.meta_data?.statistics;
+  expect(bounds).toMatchObject({ min_value: 'é'.repeat(8), max_value: `${'é'.repeat(7)}ê`, null_count: 0n });
+  const sql = (place: string) =>
+    `SELECT count(*) AS found FROM read_parquet('${place}') WHERE a = '${'é'.repeat(20)}1'`;
+  expect(await query(file, sql)).toEqual([{ found: 1_000n }]);
 });
 
 test('what is held back stays below a row group and a row, and is none at the end', () => {

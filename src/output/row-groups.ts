@@ -1,0 +1,137 @@
+/**
+ * What stands at the end of a Parquet file: its columns, and of each row group where which column is and between which bounds. A file has
+ * hundreds of row groups, each of a thousand objects for the library's own writer: so each is kept as the bytes that it will be.
+ */
+import { ByteWriter, type SchemaElement } from 'hyparquet-writer';
+import { logicalType } from 'hyparquet-writer/src/metadata.js';
+import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
+import { unconvertStatistics } from 'hyparquet-writer/src/unconvert.js';
+import type { PageEncoding, PageTotals } from './parquet-pages.ts';
+
+/** Of a text its bytes. */
+export type Bound = bigint | number | boolean | Uint8Array;
+
+/** Between which values those of a column are, where there are any. */
+export interface Bounds {
+  readonly least?: Bound | undefined;
+  readonly greatest?: Bound | undefined;
+  readonly nulls: number;
+  /** Of doubles alone. */
+  readonly nans?: number;
+}
+
+export type Codec = 'UNCOMPRESSED' | 'GZIP' | 'ZSTD';
+export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
+
+/** Of a column in a row group. */
+export interface ColumnChunk extends PageTotals {
+  readonly element: SchemaElement;
+  /** Absent where they would help nobody. */
+  readonly bounds: Bounds | undefined;
+}
+
+/** Numbers of the format's definition (parquet.thrift). */
+const codecs: Readonly<Record<Codec, number>> = { UNCOMPRESSED: 0, GZIP: 2, ZSTD: 6 };
+const valueTypes: Readonly<Record<ValueType, number>> = { BOOLEAN: 0, INT64: 2, DOUBLE: 5, BYTE_ARRAY: 6 };
+const encodings: Readonly<Record<PageEncoding, number>> = { PLAIN: 0, RLE: 3, RLE_DICTIONARY: 8 };
+const convertedTypes: Readonly<Record<string, number>> = { UTF8: 0, TIMESTAMP_MILLIS: 9 };
+const pageTypes = { dictionary: 2, data: 3 } as const;
+const formatVersion = 2;
+const optional = 1;
+const listOfStructs = { fieldHeader: 0x19, short: 0x0c, long: 0xfc, longest: 14 } as const;
+
+export class RowGroups {
+  readonly #elements: readonly SchemaElement[];
+  readonly #codec: Codec;
+  readonly #groups = new ByteWriter();
+  #count = 0;
+  #rows = 0;
+
+  constructor(elements: readonly SchemaElement[], codec: Codec) {
+    this.#elements = elements;
+    this.#codec = codec;
+  }
+
+  add(rows: number, chunks: readonly ColumnChunk[]): void {
+    const sum = (bytesOf: (chunk: ColumnChunk) => number) =>
+      BigInt(chunks.reduce((bytes, chunk) => bytes + bytesOf(chunk), 0));
+    serializeTCompactProtocol(this.#groups, {
+      field_1: chunks.map((chunk) => this.#chunk(chunk)),
+      field_2: sum(({ unpackedBytes }) => unpackedBytes),
+      field_3: BigInt(rows),
+      field_6: sum(({ bytes }) => bytes),
+    });
+    this.#count++;
+    this.#rows += rows;
+  }
+
+  /**
+   * The end of the file. A field stands with the difference between its number and that of the one before: so others may go on behind the
+   * third, the groups as the fourth.
+   */
+  write(out: ByteWriter): void {
+    const start = out.offset;
+    serializeTCompactProtocol(out, {
+      field_1: formatVersion,
+      field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
+      field_3: BigInt(this.#rows),
+    });
+    // Without the mark of its end, which has just been written.
+    out.index--;
+    out.offset--;
+    out.appendUint8(listOfStructs.fieldHeader);
+    if (this.#count <= listOfStructs.longest) {
+      out.appendUint8((this.#count << 4) | listOfStructs.short);
+    } else {
+      out.appendUint8(listOfStructs.long);
+      out.appendVarInt(this.#count);
+    }
+    out.appendBytes(this.#groups.getBytes());
+    // The sixth and the seventh: two behind the fourth, and one more. Bounds are in the order of each column's type.
+    serializeTCompactProtocol(out, { field_2: 'logfleet', field_3: this.#elements.map(() => ({ field_1: {} })) });
+    out.appendUint32(out.offset - start);
+  }
+
+  #chunk(chunk: ColumnChunk) {
+    const { element, bytes, bounds, start, dictionaryAt, dataAt, rows, unpackedBytes, encoding, dataPages } = chunk;
+    const hasDictionary = dictionaryAt !== undefined;
+    const dictionaryPage = { field_1: pageTypes.dictionary, field_2: encodings.PLAIN, field_3: 1 };
+    const pages = { field_1: pageTypes.data, field_2: encodings[encoding], field_3: dataPages };
+    return {
+      field_2: BigInt(start),
+      field_3: {
+        field_1: valueTypes[element.type as ValueType],
+        field_2: hasDictionary ? [encodings.PLAIN, encodings[encoding]] : [encodings[encoding]],
+        field_3: [element.name],
+        field_4: codecs[this.#codec],
+        field_5: BigInt(rows),
+        field_6: BigInt(unpackedBytes),
+        field_7: BigInt(bytes),
+        field_9: BigInt(dataAt),
+        field_11: hasDictionary ? BigInt(dictionaryAt) : undefined,
+        field_12: bounds && statisticsOf(bounds, element),
+        field_13: hasDictionary ? [dictionaryPage, pages] : [pages],
+      },
+    };
+  }
+}
+
+function statisticsOf({ least, greatest, nulls, nans }: Bounds, element: SchemaElement) {
+  const statistics = {
+    ...(least === undefined ? {} : { min_value: least }),
+    ...(greatest === undefined ? {} : { max_value: greatest }),
+    ...(nans === undefined ? {} : { nan_count: BigInt(nans) }),
+    null_count: BigInt(nulls),
+  };
+  return unconvertStatistics(statistics, element);
+}
+
+function columnOf({ name, type, converted_type, logical_type }: SchemaElement) {
+  return {
+    field_1: valueTypes[type as ValueType],
+    field_3: optional,
+    field_4: name,
+    field_6: converted_type && convertedTypes[converted_type],
+    field_10: logicalType(logical_type),
+  };
+}

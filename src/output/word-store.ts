@@ -1,0 +1,141 @@
+/**
+ * Values of 64 bits of one column, for the rows of a row group, as Parquet has them: integers and doubles, in 8 bytes each. As BigInts
+ * integers would take four times the memory, and longer to make than to read. So their digits are gathered in two halves of 32 bits.
+ */
+
+import type { PageWriter } from './parquet-pages.ts';
+import type { Bounds } from './row-groups.ts';
+import type { WordDictionary } from './word-dictionary.ts';
+
+const half = 2 ** 32;
+const chunkDigits = 6;
+const powers: readonly number[] = Array.from({ length: chunkDigits + 1 }, (_, digits) => 10 ** digits);
+const mostDigits = 19;
+const zero = 0x30;
+const minus = 0x2d;
+const leastRows = 1_024;
+
+export class WordStore {
+  /** Of the rows that have one. */
+  #integers = new BigInt64Array(leastRows);
+  #doubles = new Float64Array(this.#integers.buffer);
+  /** The low half comes first. */
+  #halves = new Int32Array(this.#integers.buffer);
+  #words = 0;
+  /** By row: 1 where there is a value. */
+  #present = new Uint8Array(leastRows);
+  #rows = 0;
+
+  addNull(): void {
+    this.#grow();
+    this.#present[this.#rows++] = 0;
+  }
+
+  add(value: bigint): void {
+    this.#grow();
+    this.#present[this.#rows++] = 1;
+    this.#integers[this.#words++] = value;
+  }
+
+  addDouble(value: number): void {
+    this.#grow();
+    this.#present[this.#rows++] = 1;
+    this.#doubles[this.#words++] = value;
+  }
+
+  /** Adds the integer whose digits stand there, behind a minus if it has one. Adds nothing, and returns false, where anything else does. */
+  addDigits(bytes: Uint8Array, start: number, end: number): boolean {
+    const isNegative = bytes[start] === minus;
+    const first = isNegative ? start + 1 : start;
+    if (first >= end || end - first > mostDigits) return false;
+    let high = 0;
+    let low = 0;
+    for (let at = first; at < end; ) {
+      const to = Math.min(at + chunkDigits, end);
+      const power = powers[to - at] as number;
+      let chunk = 0;
+      for (; at < to; at++) {
+        const digit = (bytes[at] as number) - zero;
+        if (digit < 0 || digit > 9) return false;
+        chunk = 10 * chunk + digit;
+      }
+      const sum = low * power + chunk;
+      const carry = Math.floor(sum / half);
+      low = sum - carry * half;
+      high = high * power + carry;
+    }
+    if (high >= half / 2 && !(isNegative && high === half / 2 && low === 0)) return false;
+    this.#grow();
+    const place = 2 * this.#words++;
+    this.#halves[place] = isNegative ? -low : low;
+    this.#halves[place + 1] = isNegative ? ~high + (low === 0 ? 1 : 0) : high;
+    this.#present[this.#rows++] = 1;
+    return true;
+  }
+
+  write(pages: PageWriter, dictionary: WordDictionary): void {
+    const present = this.#present.subarray(0, this.#rows);
+    const halves = this.#halves.subarray(0, 2 * this.#words);
+    if (dictionary.take(halves)) {
+      pages.dictionary(bytesOf(dictionary.words.subarray(0, 2 * dictionary.size)), dictionary.size);
+      pages.indexes(present, dictionary.indexes.subarray(0, this.#words), dictionary.size);
+    } else {
+      pages.words(present, bytesOf(halves));
+    }
+  }
+
+  /** Where they are integers. */
+  get integerBounds(): Bounds {
+    const nulls = this.#rows - this.#words;
+    if (this.#words === 0) return { nulls };
+    let [least, greatest] = [0, 0];
+    for (let word = 1; word < this.#words; word++) {
+      if (this.#isLess(word, least)) least = word;
+      else if (this.#isLess(greatest, word)) greatest = word;
+    }
+    return { least: this.#integers[least], greatest: this.#integers[greatest], nulls };
+  }
+
+  /** Where they are doubles. Of the two zeros each bound has the outer one, as the format wants it, and none has NaN. */
+  get doubleBounds(): Bounds {
+    const doubles = this.#doubles.subarray(0, this.#words);
+    const nulls = this.#rows - this.#words;
+    let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    let nans = 0;
+    for (const value of doubles) {
+      if (Number.isNaN(value)) nans++;
+      if (value < least) least = value;
+      if (value > greatest) greatest = value;
+    }
+    if (nans === doubles.length) return { nulls, nans };
+    return { least: least === 0 ? -0 : least, greatest: greatest === 0 ? 0 : greatest, nulls, nans };
+  }
+
+  clear(): void {
+    this.#rows = 0;
+    this.#words = 0;
+  }
+
+  #isLess(left: number, right: number): boolean {
+    const halves = this.#halves;
+    const difference = (halves[2 * left + 1] as number) - (halves[2 * right + 1] as number);
+    if (difference !== 0) return difference < 0;
+    return (halves[2 * left] as number) >>> 0 < (halves[2 * right] as number) >>> 0;
+  }
+
+  #grow(): void {
+    if (this.#rows < this.#present.length) return;
+    const integers = new BigInt64Array(2 * this.#rows);
+    integers.set(this.#integers);
+    const present = new Uint8Array(2 * this.#rows);
+    present.set(this.#present);
+    this.#integers = integers;
+    this.#doubles = new Float64Array(integers.buffer);
+    this.#halves = new Int32Array(integers.buffer);
+    this.#present = present;
+  }
+}
+
+function bytesOf(halves: Int32Array<ArrayBuffer>): Uint8Array {
+  return new Uint8Array(halves.buffer, halves.byteOffset, halves.byteLength);
+}

@@ -1,0 +1,72 @@
+/** Integers of 64 bits from their digits, compared with BigInt, and what bounds them. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { WordStore } from '../../../src/output/word-store.ts';
+
+const smallest = -(2n ** 63n);
+const largest = 2n ** 63n - 1n;
+
+function stored(text: string): unknown {
+  const store = new WordStore();
+  const bytes = Buffer.from(`"${text}"`);
+  return store.addDigits(bytes, 1, bytes.length - 1) ? store.integerBounds.least : undefined;
+}
+
+test.each([smallest, smallest + 1n, -(2n ** 32n), -1n, 0n, 999_999n, 1_000_000n, 2n ** 32n, 2n ** 53n + 1n, largest])(
+  '%s',
+  (value) => {
+    expect(stored(String(value))).toBe(value);
+  },
+);
+
+test.each([largest + 1n, smallest - 1n, 10n ** 19n - 1n, -(10n ** 19n) + 1n, 10n ** 19n])('%s is too much', (value) => {
+  expect(stored(String(value))).toBeUndefined();
+});
+
+test.each(['', '-', '+1', '1.0', '1e3', ' 1', '--1', '1-', '123456789x'])('%j is no integer', (text) => {
+  expect(stored(text)).toBeUndefined();
+});
+
+test('any digits, also with zeros before them', () => {
+  const texts = fc.tuple(fc.constantFrom('', '-'), fc.stringMatching(/^\d{1,19}$/)).map((both) => both.join(''));
+  fc.assert(
+    fc.property(texts, (text) => {
+      const value = BigInt(text);
+      expect(stored(text)).toBe(value >= smallest && value <= largest ? value : undefined);
+    }),
+  );
+});
+
+test('any integers are between their bounds, those without a value are counted, and nothing is left after', () => {
+  const store = new WordStore();
+  const near = fc
+    .bigInt(-3n, 3n)
+    .chain((by) => fc.constantFrom(0n, 2n ** 31n, 2n ** 32n, -(2n ** 32n)).map((n) => n + by));
+  const values = fc.array(fc.option(fc.oneof(near, fc.bigInt(smallest, largest))));
+  fc.assert(
+    fc.property(values, (values) => {
+      store.clear();
+      for (const value of values) {
+        if (value === null) store.addNull();
+        else store.add(value);
+      }
+      const integers = values.filter((value) => value !== null).toSorted((one, other) => (one < other ? -1 : 1));
+      const nulls = values.length - integers.length;
+      expect(store.integerBounds).toEqual({ least: integers.at(0), greatest: integers.at(-1), nulls });
+    }),
+  );
+});
+
+test.each([
+  { values: [1.5, -2, 0.1], least: -2, greatest: 1.5, nans: 0 },
+  { values: [0], least: -0, greatest: 0, nans: 0 },
+  { values: [-0, Number.NaN], least: -0, greatest: 0, nans: 1 },
+  { values: [Number.POSITIVE_INFINITY], least: Number.POSITIVE_INFINITY, greatest: Number.POSITIVE_INFINITY, nans: 0 },
+  { values: [Number.NaN], nans: 1 },
+  { values: [], nans: 0 },
+])('$values are between $least and $greatest', ({ values, ...bounds }) => {
+  const store = new WordStore();
+  for (const value of values) store.addDouble(value);
+  store.addNull();
+  expect(store.doubleBounds).toStrictEqual({ ...bounds, nulls: 1 });
+});
