@@ -176,14 +176,9 @@ export class MessageReading implements JobReading {
 
   async #readOn(rows: IntervalRows, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    const wanted = this.#isReadInPart ? Math.min(messageCount, this.#rowsInPart) : messageCount;
+    // What was counted may be older than the rows, or lack one: the next row shows whether there is one more.
+    const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     while (this.#offset < wanted) if (!(await this.#readPage(rows))) return;
-  }
-
-  /** Buckets may be older than the rows, and lack one that came late: the next row shows whether there is one more. */
-  get #rowsInPart(): number {
-    const { rows = 0, source } = this.#counted ?? {};
-    return source === 'Histogram' ? rows + 1 : rows;
   }
 
   /** False where the service gives no more rows, although it counts more. */

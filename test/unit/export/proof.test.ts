@@ -234,6 +234,14 @@ describe('a cut interval (E4)', () => {
       { kind: 'read', mayLeave: true },
     ],
     [
+      'is read whole when no row behind what an aggregation counts shows that it lacks none',
+      cutRun({
+        ...{ isReadInPart: true, jobCount: 99, writtenFromMs: 115, counted: counted(115, 10, 'Aggregate') },
+        figures: figures({ oldestMs: 118 }),
+      }),
+      { kind: 'read', mayLeave: true },
+    ],
+    [
       'is read whole when that is something else',
       cutRun({ isReadInPart: true, jobCount: 99, writtenFromMs: 115, counted: counted(115, 9, 'Aggregate') }),
       { kind: 'read', mayLeave: true },
