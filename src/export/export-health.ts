@@ -3,6 +3,7 @@
  * the first that has something to say decides. The order of the chain is the whole of the precedence.
  */
 import { reasons } from '../api/conditions.ts';
+import { renderDuration } from '../base/duration.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { Health } from '../controller/health.ts';
 import type { Outcome } from '../service/outcome.ts';
@@ -60,6 +61,8 @@ const stalled = { ...quiet, ready: 'False', stalled: true } as const;
 const failed = { ...stalled, isFailed: true } as const;
 const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
 
+/** By less than this clocks differ here and there, and nobody need know. */
+const noteworthyBehindMs = 60_000;
 /** Of chosen fields that are missing. */
 const namedFields = 3;
 
@@ -225,7 +228,12 @@ function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
 function settling({ view }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (wait?.kind !== 'settling') return undefined;
-  const message = `What is left is newer than now minus spec.settleDelay: the next of it is searched at ${iso(wait.untilMs)}.`;
+  const behindMs = view?.clockBehindMs ?? 0;
+  const clocks =
+    behindMs < noteworthyBehindMs
+      ? ''
+      : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and now is what it says.`;
+  const message = `What is left is newer than now minus spec.settleDelay: the next of it is searched at ${iso(wait.untilMs)}.${clocks}`;
   return { ...atWork, reason: reasons.waitingToSettle, message };
 }
 

@@ -370,6 +370,7 @@ export class ExportWork {
       waitingSearches: searches.filter(({ createdAtMs }) => createdAtMs === undefined).length,
       jobs,
       waitsFor: wait,
+      clockBehindMs: this.#options.traits.clockBehindMs,
       trouble,
       lastError,
       isTroubleLasting,

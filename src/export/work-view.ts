@@ -48,6 +48,8 @@ export interface WorkView {
   readonly jobs: readonly JobView[];
   /** Why nothing starts although something is left. */
   readonly waitsFor: Wait | undefined;
+  /** By how much the service's clock is behind ours, as far as is known; at least 0. */
+  readonly clockBehindMs: number;
   /** What everything waits out. */
   readonly trouble: Trouble | undefined;
   /** What went wrong last, as long as nothing has succeeded since. */

@@ -224,7 +224,11 @@ describe('the message', () => {
       '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete, which status.incomplete names, and spec.incompletePolicy is Fail. Set it to Keep to take them so, or move the folder file:///exports/logging/audit/abc away and set the annotation logfleet.dev/requestedAt, and the export begins anew.',
     ],
     [
-      input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 } }) }),
+      input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 3_661_500 }) }),
+      'What is left is newer than now minus spec.settleDelay: the next of it is searched at 1970-01-01T00:00:00.000Z. The clock of the service is 1h1m1s behind, and now is what it says.',
+    ],
+    [
+      input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 1_500 }) }),
       'What is left is newer than now minus spec.settleDelay: the next of it is searched at 1970-01-01T00:00:00.000Z.',
     ],
   ])('case %# says it in a sentence', (given, expected) => {

@@ -17,6 +17,7 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
     waitingSearches: 0,
     jobs: [],
     waitsFor: undefined,
+    clockBehindMs: 0,
     trouble: undefined,
     lastError: undefined,
     isTroubleLasting: false,
