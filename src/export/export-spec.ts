@@ -33,12 +33,19 @@ export function limitsOf({ spec }: SearchExport, startedAtMs: number, isPaused: 
   return {
     isPaused,
     parallelism,
-    settleDelayMs: parseDuration(spec.settleDelay) ?? 0,
+    settleDelayMs: durationOf(spec.settleDelay),
     maxMessages: limits.maxMessages,
     maxBytesScanned: limits.maxBytesScanned === undefined ? undefined : bytesOf(limits.maxBytesScanned),
     deadlineMs: activeDeadlineSeconds === undefined ? undefined : startedAtMs + activeDeadlineSeconds * 1_000,
     incompletePolicy,
   };
+}
+
+/** Taken for none where it cannot be read, it would cost rows. */
+function durationOf(text: string): number {
+  const durationMs = parseDuration(text);
+  assert(durationMs !== undefined, `${text} is no duration`);
+  return durationMs;
 }
 
 function bytesOf(quantity: string): number {
