@@ -7,6 +7,7 @@ import { aborted } from '../base/aborted.ts';
 import { systemClock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { certificatesIn } from '../simulator/certificates.ts';
+import { accessIdProblem } from '../simulator/credentials.ts';
 import { type JournalFile, openJournal } from '../simulator/journal-file.ts';
 import { ServiceModel } from '../simulator/model.ts';
 import type { Scenario } from '../simulator/scenario.ts';
@@ -95,6 +96,8 @@ async function baseScenario(options: SimulateOptions, context: CommandContext, s
 function usersFor(base: Scenario, { accessId, accessKey }: SimulateOptions): Pick<Scenario, 'users'> {
   if (accessId === undefined && accessKey === undefined) return {};
   const id = accessId ?? defaultCredentials.accessId;
+  const problem = accessIdProblem(id);
+  if (problem !== undefined) throw new UsageError(`--access-id ${problem}`);
   const known = Object.values(base.users ?? {}).some(({ keys }) => id in keys);
   if (known) throw new UsageError(`the scenario has the access ID ${id} already; give another one with --access-id`);
   return { users: { [id]: { keys: { [id]: accessKey ?? defaultCredentials.accessKey } }, ...base.users } };

@@ -2,6 +2,12 @@
 import { Buffer } from 'node:buffer';
 import type { AccessKey } from './settings.ts';
 
+/** Why nobody can log in with an access id, and what to write; undefined where they can. */
+export function accessIdProblem(accessId: string): string | undefined {
+  const isUsable = accessId !== '' && !accessId.includes(':');
+  return isUsable ? undefined : 'is empty or has a colon, which basic credentials cannot carry; write another one';
+}
+
 /** The key that the header names and proves, or undefined: then the answer is 401. */
 export function authenticate(
   authorization: string | undefined,

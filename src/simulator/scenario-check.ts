@@ -1,6 +1,7 @@
 /** Whether a value is a scenario: the schema first, then what a schema cannot say. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../base/duration.ts';
+import { accessIdProblem } from './credentials.ts';
 import { faultProblems } from './fault-check.ts';
 import { mergePatch } from './merge-patch.ts';
 import type { CollectorTraits, DurationRange, OutcomeScenario, Scenario } from './scenario.ts';
@@ -122,6 +123,8 @@ function userProblems({ users = {}, groups = {}, organisations = {} }: Scenario)
         problems.push({ path: ['users', user, 'keys', accessId], text });
       }
       owners.set(accessId, user);
+      const text = accessIdProblem(accessId);
+      if (text !== undefined) problems.push({ path: ['users', user, 'keys', accessId], text });
     }
     seen.forEach((group, index) => {
       if (group in groups) return;

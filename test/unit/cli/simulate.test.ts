@@ -198,6 +198,7 @@ describe('--scenario', () => {
       { accessId: 'me' },
       'the scenario has the access ID me already',
     ],
+    ['an access ID that nobody can log in with', '{}', { accessId: 'me:too' }, '--access-id is empty or has a colon'],
   ];
   test.each(refused)('with %s is refused as wrong usage', async (_, text, options, message) => {
     if (text !== undefined) write(text);

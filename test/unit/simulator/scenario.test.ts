@@ -94,6 +94,7 @@ describe('mistakes are told with file, line, column, path and what to write', ()
       'latency: [2s, 1s]',
       's.yaml:1:10: latency: 2s is longer than 1s; write the shorter one first',
     ],
+    ['an access id with a colon', 'users: {a: {keys: {"k:1": s}}}', 'is empty or has a colon'],
     [
       'an access id of two users',
       'users: {a: {keys: {k: s}}, b: {keys: {k: t}}}',
