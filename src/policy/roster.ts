@@ -193,10 +193,11 @@ export class Roster {
     };
   }
 
-  /** Whom this finds eligible no longer was so before: twice round is enough. */
+  /** Whom this finds eligible no longer was so before: twice round is enough. Whom another selection brings in goes through ended stages. */
   #assignStages(): void {
+    const records = this.isReselected ? [] : (this.#options.ledger.header.stages ?? []);
     for (let round = 0; round < 2 && this.#stages.isStale; round++) {
-      const moved = this.#stages.assign();
+      const moved = this.#stages.assign((stage) => records.find(({ name }) => name === stage)?.members);
       if (moved.length > 0) this.#order.outdate();
       for (const id of moved) this.place(id);
     }

@@ -13,7 +13,7 @@ import { parseDuration } from '../base/duration.ts';
 import { hasTolerance } from './failure-verdict.ts';
 import type { LedgerHeader, StageRecord, Tally } from './ledger.ts';
 import { stageOrder } from './stages.ts';
-import { type Counts, outstanding } from './standing-counts.ts';
+import { type Counts, outstanding, totalOf } from './standing-counts.ts';
 
 /** How those of a stage stand. */
 export interface StageCount {
@@ -188,7 +188,8 @@ function stepOf(
     const waits = gate(`a last look at stage ${name} after its soak`, reasons.soaking);
     return { record: updated, gate: waits, sweepFromMs: soakedMs };
   }
-  return { record: { ...updated, endedAtMs: wallMs } };
+  const members = stage.size === undefined ? {} : { members: totalOf(counts) + vanished };
+  return { record: { ...updated, endedAtMs: wallMs, ...members } };
 }
 
 function unsoaked(record: StageRecord): StageRecord {

@@ -54,12 +54,31 @@ export class StageList {
    * The stage of each candidate, in their order; `noStage` where none has it.
    * @param candidates in the order of `stageOrder`
    * @param vanished the stages of those who were started in them and are no candidates any more
+   * @param ended how many a stage had when it ended; undefined of one that has not. It takes more only of those whom no other stage has
    */
-  assign(candidates: readonly StageCandidate[], vanished: readonly number[] = []): Int8Array {
+  assign(
+    candidates: readonly StageCandidate[],
+    vanished: readonly number[] = [],
+    ended: (stage: string) => number | undefined = () => undefined,
+  ): Int8Array {
     const assigned = new Int8Array(candidates.length).fill(noStage);
     for (const [index, { startedIn = noStage }] of candidates.entries()) assigned[index] = startedIn;
+    const first = this.stages.map(({ name }) => ended(name) ?? Number.POSITIVE_INFINITY);
+    this.#fill(assigned, candidates, vanished, first);
+    if (first.some(Number.isFinite) && assigned.includes(noStage)) this.#fill(assigned, candidates, vanished);
+    return assigned;
+  }
+
+  /** Gives those who have no stage to the first one that takes them. @param most how many each may have besides what its size says */
+  #fill(
+    assigned: Int8Array,
+    candidates: readonly StageCandidate[],
+    vanished: readonly number[],
+    most: readonly number[] = [],
+  ): void {
     for (const [stage, { size, selector }] of this.stages.entries()) {
-      let left = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, candidates.length);
+      const share = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, candidates.length);
+      let left = Math.min(share, most[stage] ?? Number.POSITIVE_INFINITY);
       for (const one of assigned) if (one === stage) left--;
       for (const one of vanished) if (one === stage) left--;
       const take = (isWanted: (candidate: StageCandidate) => boolean) => {
@@ -76,7 +95,6 @@ export class StageList {
         take(() => true);
       }
     }
-    return assigned;
   }
 }
 

@@ -70,6 +70,23 @@ describe('a canary whose collectors are refused before anything was tried (R1)',
   });
 });
 
+test('a canary that has ended takes nobody else when the fleet grows: the next stage waits for its approval (R1, R4)', async () => {
+  const { world, tasks, stage, untilReason } = staged({
+    count: 100,
+    stages: [
+      { ...canary, size: '1%' },
+      { ...rest, approval: 'Required' },
+    ],
+    spec: { resyncInterval: '1m' },
+  });
+  world.start();
+  expect(await untilReason('AwaitingApproval')).toBe(true);
+  world.model.patch({ groups: { more: { count: 150, version: target } } }, world.service.nowMs());
+  await world.clock.advance(hourMs);
+  expect(stage('rest')).toMatchObject({ state: 'AwaitingApproval', members: 249 });
+  expect(tasks()).toHaveLength(1);
+});
+
 describe('a stage that nobody has said a tolerance of (R3)', () => {
   const stalledBy = (world: ReturnType<typeof staged>['world']) =>
     world.policy('production')?.status?.conditions?.find(({ type }) => type === 'Stalled')?.reason;

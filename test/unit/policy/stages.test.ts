@@ -44,6 +44,22 @@ function membersOf(list: StageList, candidates: readonly StageCandidate[]): read
   });
 }
 
+describe('a stage that has ended', () => {
+  const sizes = (stages: readonly Stage[], count: number, ended: Readonly<Record<string, number>>) => {
+    const assigned = [...new StageList(stages).assign(inOrder(ids(count)), [], (name) => ended[name])];
+    return stages.map((_, index) => assigned.filter((one) => one === index).length);
+  };
+
+  test('does not grow with the fleet', () => {
+    expect(sizes([stage('a', { size: '10%' }), stage('b')], 30, { a: 1 })).toEqual([1, 29]);
+  });
+
+  test('takes whom no other stage has', () => {
+    expect(sizes([stage('a', { size: '50%' }), stage('b', { size: '50%' })], 30, { a: 5, b: 5 })).toEqual([15, 15]);
+    expect(sizes([stage('a', { size: '50%' }), stage('b', { size: '50%' })], 30, { a: 5 })).toEqual([15, 15]);
+  });
+});
+
 describe('who is in a stage', () => {
   const sizes = (stages: readonly Stage[], candidates: readonly StageCandidate[]) =>
     membersOf(new StageList(stages), candidates).map(({ length }) => length);
