@@ -25,7 +25,8 @@ export function coverageOf(plan: ExportPlan, records: readonly CommitRecord[]): 
       downwards.push(record);
       toMs = record.fromMs;
     }
-    intervals.push(...downwards.reverse());
+    // One by one: they may be more than a call takes arguments.
+    for (const record of downwards.reverse()) intervals.push(record);
     if (toMs > segment.fromMs) rest.push({ ...segment, toMs });
   }
   const reached = new Set(intervals);

@@ -331,6 +331,14 @@ describe('how far it is', () => {
     expect(decision.isCovered).toBe(false);
   });
 
+  test('is known of as many intervals of one segment as a manifest has', () => {
+    const count = 240_000;
+    const records = Array.from({ length: count - 1 }, (_, index) => record(0, index + 1, index + 2, 1));
+    const { start, progress } = decide(input({ plan: { boundariesMs: [0, count] }, records }));
+    expect(start).toEqual([order(0, 0, 1)]);
+    expect(progress).toMatchObject({ intervalsDone: count - 1, intervalsPlanned: count, rows: count - 1 });
+  });
+
   test('is all when records cover it', () => {
     const decision = decide(
       input({ plan: { boundariesMs: [0, 100] }, records: [record(0, 0, 40), record(0, 40, 100)] }),
