@@ -22,6 +22,7 @@ import { openDestination } from '../destination/open-destination.ts';
 import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
 import { type CommandContext, exitStatus } from './context.ts';
+import { credentialsProblem, unusedSecrets } from './export-credentials.ts';
 import {
   type ExportSink,
   type FlagManifest,
@@ -75,7 +76,6 @@ export async function exportCommand(
   const secret = serviceSecret(secrets, options);
   const { source, volumes } = flagManifest(options, sink, { ...context, folder, secret, nowMs: systemClock.now() });
   if (!areValid([source, ...secrets], context, renderExportFinding)) return exitStatus.usage;
-  for (const directory of volumes.values()) makeFolder(directory);
   return work({ sources: [source], secrets, volumes }, options, context, sink);
 }
 
@@ -107,10 +107,20 @@ async function work(
     const which = `${nameOf(resource.metadata)} goes to the volume ${volume.name}`;
     throw new UsageError(`${which}: say with --volume ${volume.name}=DIR which directory that is`);
   }
-  if (volume) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
-  const given = await secretsOf([...decoded, ...decodeSources(secrets, namespace)], nowhere, context);
+  if (volume && !sink) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
+  const decodedSecrets = decodeSources(secrets, namespace);
+  const given = await secretsOf([...decoded, ...decodedSecrets], nowhere, context);
   const host = new SingleHost(resource, given, wordsOf(sink));
   const { stdout, stderr, signal } = context;
+  const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
+  if (unused !== undefined) stderr.write(`logfleet export: ${unused}\n`);
+  // One that is paused asks nobody, and says so.
+  const problem = resource.spec.paused ? undefined : await credentialsProblem(resource, given);
+  if (problem) {
+    stderr.write(`${nameOf(resource.metadata)}: ${problem.reason}: ${host.inWords(problem.message)}\n`);
+    return exitStatus.usage;
+  }
+  if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
   await run(host, exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context), options, context);
   const ended = host.resource;
   if (signal.aborted) {

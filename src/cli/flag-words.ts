@@ -24,11 +24,21 @@ export function inFlags(message: string): string {
     .replaceAll(/(?<![\w./-])maxPartSize\b/g, '--max-part-size');
 }
 
-/** Of rows that go to stdout none has gone there, and what is kept until then goes with the process. */
+/** Of rows that go to stdout none has gone there before all are proven, and what is kept until then goes with the process, manifest and all. */
 export function onStdout(message: string): string {
   return message
+    .replace(/^(\S+) rows? (?:is|are) in \S+ files?, and the manifest proves that these are all\./, allProven)
+    .replace(/^(\S+) rows? (?:is|are) in \S+ files?; the manifest flags (\S+ intervals?) as incomplete/, notAllProven)
     .replaceAll(/ What is done stays: .*? written\./g, ' No row has gone to stdout: rows go there once all are there.')
     .replaceAll('Raise it to go on.', 'Raise it, and the export begins anew.');
+}
+
+function allProven(_: string, rows: string): string {
+  return `${rows} ${rows === '1' ? 'row goes' : 'rows go'} to stdout, and it is proven that these are all.`;
+}
+
+function notAllProven(_: string, rows: string, intervals: string): string {
+  return `${rows} ${rows === '1' ? 'row goes' : 'rows go'} to stdout, with ${intervals} incomplete`;
 }
 
 /** Members by name, since a store's host may begin alike, as s3.example.com does. */

@@ -19,7 +19,11 @@ const range = ['--from', '2026-11-01', '--to', '2026-11-02', '--time-zone', 'UTC
 const request = ['--query', 'error', ...range];
 
 async function run(...args: readonly string[]) {
-  const context = { ...recordingContext(), cwd: directory };
+  return runIn({}, ...args);
+}
+
+async function runIn(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const context = { ...recordingContext(), cwd: directory, env };
   const status = await runProgram(['export', ...args], context);
   return { status, stdout: context.stdout.text, stderr: context.stderr.text };
 }
@@ -117,7 +121,6 @@ describe('what is wrong is said of the flag', () => {
       expect.stringMatching(/^--time-zone: .* as in --time-zone Europe\/Berlin or --time-zone UTC/m),
     ],
     ['a store without TLS', [...request, '-o', 's3://logs', '--endpoint', 'http://store'], 'or --insecure if that is'],
-    ['a folder that cannot be made', [...request, '-o', 'all.yaml/x'], 'name another with -o'],
     ['a size that is none', [...request, '-o', 'x', '--max-part-size', '3'], '--max-part-size: "3" is not allowed'],
     [
       'a flag of stores with a folder',
@@ -134,6 +137,30 @@ describe('what is wrong is said of the flag', () => {
     expect(stderr).toEqual(typeof expected === 'string' ? expect.stringContaining(expected) : expected);
     expect(existsSync(join(directory, 'x'))).toBe(false);
   });
+});
+
+const service = { LOGFLEET_BASE_URL: 'https://127.0.0.1:1/api', LOGFLEET_ACCESS_ID: 'me', LOGFLEET_ACCESS_KEY: 'k' };
+
+describe('ends with 2, and leaves no folder behind,', () => {
+  test.each([
+    ['without credentials', {}, 'default/export: SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL'],
+    ['with some of them', { LOGFLEET_ACCESS_ID: 'me' }, 'default/export: SecretIncomplete: '],
+    ['with an address that is none', { ...service, LOGFLEET_BASE_URL: 'http://x/api' }, ': AddressInvalid: '],
+    ['with a CA certificate that is not there', { ...service, LOGFLEET_CA_FILE: 'none' }, 'LOGFLEET_CA_FILE names '],
+    ['with a file for one that holds another thing', { ...service, LOGFLEET_CA_FILE: 'x.pem' }, ': SecretInvalid: '],
+  ])('%s', async (_, env, expected) => {
+    writeFileSync(join(directory, 'x.pem'), 'x');
+    const { status, stdout, stderr } = await runIn(env, ...request, '-o', 'out');
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(expected);
+    expect(existsSync(join(directory, 'out'))).toBe(false);
+  });
+});
+
+test('a folder that cannot be made is refused', async () => {
+  writeFileSync(join(directory, 'all.yaml'), '');
+  const { status, stderr } = await runIn(service, ...request, '-o', 'all.yaml/x');
+  expect([status, stderr]).toEqual([2, expect.stringContaining('name another with -o')]);
 });
 
 test('what may be wrong with a store in a cluster is said of the flag, too', async () => {
@@ -191,6 +218,22 @@ spec:
     writeFileSync(join(directory, 'secrets.yaml'), manifest('audit'));
     const { stderr } = await run('all.yaml', '--secret', 'secrets.yaml', '--volume', `exports=${directory}`);
     expect(stderr).toContain('default/errors: SecretNotFound: ');
+  });
+
+  test('says of Secrets that are not the one it names which they are', async () => {
+    write(manifest('errors'));
+    const secret = (name: string, member: string) =>
+      writeFileSync(
+        join(directory, 'sec.yaml'),
+        `apiVersion: v1\nkind: Secret\nmetadata: {name: ${name}, namespace: foo}\nstringData: {${member}: "https://x"}\n`,
+      );
+    secret('other', 'baseURL');
+    const { status, stderr } = await run('all.yaml', '--secret', 'sec.yaml', '--volume', `exports=${directory}`);
+    expect(status).toBe(2);
+    expect(stderr).toContain('--secret gives foo/other, and the export names default/log-service: give that one');
+    secret('store', 'accessKeyId');
+    const byFlags = await run(...request, '-o', 'x', '--secret', 'sec.yaml');
+    expect(byFlags.stderr).toContain('--secret gives foo/store without a baseURL');
   });
 
   test('leaves no room for flags that it says itself', async () => {

@@ -122,6 +122,23 @@ describe('an export by flags names them', () => {
     );
   });
 
+  test.each([
+    [
+      '300,000 rows are in 4 files, and the manifest proves that these are all. No page of the service describes "a" of spec.output.fields: look',
+      '300,000 rows go to stdout, and it is proven that these are all. No page of the service describes "a" of --fields: look',
+    ],
+    [
+      '1 row is in 1 file, and the manifest proves that these are all.',
+      '1 row goes to stdout, and it is proven that these are all.',
+    ],
+    [
+      '5 rows are in 1 file; the manifest flags 1 interval as incomplete, which status.incomplete names.',
+      '5 rows go to stdout, with 1 interval incomplete, as listed below.',
+    ],
+  ])('and speaks of no files where rows go to stdout: %s', async (message, expected) => {
+    expect(await saidBy((each) => onStdout(inFlags(each)), message)).toBe(expected);
+  });
+
   test('and promises nothing of rows that were to go to stdout', async () => {
     const message =
       'spec.limits.maxMessages, 99,000, is reached: nothing more is searched. What is done stays: 99,969 rows are written. Raise it to go on.';
