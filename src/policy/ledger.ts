@@ -133,9 +133,9 @@ export interface StageRecord {
   readonly updatedAtMs?: number;
   /** Names what the stages up to it took by then: who comes by another text of them does not come late. */
   readonly shape?: number;
-  readonly endedAtMs?: number;
-  /** How many it had when it ended, of a stage with a size: it does not grow with the fleet any more. */
+  /** How many it had by then, of a stage with a size: it does not grow with the fleet any more. */
   readonly members?: number;
+  readonly endedAtMs?: number;
   /** Taken over from status: it soaks although no attempt in it is on record. */
   readonly adopted?: true;
 }

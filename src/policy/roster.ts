@@ -16,6 +16,7 @@ import { RowNotes } from './row-notes.ts';
 import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import type { PolicySettings } from './settings.ts';
 import { StageIndex, type StageTraits } from './stage-index.ts';
+import { settledSizes } from './stage-progress.ts';
 import { noStage, StageList } from './stages.ts';
 import {
   isEligible,
@@ -195,9 +196,9 @@ export class Roster {
 
   /** Whom this finds eligible no longer was so before: twice round is enough. Whom another selection brings in goes through ended stages. */
   #assignStages(): void {
-    const records = this.isReselected ? [] : (this.#options.ledger.header.stages ?? []);
+    const sizes = settledSizes(this.#options.spec, this.isReselected ? [] : this.#options.ledger.header.stages);
     for (let round = 0; round < 2 && this.#stages.isStale; round++) {
-      const moved = this.#stages.assign((stage) => records.find(({ name }) => name === stage)?.members);
+      const moved = this.#stages.assign(sizes);
       if (moved.length > 0) this.#order.outdate();
       for (const id of moved) this.place(id);
     }

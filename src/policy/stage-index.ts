@@ -82,12 +82,12 @@ export class StageIndex {
     if (counts) counts[standing] += change;
   }
 
-  /** Assigns the stages anew. Returns who is in another one than before. @param ended as for `StageList.assign` */
-  assign(ended: (stage: string) => number | undefined): readonly string[] {
+  /** Assigns the stages anew. Returns who is in another one than before. @param settled as for `StageList.assign` */
+  assign(settled: (stage: string) => number | undefined): readonly string[] {
     this.#isStale = false;
     this.#line ??= inStageOrder(this.#traits.keys());
     const candidates = this.#line.map((id): StageCandidate => ({ id, ...(this.#traits.get(id) as StageTraits) }));
-    const assigned = this.list.assign(candidates, [...this.#vanished.values()], ended);
+    const assigned = this.list.assign(candidates, [...this.#vanished.values()], settled);
     const moved: string[] = [];
     for (const [index, { id }] of candidates.entries()) {
       const stage = assigned[index] as number;

@@ -151,7 +151,7 @@ function stepOf(
   }
   if (isRetried) {
     // Whoever takes a place that is left does not come late. Where nobody does, it has its soak before it yet.
-    const { shape: _, ...record } = begun;
+    const { shape: _, members: __, ...record } = begun;
     return { record, gate: gate(`the end of stage ${name}`, reasons.soaking) };
   }
   // Nobody goes through it for those who were refused, before their places are taken.
@@ -159,7 +159,8 @@ function stepOf(
     const reason = begun.updatedAtMs === undefined ? reasons.rollingOut : reasons.soaking;
     return { record: begun, gate: gate(`the end of stage ${name}`, reason, wallMs) };
   }
-  const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs, shape } : begun;
+  const members = stage.size === undefined ? {} : { members: totalOf(counts) + vanished };
+  const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs, shape, ...members } : begun;
   const isUnwatched = tally.finished === 0 && !begun.adopted && !(header.again && counts.updated > 0);
   const soakMs = isUnwatched ? 0 : soakMsOf(stage);
   const soakedMs = (updated.updatedAtMs ?? wallMs) + soakMs;
@@ -188,16 +189,29 @@ function stepOf(
     const waits = gate(`a last look at stage ${name} after its soak`, reasons.soaking);
     return { record: updated, gate: waits, sweepFromMs: soakedMs };
   }
-  const members = stage.size === undefined ? {} : { members: totalOf(counts) + vanished };
-  return { record: { ...updated, endedAtMs: wallMs, ...members } };
+  return { record: { ...updated, endedAtMs: wallMs } };
 }
 
 function unsoaked(record: StageRecord): StageRecord {
-  const { updatedAtMs, shape: _, ...begun } = record;
+  const { updatedAtMs, shape: _, members: __, ...begun } = record;
   return updatedAtMs === undefined ? record : begun;
 }
 
-function shapeOf({ strategy }: CollectorVersionPolicySpec, index: number): number {
+/** How many a stage with a size may have that soaks or has ended, by its name; undefined of others, and where another text may bring in more. */
+export function settledSizes(
+  spec: Pick<CollectorVersionPolicySpec, 'strategy'>,
+  records: readonly StageRecord[] = noRecords,
+): (stage: string) => number | undefined {
+  const sizes = new Map<string, number>();
+  for (const [index, { name }] of (spec.strategy.stages ?? []).entries()) {
+    const { members, shape, endedAtMs } = records.find((record) => record.name === name) ?? {};
+    const stands = endedAtMs !== undefined || shape === shapeOf(spec, index);
+    if (members !== undefined && stands) sizes.set(name, members);
+  }
+  return (stage) => sizes.get(stage);
+}
+
+function shapeOf({ strategy }: Pick<CollectorVersionPolicySpec, 'strategy'>, index: number): number {
   const taken = strategy.stages?.slice(0, index + 1).map(({ name, size, selector }) => [name, size, selector]);
   return stageOrder(JSON.stringify(taken));
 }

@@ -54,16 +54,16 @@ export class StageList {
    * The stage of each candidate, in their order; `noStage` where none has it.
    * @param candidates in the order of `stageOrder`
    * @param vanished the stages of those who were started in them and are no candidates any more
-   * @param ended how many a stage had when it ended; undefined of one that has not. It takes more only of those whom no other stage has
+   * @param settled how many a stage has that is settled; undefined of one that is not. It takes more only of those whom no other stage has
    */
   assign(
     candidates: readonly StageCandidate[],
     vanished: readonly number[] = [],
-    ended: (stage: string) => number | undefined = () => undefined,
+    settled: (stage: string) => number | undefined = () => undefined,
   ): Int8Array {
     const assigned = new Int8Array(candidates.length).fill(noStage);
     for (const [index, { startedIn = noStage }] of candidates.entries()) assigned[index] = startedIn;
-    const first = this.stages.map(({ name }) => ended(name) ?? Number.POSITIVE_INFINITY);
+    const first = this.stages.map(({ name }) => settled(name) ?? Number.POSITIVE_INFINITY);
     this.#fill(assigned, candidates, vanished, first);
     if (first.some(Number.isFinite) && assigned.includes(noStage)) this.#fill(assigned, candidates, vanished);
     return assigned;

@@ -70,21 +70,38 @@ describe('a canary whose collectors are refused before anything was tried (R1)',
   });
 });
 
-test('a canary that has ended takes nobody else when the fleet grows: the next stage waits for its approval (R1, R4)', async () => {
+test.each([
+  ['that soaks', 'Soaking', '12h', {}],
+  ['that has ended', 'AwaitingApproval', '0s', { approval: 'Required' }],
+])('a canary %s takes nobody else when the fleet grows (R1, R4)', async (_, reason, soakDuration, approval) => {
   const { world, tasks, stage, untilReason } = staged({
     count: 100,
     stages: [
-      { ...canary, size: '1%' },
-      { ...rest, approval: 'Required' },
+      { ...canary, size: '1%', soakDuration },
+      { ...rest, ...approval },
     ],
     spec: { resyncInterval: '1m' },
   });
   world.start();
-  expect(await untilReason('AwaitingApproval')).toBe(true);
+  expect(await untilReason(reason)).toBe(true);
   world.model.patch({ groups: { more: { count: 150, version: target } } }, world.service.nowMs());
   await world.clock.advance(hourMs);
-  expect(stage('rest')).toMatchObject({ state: 'AwaitingApproval', members: 249 });
+  expect(stage('rest')).toMatchObject({ members: 249 });
   expect(tasks()).toHaveLength(1);
+});
+
+test('a canary that soaks takes more by another text of it, and soaks anew (R3)', async () => {
+  const stages = (size: string) => [{ ...canary, size, soakDuration: '12h' }, rest];
+  const { world, tasks, stage, patch, untilReason } = staged({ count: 100, stages: stages('1%') });
+  world.start();
+  expect(await untilReason('Soaking')).toBe(true);
+  await world.clock.advance(hourMs);
+  patch({ spec: { strategy: { stages: stages('5%') } } });
+  await world.clock.advance(hourMs);
+  expect(stage('canary')).toMatchObject({ members: 5, updated: 5, state: 'Soaking' });
+  expect(tasks()).toHaveLength(5);
+  await world.clock.advance(11 * hourMs);
+  expect(stage('canary')).toMatchObject({ state: 'Soaking' });
 });
 
 describe('a stage that nobody has said a tolerance of (R3)', () => {

@@ -44,9 +44,9 @@ function membersOf(list: StageList, candidates: readonly StageCandidate[]): read
   });
 }
 
-describe('a stage that has ended', () => {
-  const sizes = (stages: readonly Stage[], count: number, ended: Readonly<Record<string, number>>) => {
-    const assigned = [...new StageList(stages).assign(inOrder(ids(count)), [], (name) => ended[name])];
+describe('a stage that is settled', () => {
+  const sizes = (stages: readonly Stage[], count: number, settled: Readonly<Record<string, number>>) => {
+    const assigned = [...new StageList(stages).assign(inOrder(ids(count)), [], (name) => settled[name])];
     return stages.map((_, index) => assigned.filter((one) => one === index).length);
   };
 
