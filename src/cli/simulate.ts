@@ -50,7 +50,8 @@ export async function simulateCommand(options: SimulateOptions, context: Command
       throw notListening(options.listen, error);
     });
     const { baseURL, controlURL } = server;
-    context.stdout.write(`${JSON.stringify({ baseURL, caFile, ...credentialsOf(scenario), controlURL })}\n`);
+    const credentials = givenCredentials(options) ?? credentialsOf(scenario);
+    context.stdout.write(`${JSON.stringify({ baseURL, caFile, ...credentials, controlURL })}\n`);
     await aborted(context.signal);
     await server.close();
   } finally {
@@ -75,7 +76,7 @@ async function scenarioFor(options: SimulateOptions, context: CommandContext, st
     timeScale: (base.timeScale ?? 1) * options.timeScale,
     ...(options.seed === undefined ? {} : { seed: options.seed }),
     ...logsFor(base, options, startMs),
-    ...usersFor(base, options),
+    ...usersFor(base, options, context),
   };
 }
 
@@ -92,15 +93,31 @@ async function baseScenario(options: SimulateOptions, context: CommandContext, s
   }
 }
 
-/** The credentials of the flags come beside those of the scenario, as a user of their own. */
-function usersFor(base: Scenario, { accessId, accessKey }: SimulateOptions): Pick<Scenario, 'users'> {
-  if (accessId === undefined && accessKey === undefined) return {};
-  const id = accessId ?? defaultCredentials.accessId;
+/** The credentials of the flags come beside those of the scenario, as a user of their own, unless it has the same pair. */
+function usersFor(base: Scenario, options: SimulateOptions, { env }: CommandContext): Pick<Scenario, 'users'> {
+  const given = givenCredentials(options);
+  if (given === undefined) return {};
+  const { accessId: id, accessKey: key } = given;
   const problem = accessIdProblem(id);
   if (problem !== undefined) throw new UsageError(`--access-id ${problem}`);
-  const known = Object.values(base.users ?? {}).some(({ keys }) => id in keys);
-  if (known) throw new UsageError(`the scenario has the access ID ${id} already; give another one with --access-id`);
-  return { users: { [id]: { keys: { [id]: accessKey ?? defaultCredentials.accessKey } }, ...base.users } };
+  const known = Object.values(base.users ?? {}).find(({ keys }) => Object.hasOwn(keys, id));
+  if (known?.keys[id] === key) return {};
+  // Whoever set the variables for another command does not think of them here.
+  const source = env['LOGFLEET_ACCESS_ID'] === id ? 'unset LOGFLEET_ACCESS_ID, which gave it, or ' : '';
+  if (known) {
+    const which = `the scenario has the access ID ${id} already, with another key`;
+    throw new UsageError(`${which}; ${source}give another one with --access-id`);
+  }
+  return { users: { [id]: { keys: { [id]: key } }, ...base.users } };
+}
+
+/** Those of the flags, or of the variables that stand for them; undefined where neither says anything. */
+function givenCredentials({ accessId, accessKey }: SimulateOptions): Credentials | undefined {
+  if (accessId === undefined && accessKey === undefined) return undefined;
+  return {
+    accessId: accessId ?? defaultCredentials.accessId,
+    accessKey: accessKey ?? defaultCredentials.accessKey,
+  };
 }
 
 /** The first that the service takes. */

@@ -189,6 +189,20 @@ describe('--scenario', () => {
     });
   });
 
+  test('may have the very pair of the flags, or of the variables that a client takes', async () => {
+    write('users: {op: {keys: {other: s, me: mine}}}');
+    await simulate({ scenario: 'scenario.yaml', accessId: 'me', accessKey: 'mine' }, async (ready) => {
+      expect(ready).toMatchObject({ accessId: 'me', accessKey: 'mine' });
+    });
+  });
+
+  test('names the variable that gave an access ID which it has with another key', async () => {
+    write('users: {op: {keys: {me: s}}}');
+    const context = { ...recordingContext(), cwd, env: { LOGFLEET_ACCESS_ID: 'me' } };
+    const command = simulateCommand({ ...defaults, scenario: 'scenario.yaml', accessId: 'me' }, context);
+    await expect(command).rejects.toThrow('me already, with another key; unset LOGFLEET_ACCESS_ID, which gave it, or');
+  });
+
   const refused: readonly [string, string | undefined, Partial<SimulateOptions>, string][] = [
     ['a mistake', 'seed: x', {}, 'scenario.yaml:1:7: seed: "x" does not fit; write a whole number'],
     ['no file', undefined, { scenario: 'none.yaml' }, 'cannot read the scenario none.yaml'],
