@@ -90,7 +90,10 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
     return;
   }
   if (!split.isSplittable) {
-    const message = `${split.reason}, so that it runs as one search job and is incomplete beyond the service's limit; write results: Records if its aggregation is what you want, else operators that look at each row by itself, as where and parse`;
+    const instead = split.onlyChooses
+      ? 'leave out what sorts or limits rows if every row is what you want'
+      : 'write results: Records if its aggregation is what you want, else operators that look at each row by itself, as where and parse';
+    const message = `${split.reason}, so that it runs as one search job and is incomplete beyond the service's limit; ${instead}`;
     yield warning(['spec', 'query'], message);
   }
   if (requiresRawMessages === false) {

@@ -10,15 +10,26 @@
 
 export type Splittability =
   | { readonly isSplittable: true }
-  /** `reason` is a sentence for people, without its full stop. */
-  | { readonly isSplittable: false; readonly reason: string };
+  | {
+      readonly isSplittable: false;
+      /** A sentence for people, without its full stop. */
+      readonly reason: string;
+      /** Whether nothing but operators that choose or sort rows keeps it from that: it makes no records. */
+      readonly onlyChooses: boolean;
+    };
 
 export function splittability(query: string): Splittability {
   const reason = problemOf(query);
-  return reason === undefined ? { isSplittable: true } : { isSplittable: false, reason };
+  return reason === undefined
+    ? { isSplittable: true }
+    : { isSplittable: false, reason, onlyChooses: problemOf(query, choosingForm) === undefined };
 }
 
-function problemOf(query: string): string | undefined {
+/** Operators that make no other rows, and see more than one. */
+const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
+
+/** Where there is `overlooked`, nothing is said against such operators. */
+function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote that does not end';
   // Between quotes nothing is looked at where it is plain that they are quotes.
@@ -26,7 +37,7 @@ function problemOf(query: string): string | undefined {
   if (text.includes('[')) return 'a subquery, or what may be one, is evaluated for the range of each search';
   const [, ...operators] = text.split('|');
   for (const operator of operators) {
-    const problem = operatorProblem(operator.trim());
+    const problem = overlooked?.test(operator.trim()) ? undefined : operatorProblem(operator.trim());
     if (problem !== undefined) return problem;
   }
   return undefined;

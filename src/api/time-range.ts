@@ -39,7 +39,11 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
   if (typeof toMs !== 'number') return { member: toMs.member ?? 'to', problem: toMs.problem };
   if (toMs > fromMs) return { fromMs, toMs };
   const [from, to] = [fromMs, toMs].map((instantMs) => new Date(instantMs).toISOString());
-  return { member: 'to', problem: `to is ${to}, which is not after from, ${from}; write a later one` };
+  const [change] = clockChangesIn(text);
+  return {
+    member: 'to',
+    problem: `to is ${to}, which is not after from, ${from}${change ? `: ${change.note}` : '; write a later one'}`,
+  };
 }
 
 /** A local time that is not what it looks like, since the clocks change there. */

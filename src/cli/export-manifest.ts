@@ -146,6 +146,6 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
 /** What flags take for a time beside what a manifest takes. */
 function shortTimes(flag: string, message: string): string {
   return (flag === '--from' || flag === '--to') && message.includes('write a local time')
-    ? '; or a date, now, or -24h'
+    ? '; or a date, now, or a time before it in h, m and s, as -24h'
     : '';
 }

@@ -5,7 +5,11 @@
 
 /** The flag of a member, also of one that lies below a path of the table; undefined where there is none. */
 export function flagOf(place: string): string | undefined {
-  return [...flagsByPath].find(([prefix]) => place === prefix || place.startsWith(`${prefix}.`))?.[1];
+  return [...flagsByPath].find(([prefix]) => isWithin(place, prefix))?.[1];
+}
+
+function isWithin(place: string, prefix: string): boolean {
+  return place.startsWith(prefix) && /^(?:$|[.[])/.test(place.slice(prefix.length));
 }
 
 /** What a manifest would have to say, as flags say it. */

@@ -40,6 +40,11 @@ describe('an export is refused for', () => {
       during('2026-10-02T00:00:00+25:00', range.to, 'UTC'),
       'from: .*no offset that there is',
     ],
+    [
+      'one that the clocks leave out (E12)',
+      during('2026-03-29T02:30:00', '2026-03-29T03:30:00', 'Europe/Berlin'),
+      'to: .*not after from, .*: the clocks leave out 2026-03-29T02:30:00 there, .*; write a time that there is$',
+    ],
     ['a zone that is none', during(range.from, range.to, 'Berlin'), 'timeZone: .*no time zone.*write Europe/Berlin'],
   ])('%s', (_, spec, expected) => {
     const said = say(spec);
@@ -81,6 +86,12 @@ describe('an export is warned of', () => {
       { query: '* | count by _sourceHost' },
       'spec.query: the operator count is not known.*one search job',
     ],
+    [
+      'one that only chooses rows (E8)',
+      { query: '* | sort by a | limit 1000' },
+      'spec.query: the operator sort is not known.*; leave out what sorts or limits rows if every row',
+    ],
+    ['one that does more (E8)', { query: '* | limit 5 | count' }, 'write results: Records if its aggregation'],
     ['a subquery (E8)', { query: '_id in [subquery: x]' }, 'spec.query: a subquery.*incomplete beyond the service'],
     ['records of no aggregation', { results: 'Records' }, 'spec.results: the query has no aggregation'],
     [

@@ -113,7 +113,9 @@ describe('what is wrong is said of the flag', () => {
     [
       'a time that is none',
       ['--query', 'x', '--from', 'soon', '--to', 'now', '-o', 'x'],
-      expect.stringMatching(/^--from: "soon" is not allowed; .* with --time-zone, .*; or a date, now, or -24h$/m),
+      expect.stringMatching(
+        /^--from: "soon" is not allowed; .* with --time-zone, .*; or a date, now, or a time before it in h, m and s, as -24h$/m,
+      ),
     ],
     [
       'a time without its zone',
@@ -161,6 +163,11 @@ test('a folder that cannot be made is refused', async () => {
   writeFileSync(join(directory, 'all.yaml'), '');
   const { status, stderr } = await runIn(service, ...request, '-o', 'all.yaml/x');
   expect([status, stderr]).toEqual([2, expect.stringContaining('name another with -o')]);
+});
+
+test('a field that is there twice is said of its flag', async () => {
+  const { stderr } = await run(...request, '-o', 'x', '--fields', 'a,a');
+  expect(stderr).toMatch(/^--fields: warning: "a" is there already/m);
 });
 
 test('what may be wrong with a store in a cluster is said of the flag, too', async () => {
