@@ -2,15 +2,16 @@
  * When a job is asked for its status. Two reasons there are:
  *
  * - **To keep it alive** (protocol B4): 12 s after the sending of the last answered request for its status or results, pages too.
- * - **To look how far it is.** The first look is 2 s after the creation, or later, when whoever knows the searches of this service expects
- *   the job to be done. A job finds its buckets from the end of its range to the
+ * - **To look how far it is.** The first look is when whoever knows the searches of this service expects the job to be done, 2 s after the
+ *   creation at the earliest, and 2.5 s where nobody knows: how long searches take is a round number more often than not, and a look right
+ *   before the end costs another one, which may be long after. A job finds its buckets from the end of its range to the
  *   beginning (2.3), so from then on the histogram shows what part is done, and the next look comes a little after the moment when
  *   all of it should be. Where that shows nothing, or too little to be believed, when a short search is over, 10.5 s after the creation;
  *   later in twice the time that has gone by. Where it showed too much, so that the second look came too soon, the third is not
  *   before that time either. Never later than 12 s.
  *
  * A search that is done within 10 s thus takes two looks at most, wherever its messages lie, or three where its histogram shows more
- * than is done. One of less than 2 s takes a single one, and a long one no more than its keep-alive. A question that failed is
+ * than is done. One of less than 2 s, or 2.5 s, takes a single one, and a long one no more than its keep-alive. A question that failed is
  * asked again at once, and once more, then less often. One that is merely not answered yet is left to itself while the job has
  * time: a look until a poll is due, a poll until 16 s. Then another goes out beside it, which reaches the service before 20 s are over.
  */
@@ -19,6 +20,8 @@
 export const keepAliveMs = 12_000;
 
 const soonestLookMs = 2_000;
+/** Of a search of which nobody knows how long it takes. */
+const usualLookMs = 2_500;
 /** An estimate may be short by this part of the whole, and by this time. */
 const overshootPart = 0.1;
 const overshootMs = 250;
@@ -41,7 +44,7 @@ export interface Course {
 }
 
 /** How long after the creation the first look comes. `expectedMs` after it the search should be over, as far as anybody knows. */
-export function firstLookMs(expectedMs = 0): number {
+export function firstLookMs(expectedMs = usualLookMs): number {
   return Math.min(keepAliveMs, Math.max(soonestLookMs, expectedMs));
 }
 

@@ -9,7 +9,7 @@ async function finished(messageCount: number) {
   const clock = new VirtualClock();
   const fake = new FakeJob(clock);
   fake.status = () => ({ ...done(messageCount), recordCount: messageCount });
-  const job = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock });
+  const job = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock, expectedMs: 2_000 });
   await clock.advance(2_000);
   return { clock, fake, job, log: new Ids() };
 }
@@ -258,7 +258,7 @@ describe('records', () => {
   test('are not read where nobody says how many there are', async () => {
     const { fake, job, clock } = await finished(25);
     fake.status = () => done(25);
-    const other = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock });
+    const other = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock, expectedMs: 2_000 });
     await clock.advance(2_000);
     await expect(other.readRecords({ offset: 0, take: () => undefined })).rejects.toMatchObject({
       code: 'job.recordsUncounted',

@@ -9,7 +9,7 @@ import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { settled } from '../client/harness.ts';
 import { done, FakeJob, FakePermit, failure, Ids, order, running, serve } from './fake-job.ts';
 
-function world(status: FakeJob['status'] = () => running, expectedMs?: number) {
+function world(status: FakeJob['status'] = () => running, expectedMs = 2_000) {
   const clock = new VirtualClock();
   const fake = new FakeJob(clock);
   fake.status = status;
@@ -441,6 +441,7 @@ describe('a bug on our side of the port', () => {
         order,
         permit,
         clock,
+        expectedMs: 2_000,
         onProgress: () => {
           throw thrown;
         },

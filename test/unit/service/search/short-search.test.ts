@@ -47,3 +47,13 @@ describe('a search that is done within ten seconds takes two looks, wherever its
     });
   }
 });
+
+test('one of 2 s is seen done at its first look, though its messages show little of what it has done', async () => {
+  const world = new SimulatedWorld({ search: { duration: '2s' } }, 20, (startMs) => {
+    return new RowData([{ at: startMs - 1_000, raw: 'message' }]);
+  });
+  const job = await world.run(world.jobs.open(world.order));
+  await world.run(job.whenFinished());
+  expect(world.requests('getJob')).toHaveLength(1);
+  expect(world.clock.monotonic() - job.createdAtMs).toBeLessThan(3_000);
+});
