@@ -104,7 +104,7 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
     case 'RolledBack':
       return mayBeBeyondTolerance(truth, policy) ? undefined : 'is stopped for no reason';
     case 'Aborted':
-      return wasAsked(truth, policy, annotations.abort) ? undefined : 'is aborted, and nobody asked for it';
+      return wasAborted(truth, policy) ? undefined : 'is aborted, and nobody asked for it';
     case 'CollectorsFailed':
       return isHeldByFailures(policy) || (counts && counts.failed > 0)
         ? undefined
@@ -181,9 +181,13 @@ function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, poli
   );
 }
 
-function wasAsked({ policyChanges }: Truth, { metadata }: CollectorVersionPolicy, annotation: string): boolean {
+/** In the rollout that it shows (R9), or in one before it towards the same version (R6). */
+function wasAborted({ policyChanges }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
+  const versionOf = (rolloutId: string | undefined) => rolloutId?.replace(/^\d+-/, '');
+  const isAsked = (value: string | undefined) =>
+    value !== undefined && versionOf(value.split('/', 1)[0]) === versionOf(status?.rollout?.id);
   return policyChanges.some(
-    ({ policy }) => policy.metadata.uid === metadata.uid && policy.metadata.annotations[annotation] !== undefined,
+    ({ policy }) => policy.metadata.uid === metadata.uid && isAsked(policy.metadata.annotations[annotations.abort]),
   );
 }
 

@@ -454,6 +454,39 @@ const rolloutDirections: typeof directions = {
     const kill = { kind: 'kill', atMs: chance.whole(8_000, 60_000), replica: 0, againAfterMs: 50 } as const;
     return failing(seed, chance, { maxFailures: 1, action: 'Rollback' }, [kill, ...again]);
   },
+  /** The same, while answers to requests for tasks are lost. */
+  takenBackLost: (seed, chance) => {
+    const direction = fails(chance, { limit: 0, spec: { failurePolicy: { maxFailures: 1, action: 'Rollback' } } });
+    const faults = {
+      lost: { kind: 'reset', effect: false, operations: ['createTask'], probability: 0.3, until: '60s' },
+    } as const;
+    return plan(seed, { ...direction, scenario: { ...direction.scenario, faults } });
+  },
+  /** A person ends the rollout while requests wait for the budget, and later somebody wants another version. */
+  aborted: (seed, chance) =>
+    plan(seed, {
+      count: 40,
+      cannotFail: true,
+      scenario: { upgrade: { duration: '1m' } },
+      spec: { allowDowngrade: true },
+      apiRequestFaults: chance.one([0, 0.3]),
+      actions: [
+        { kind: 'abort', atMs: chance.whole(1_500, 9_000), name: 'first', mark: 'now' },
+        {
+          kind: 'patchPolicy',
+          atMs: chance.whole(40_000, 90_000),
+          name: 'first',
+          patch: { spec: { target: { version: '19.404-12' } } },
+        },
+      ],
+    }),
+  /** A person goes on, again and again, and what failed before goes well then, or not. */
+  retried: (seed, chance) =>
+    plan(seed, {
+      ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
+      scenario: { upgrade: { duration: '1m', outcomes: [{ share: 0.5, end: 'fail' }] } },
+      actions: [{ kind: 'retry', atMs: 30_000, name: 'first', mark: 'first' }],
+    }),
   /** Stopped by failures or by a person, and then its ledger is what it was before; what failed would go well now. */
   restored: (seed, chance) => {
     const pause = (paused: boolean, atMs: number) => ({ kind: 'settings', atMs, paused }) as const;

@@ -1,9 +1,14 @@
-/** U14: only those that a rollout brought to its target are taken back, to the version that they had, and only when it is rolled back. */
+/**
+ * U14, R7: only those that a rollout brought to its target are taken back, to the version that they had, and only when it is rolled back; and
+ * then nobody is left where it was brought.
+ */
 import type { HistoryRecord, PostRecord } from './record.ts';
-import { isUnsteady, type RolloutPost, rolloutsOf } from './rollouts.ts';
+import { isUnsteady, type RolloutPost, retriesOf, rolloutsOf, wasRewritten } from './rollouts.ts';
 
 export function rollbackViolations(record: HistoryRecord): string[] {
-  return rolloutsOf(record).flatMap((posts) =>
+  const rollouts = rolloutsOf(record);
+  const left = rollouts.flatMap((posts) => leftBehind(record, posts));
+  const unasked = rollouts.flatMap((posts) =>
     posts.flatMap((post) => {
       const what = post.intent.back ? unfounded(record, post) : undefined;
       return what === undefined
@@ -11,6 +16,29 @@ export function rollbackViolations(record: HistoryRecord): string[] {
         : [`U14: ${what}: ${post.process} posted ${post.name} to ${post.toVersion} at ${post.atMs}`];
     }),
   );
+  return [...left, ...unasked];
+}
+
+/** At rest, of the rollout of the only policy, whose text and collectors nobody has touched. */
+function leftBehind(record: HistoryRecord, posts: readonly RolloutPost[]): string[] {
+  const { plan, convergedAtMs, statuses, state } = record;
+  const [first] = posts;
+  const isPlain = plan.policies.length === 1 && plan.mixedUpTasks === 0 && convergedAtMs !== undefined;
+  if (!first || !isPlain || wasRewritten(record, first.intent) || retriesOf(record, first.intent).length > 0) return [];
+  const { policy, rolloutId, target } = first.intent;
+  const { status } = statuses.findLast(({ uid }) => uid === policy) ?? {};
+  const says = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+  if (says !== 'RolledBack' || status?.rollout?.id !== rolloutId) return [];
+  const tried = new Set(posts.filter(({ intent }) => intent.back).map(({ collectorId }) => collectorId));
+  const brought = posts.filter(
+    ({ intent, task, name }) => !intent.back && task?.status === 2 && !isUnsteady(record, name),
+  );
+  const there = new Set(
+    state.collectors.filter(({ version, alive }) => alive && version === target).map(({ id }) => id),
+  );
+  return brought
+    .filter(({ collectorId }) => there.has(collectorId) && !tried.has(collectorId))
+    .map(({ name }) => `R7: ${name} stays at ${target}, which its rollout brought it to and was rolled back from`);
 }
 
 function unfounded(record: HistoryRecord, post: RolloutPost): string | undefined {

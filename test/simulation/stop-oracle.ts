@@ -16,9 +16,17 @@ function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined 
   if (post.knownAllPaused) return 'U2: everything is paused, as its process knows';
   if (isPausedForLong(record, post)) return 'U2: everything has been paused for longer than a second';
   const { intent } = post;
+  if (intent && isKnownAsAborted(post, intent)) return 'R9: a person has aborted its rollout, as its process knows';
   if (!intent || intent.back) return undefined;
   if (intent.stop !== undefined) return `U2: its rollout was stopped (${intent.stop}), as the ledger says`;
   return wasShownAsStopped(record, post) ? 'U1: its rollout was shown as stopped, and nobody had it go on' : undefined;
+}
+
+/** Nobody has asked for both. */
+function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent): boolean {
+  const asked = known.find(({ metadata }) => metadata.uid === policy)?.metadata.annotations;
+  const isOfIt = (value: string | undefined) => value?.startsWith(`${rolloutId}/`) ?? false;
+  return isOfIt(asked?.[annotations.abort]) && !isOfIt(asked?.[annotations.retry]);
 }
 
 /** Where nothing keeps a process from hearing of it. */
