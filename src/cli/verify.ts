@@ -2,7 +2,7 @@
  * `logfleet verify MANIFEST`: reads an export's files again and proves them against its manifest, or of several exports below a folder
  * one after the other. It writes nothing, and needs the files and the manifest alone, wherever they were taken.
  */
-
+import { pathToFileURL } from 'node:url';
 import { aborted } from '../base/aborted.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -20,28 +20,31 @@ import { paintWith } from './render/palette.ts';
 import { renderProgressBar } from './render/progress-bar.ts';
 import { renderBytes } from './render/quantity.ts';
 import { Screen } from './render/screen.ts';
-import { renderVerification, verificationDocument } from './render/verification-view.ts';
+import { problemDocument, renderVerification, verificationDocument } from './render/verification-view.ts';
 
 /** Resolves to 1 where something differs or was kept although it is incomplete, in one of the exports. */
 export async function verifyCommand(text: string, options: VerifyOptions, context: CommandContext): Promise<number> {
   const places = placesOfExports(text, options, context);
   const isOne = places.length === 1;
   const documents: object[] = [];
-  let proven = 0;
+  const notProven: string[] = [];
   for (const [index, place] of places.entries()) {
-    const proof = await proofOf(place, context).catch((error) => problemOf(error, isOne));
+    const proof = await proofOf(place, context).catch((error) => problemOf(error, place, isOne));
     if (!proof) return exitStatus.interrupted;
-    if (isProof(proof)) proven++;
+    if (!isProof(proof)) notProven.push(proof.url);
     if (options.output === 'json') documents.push(documentOf(proof));
-    else if (proof.kind === 'problem') context.stderr.write(`${proof.message}\n`);
+    else if (proof.kind === 'problem') context.stderr.write(`logfleet verify: ${proof.message}\n`);
     else showProof(proof, context.stdout, index > 0);
   }
-  const isProven = proven === places.length;
+  const isProven = notProven.length === 0;
   if (options.output === 'json') {
     const document = isOne ? documents[0] : { proven: isProven, exports: documents };
     context.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   } else if (!isOne) {
-    context.stdout.write(`\n${counted(places.length, 'export')}: ${proven} proven, ${places.length - proven} not.\n`);
+    const counts = `${counted(places.length, 'export')}: ${places.length - notProven.length} proven`;
+    // Those of many lie far apart by then.
+    const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
+    context.stdout.write(`\n${counts}${which}\n`);
   }
   return isProven ? exitStatus.ok : exitStatus.failed;
 }
@@ -49,7 +52,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
 type Proof =
   | { readonly kind: 'read'; readonly url: string; readonly verification: Verification }
   /** It could not be read: it is not complete, or is damaged. */
-  | { readonly kind: 'problem'; readonly message: string };
+  | { readonly kind: 'problem'; readonly url: string; readonly message: string };
 
 /** Undefined where somebody interrupts it. */
 async function proofOf(place: DestinationSettings, context: CommandContext): Promise<Proof | undefined> {
@@ -68,10 +71,24 @@ async function proofOf(place: DestinationSettings, context: CommandContext): Pro
   }
 }
 
-/** One of several keeps the others from nothing. */
-function problemOf(error: unknown, isOne: boolean): Proof {
-  if (isOne || !(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-  return { kind: 'problem', message: error.message };
+/** One of several keeps the others from nothing; where one alone was named, and there is none, that is what is to be said. */
+function problemOf(error: unknown, place: DestinationSettings, isOne: boolean): Proof {
+  if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+  if (isOne && !tellsOfExport.has(error.code)) throw error;
+  const folder = urlOf(place);
+  const url = `${folder}/${layout.manifest}`;
+  // Names in it are from the folder of the export.
+  return { kind: 'problem', url, message: error.message.includes(folder) ? error.message : `${url}: ${error.message}` };
+}
+
+/** What an error says of the export, and not of how it was named. */
+const tellsOfExport: ReadonlySet<string> = new Set(['destination.damaged', 'cli.incomplete']);
+
+/** The address of an export's folder. */
+function urlOf(place: DestinationSettings): string {
+  if (place.kind === 'volume') return pathToFileURL(place.directory).href;
+  const { bucket, root } = place.settings;
+  return `s3://${bucket}${root === '' ? '' : `/${root}`}`;
 }
 
 function isProof(proof: Proof): boolean {
@@ -80,7 +97,7 @@ function isProof(proof: Proof): boolean {
 }
 
 function documentOf(proof: Proof): object {
-  if (proof.kind === 'problem') return { proven: false, problem: proof.message };
+  if (proof.kind === 'problem') return problemDocument(proof.url, proof.message);
   return verificationDocument(proof.url, proof.verification);
 }
 

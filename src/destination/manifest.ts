@@ -85,7 +85,7 @@ export async function writeManifest(destination: Destination, layout: ExportLayo
 }
 
 /** The records say all that it says. */
-const manifestAdvice = 'put back the one that stood there, or remove it: it is written anew from the records';
+export const manifestAdvice = 'put back the one that stood there, or remove it: it is written anew from the records';
 
 export function damagedManifest({ manifest }: ExportLayout, problem: string): LogfleetError {
   return damaged({ name: manifest, advice: manifestAdvice }, problem);

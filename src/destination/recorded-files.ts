@@ -68,25 +68,39 @@ async function exists(destination: Destination, name: string): Promise<boolean> 
   }
 }
 
-/** A record is reached by those above it in its segment alone: those below it go with it. */
 function brokenFiles(
   layout: ExportLayout,
   intervals: readonly CommitRecord[],
   broken: readonly BrokenFile[],
   manifest: string | undefined,
 ): LogfleetError {
-  const isAffected = ({ segment, toMs }: CommitRecord) =>
-    broken.some(({ interval }) => interval.segment === segment && toMs <= interval.toMs);
-  const records = intervals.filter(isAffected).map(({ segment, toMs }) => layout.commit(segment, toMs));
-  const names = [...(manifest === undefined ? [] : [manifest]), ...records];
   const others = broken.length === mostNamed ? ', and there may be more' : '';
   const what = `${broken.map(({ problem }) => problem).join('; ')}${others}`;
-  const isWhole = broken.length === mostNamed || names.length > mostNamed;
-  const anew = isWhole
-    ? 'move the folder of this export away, and it begins anew'
-    : `remove ${names.join(', ')}, and what is missing is searched again`;
+  const damaged = new Set(broken.map(({ interval }) => interval));
+  const anew = wayToSearchAnew(layout, intervals, broken.length === mostNamed ? undefined : damaged, manifest);
   return destinationError(
     'damaged',
     `records name files that are not as they were written: ${what}; put them back, or ${anew}`,
   );
+}
+
+/**
+ * What a person removes so that some of the intervals are searched again; `damaged` undefined where nobody knows which. A record is reached
+ * by those above it in its segment alone: those below it go with it.
+ */
+export function wayToSearchAnew(
+  layout: ExportLayout,
+  intervals: readonly CommitRecord[],
+  damaged: ReadonlySet<CommitRecord> | undefined,
+  manifest: string | undefined,
+): string {
+  const highestMs = new Map<number, number>();
+  for (const { segment, toMs } of damaged ?? []) highestMs.set(segment, Math.max(toMs, highestMs.get(segment) ?? toMs));
+  const records = intervals
+    .filter(({ segment, toMs }) => toMs <= (highestMs.get(segment) ?? Number.NEGATIVE_INFINITY))
+    .map(({ segment, toMs }) => layout.commit(segment, toMs));
+  const names = [...(manifest === undefined ? [] : [manifest]), ...records];
+  return damaged === undefined || names.length > mostNamed
+    ? 'move the folder of this export away, and it begins anew'
+    : `remove ${names.join(', ')}, and what is missing is searched again`;
 }

@@ -2,6 +2,7 @@
  * The answer to "how is the export, and why is nothing happening?": one verdict for the conditions, found by a chain of checks, of which
  * the first that has something to say decides. The order of the chain is the whole of the precedence.
  */
+import { fileURLToPath } from 'node:url';
 import { reasons } from '../api/conditions.ts';
 import { renderDuration } from '../base/duration.ts';
 import type { LogfleetError } from '../base/errors.ts';
@@ -154,7 +155,15 @@ function stalledByTrouble({ view }: ExportHealthInput): ExportHealth | undefined
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
   const message = needsAnother.has(error.code) ? `${withoutStop(error.message)}${anotherExport}` : error.message;
-  return { ...stalled, reason: error.reason, message };
+  return { ...stalled, reason: error.reason, message: withWholeNames(message, view?.location) };
+}
+
+/** Errors of a destination name files from its root, and a person is to find them. `location`, that of the export's folder, ends as they begin. */
+function withWholeNames(message: string, location: string | undefined): string {
+  const [folder] = /[^/]+\/[^/]+$/.exec(location ?? '') ?? [];
+  if (location === undefined || folder === undefined) return message;
+  const place = location.startsWith('file://') ? fileURLToPath(location) : location;
+  return message.replace(new RegExp(`(?<![\\w./-])${folder}/`, 'g'), () => `${place}/`);
 }
 
 function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {

@@ -1,6 +1,8 @@
 /** What `logfleet verify` has proven, and what differs: a table of the checks for people, a document for programs. */
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
-import type { Manifest } from '../../destination/manifest.ts';
+import { ExportLayout } from '../../destination/export-layout.ts';
+import { type Manifest, manifestAdvice } from '../../destination/manifest.ts';
+import { wayToSearchAnew } from '../../destination/recorded-files.ts';
 import type { Difference, DifferenceKind, Verification } from '../../destination/verify.ts';
 import { renderMoment } from './moment.ts';
 import { type Paint, paintWith, printable, wrap } from './palette.ts';
@@ -30,6 +32,24 @@ export function renderVerification(
     ...listed(differences.map(renderDifference), width, 'red', paint),
     ...listed(incomplete.map(renderIncomplete), width, 'yellow', paint),
     verdictOf(verification, paint),
+    ...advice(verification).flatMap((text) => wrap(printable(text), Math.max(20, width))),
+  ];
+}
+
+/** The export's folder is the root of what was read. */
+const layout = new ExportLayout('');
+
+/** How a person mends what differs. */
+function advice({ manifest: { intervals }, differences }: Verification): readonly string[] {
+  const has = (...checks: readonly Check['name'][]) => differences.some(({ kind }) => checks.includes(against[kind]));
+  const named = new Set(differences.map(({ where }) => where));
+  const damaged = new Set(intervals.filter(({ files }) => files.some(({ name }) => named.has(name))));
+  const anew = () => wayToSearchAnew(layout, intervals, damaged, layout.manifest);
+  return [
+    ...(has('files', 'checksums') && damaged.size > 0
+      ? [`To mend it, put these files back as they were, or ${anew()} when the export runs again.`]
+      : []),
+    ...(has('range', 'manifest') ? [`To mend it, ${manifestAdvice} when the export runs again.`] : []),
   ];
 }
 
@@ -48,31 +68,31 @@ function checkLines(checks: readonly Check[], width: number): readonly string[] 
 const gap = 3;
 
 interface Check {
-  readonly name: string;
+  readonly name: 'range' | 'counts' | 'files' | 'checksums' | 'manifest' | 'folder';
   readonly result: 'ok' | 'incomplete' | 'differs';
   readonly what: string;
 }
 
 /** Which differences speak against which check. */
-const against: { readonly [K in DifferenceKind]: 'range' | 'counts' | 'files' | 'checksums' | 'manifest' | 'folder' } =
-  {
-    gap: 'range',
-    overlap: 'range',
-    completeness: 'manifest',
-    fingerprint: 'manifest',
-    total: 'manifest',
-    sharedFile: 'manifest',
-    missingFile: 'files',
-    rows: 'files',
-    unreadable: 'files',
-    bytes: 'checksums',
-    sha256: 'checksums',
-    record: 'folder',
-    strayFile: 'folder',
-  };
+const against: { readonly [K in DifferenceKind]: Check['name'] } = {
+  gap: 'range',
+  overlap: 'range',
+  completeness: 'manifest',
+  fingerprint: 'manifest',
+  total: 'manifest',
+  sharedFile: 'manifest',
+  missingFile: 'files',
+  rows: 'files',
+  unreadable: 'files',
+  bytes: 'checksums',
+  sha256: 'checksums',
+  record: 'folder',
+  strayFile: 'folder',
+};
 
 function checksOf({ manifest, differences, incomplete, files, rows, bytes }: Verification): readonly Check[] {
   const { export: identity, intervals, totals } = manifest;
+  const named = intervals.reduce((sum, interval) => sum + interval.files.length, 0);
   const differs = new Set(differences.map(({ kind }) => against[kind]));
   const result = (check: (typeof against)[DifferenceKind]) => (differs.has(check) ? 'differs' : 'ok');
   const unless = (check: (typeof against)[DifferenceKind], proven: string) =>
@@ -95,7 +115,11 @@ function checksOf({ manifest, differences, incomplete, files, rows, bytes }: Ver
       result: result('files'),
       what: `${renderCount(files, 'file')} read, ${renderCount(rows, 'row')} in them`,
     },
-    { name: 'checksums', result: result('checksums'), what: `size and SHA-256 of each file, ${renderBytes(bytes)}` },
+    {
+      name: 'checksums',
+      result: files < named && !differs.has('checksums') ? 'incomplete' : result('checksums'),
+      what: `size and SHA-256 of ${files < named ? `${renderNumber(files)} of ${renderCount(named, 'file')}` : 'each file'}, ${renderBytes(bytes)}`,
+    },
     {
       name: 'manifest',
       result: result('manifest'),
@@ -215,4 +239,9 @@ export function verificationDocument(url: string, verification: Verification): o
     }),
     differences,
   };
+}
+
+/** Of an export that could not be verified at all. */
+export function problemDocument(url: string, problem: string): object {
+  return { manifest: url, proven: false, problem };
 }

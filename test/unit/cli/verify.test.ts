@@ -121,7 +121,26 @@ describe('logfleet verify', () => {
 
   test('calls a manifest that cannot be read different, and no wrong usage', async () => {
     write(layout.manifest, '{"kind":"something else"}');
-    expect(await verify('.')).toMatchObject({ status: 1, told: expect.stringContaining('manifest.json') });
+    const url = pathToFileURL(join(directory, layout.manifest)).href;
+    const told = expect.stringContaining(`logfleet verify: ${url}: manifest.json is not as logfleet writes it`);
+    expect(await verify('.')).toMatchObject({ status: 1, told });
+    const document = await verify('.', '-o', 'json');
+    expect(document).toMatchObject({ status: 1, told: '' });
+    expect(JSON.parse(document.said)).toEqual({
+      ...{ manifest: url, proven: false },
+      problem: expect.stringContaining('put back the one that stood there'),
+    });
+  });
+
+  test('says how what differs is mended, and of how many files the sums are right', async () => {
+    unlinkSync(firstFile());
+    const { said } = await verify('.');
+    expect(said).toMatch(/^checksums +incomplete +size and SHA-256 of 0 of 1 file, 0 B$/m);
+    const records =
+      'remove manifest\\.json, commits/000000-20261101T020000000Z\\.json, and what is missing is searched again';
+    expect(said).toMatch(new RegExp(`^To mend it, put these files back as they were, or ${records} when`, 'm'));
+    write(layout.manifest, encodeManifest({ ...manifest, totals: { ...manifest.totals, rows: 7 } }));
+    expect((await verify('.')).said).toMatch(/^To mend it, put back the one that stood there, or remove it: it is/m);
   });
 
   test('verifies all that there are below a folder, one after the other', async () => {
@@ -135,7 +154,8 @@ describe('logfleet verify', () => {
     const different = await verify('.');
     expect(different.status).toBe(1);
     expect(different.said).toMatch(/^Different: /m);
-    expect(different.said).toMatch(/\n2 exports: 1 proven, 1 not\.\n$/);
+    const manifestUrl = pathToFileURL(join(directory, layout.manifest)).href;
+    expect(different.said.endsWith(`\n2 exports: 1 proven, 1 not:\n${manifestUrl}\n`)).toBe(true);
   });
 
   test('goes on with the others where one of several is not complete', async () => {

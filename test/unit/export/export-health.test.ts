@@ -149,6 +149,16 @@ describe('the verdict', () => {
 });
 
 describe('the message', () => {
+  test.each([
+    ['file:///my%20disk/logging/audit/abc', '/my disk/logging/audit/abc/manifest.json'],
+    ['s3://logs/logging/audit/abc', 's3://logs/logging/audit/abc/manifest.json'],
+  ])('names files so that they are found, in %s', (location, expected) => {
+    const lastError = error('stall', 'audit/abc/x is missing; remove audit/abc/manifest.json; /y/audit/abc/z is full');
+    const { message } = exportHealth(input({ view: viewOf({ lastError, location }) }));
+    expect(message).toContain(`remove ${expected}; /y/audit/abc/z is full`);
+    expect(message).toMatch(/\/audit\/abc\/x is missing/);
+  });
+
   test.each<[ExportHealthInput, string]>([
     [input(), '42% of the range is done, 1.2M rows are written.'],
     [input({ view: viewOf({ searches: 4 }) }), '42% of the range is done, 1.2M rows are written; 4 searches run.'],
