@@ -233,8 +233,10 @@ function describeCollector(entry: Entry, roster: Roster) {
 /** The service's own words, grouped; of who could not be taken back first of all (U14). */
 function describeFailures(roster: Roster, draft: Draft, wayBack: WayBack | undefined): readonly ReasonCount[] {
   const groups = new Groups();
-  for (const { collectorId, back, ending } of wayBack?.left ?? []) {
-    const reason = back ? ending?.message || 'no reason given' : 'no former version on record';
+  for (const { collectorId, back, before, ending } of wayBack?.left ?? []) {
+    const hasFormer = before !== undefined && before !== roster.context.targetVersion;
+    const untried = hasFormer ? 'no time zone of its own that can be read' : 'no former version on record';
+    const reason = back ? ending?.message || 'no reason given' : untried;
     groups.add(`not taken back: ${reason}`, nameOf(collectorId, roster));
   }
   for (const standing of ['failed', 'retrying'] as const) {

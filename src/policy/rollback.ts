@@ -2,6 +2,7 @@
  * The way back (R7): who this rollout brought to its target is taken back to the version that it had before (U14), under the same limits.
  * Who has no former version on record is left as it is, and named.
  */
+import type { Row } from '../fleet/fleet-rows.ts';
 import type { Draft } from './draft.ts';
 import { type Entry, hasFailed } from './ledger.ts';
 import type { Roster } from './roster.ts';
@@ -15,19 +16,28 @@ export interface WayBack {
   /** Attempts under way, also those towards the target that have not ended. */
   readonly underWay: number;
   readonly takenBack: number;
-  /** Who stays as it is: its former version is on no record, or it has no attempts left, or the service refuses. */
+  /** Who stays as it is: its former version is on no record, or it has no attempts left, or the service refuses, or no window is its own. */
   readonly left: readonly Entry[];
   /** Who does not run, and is taken back when it does. */
   readonly offline: number;
 }
 
-export function planWayBack(roster: Roster, draft: Draft, target: string, graceMs: number): WayBack {
+/** @param isZoneless whether windows go by its time zone, and it has none that can be read: nobody would ever start it */
+export function planWayBack(
+  roster: Roster,
+  draft: Draft,
+  target: string,
+  graceMs: number,
+  isZoneless: (row: Row | undefined) => boolean = () => false,
+): WayBack {
   const candidates: Entry[] = [];
   const there: Entry[] = [];
   const left: Entry[] = [];
   const counts = { underWay: 0, takenBack: 0, offline: 0 };
   for (const entry of draft.entries()) {
-    switch (placeOf(entry, roster, target, graceMs)) {
+    const place = placeOf(entry, roster, target, graceMs);
+    const isStuck = place === 'candidate' && isZoneless(roster.row(entry.collectorId));
+    switch (isStuck ? 'left' : place) {
       case 'elsewhere':
         break;
       case 'underWay':
@@ -68,9 +78,11 @@ function placeOf(entry: Entry, roster: Roster, target: string, graceMs: number):
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = roster.row(collectorId);
   // Whose it is while an attempt is open, which ends with this very decision, may not begin another one (U13).
-  if (!row || !roster.comesFirst(collectorId)) return 'elsewhere';
+  if (!roster.comesFirst(collectorId)) return 'elsewhere';
+  // Of a single build no list shows who is at it: they are members all the same (U7).
+  if (!row && roster.standingNow(collectorId) === undefined) return 'elsewhere';
   if (before === undefined || before === target) return 'left';
-  if (row.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
+  if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return 'left';
   if (back && hasFailed(ending) && used > roster.context.retryLimit) return 'left';
   return isOffline(row, ending) ? 'offline' : 'candidate';

@@ -5,6 +5,7 @@
  * In this order: people; the failure policy, judged before anything more is started; stages.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import type { Row } from '../fleet/fleet-rows.ts';
 import type { DecideInput } from './decide.ts';
 import type { Draft } from './draft.ts';
 import { type Excess, type FailureScope, failureExcess, hasTolerance, latecomersExcess } from './failure-verdict.ts';
@@ -31,7 +32,7 @@ export interface Course {
 
 /** @param heeded the header with what people have asked, and whether that was to go on */
 export function steer(input: DecideInput, draft: Draft, { header: heeded, retried }: Heeded): Course {
-  const { policy, roster, now, settings } = input;
+  const { policy, roster, now, settings, calendar } = input;
   const before = stagesOf(input, draft, heeded, retried);
   const isComplete = isOver(input, heeded);
   const judged = heeded.stop ? undefined : judge(policy, draft, heeded, before, isComplete);
@@ -39,7 +40,10 @@ export function steer(input: DecideInput, draft: Draft, { header: heeded, retrie
   const excess = judged ?? toldExcess(policy, draft);
   const stages = stop ? stoppedIn(policy, before, heeded) : before;
   const header = withCourse(heeded, stages, stop);
-  const wayBack = stop?.kind === 'rollback' ? planWayBack(roster, draft, header.target, settings.graceMs) : undefined;
+  const isZoneless = (row: Row | undefined) =>
+    calendar.byCollector && calendar.verdict(now.wallMs, row?.collector.timeZone).kind === 'zoneUnreadable';
+  const wayBack =
+    stop?.kind === 'rollback' ? planWayBack(roster, draft, header.target, settings.graceMs, isZoneless) : undefined;
   const untolerated = untoleratedIn(policy, draft);
   return { header, stages, isComplete, excess: stop ? undefined : excess, untolerated, wayBack };
 }

@@ -97,6 +97,14 @@ describe('where each stands', () => {
     expect(placeOf(rolledBack(updated(), null))).toBe('nowhere');
   });
 
+  test('U7: who is at the only build, which no list shows, is taken back by what is on record', () => {
+    const bench = rolledBack(updated(), null);
+    bench.listing.isObservable = false;
+    bench.roster = bench.freshRoster();
+    expect(placeOf(bench)).toBe('candidates');
+    expect(decided(bench, { nowMs }).post).toMatchObject([{ back: true, open: { toVersion: oldVersion } }]);
+  });
+
   test.each<[Entry, Partial<Collector>, boolean]>([
     [updated(), {}, false],
     [openEntry(), {}, false],
@@ -169,6 +177,19 @@ describe('what is started', () => {
     ['only observing', { policy: { spec: { mode: 'Observe' } } }],
   ])('nobody while %s', (_, seen) => {
     expect(posts(rolledBack(updated()), seen)).toEqual([]);
+  });
+
+  test('R8: where windows go by the collectors’ zones, who has none that can be read stays, and is named', () => {
+    const windows = [{ schedule: '0 1 * * *', duration: '4h', timeZoneSource: 'Collector' }] as const;
+    const maintenance = { windows: [...windows], cutoff: '30m', exclusions: [] };
+    const { health, figures } = decided(rolledBack(updated(), { timeZone: 'Mars/Phobos' }), {
+      nowMs,
+      policy: { spec: { maintenance } },
+    });
+    expect(health.reason).toBe('RolledBack');
+    expect(figures().failureReasons).toMatchObject([
+      { reason: 'not taken back: no time zone of its own that can be read' },
+    ]);
   });
 
   test('no more at once than the policy allows', () => {
