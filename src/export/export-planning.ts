@@ -7,11 +7,15 @@
  * the rows by slice of time (`slice-counts.ts`), and the segments follow from that (`first-segments.ts`). By receipt time these are a guess,
  * since slices are of message time. Where nothing can be counted, segments are even pieces. Where a query cannot be split (E8), there is one.
  *
+ * Where it has to wait for its range to settle, a small search tells at once whether the service takes credentials and query: whoever
+ * mistyped one of them hears of it now, and not in an hour.
+ *
  * Invariant: whatever comes of it, the segments cover the range. Every job that was opened is closed, or handed over.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../base/boundary.ts';
 import { sleep } from '../base/clock.ts';
+import { asLogfleetError } from '../base/errors.ts';
 import { type ExportPlan, type PlannedField, settlePlan } from '../destination/plan-object.ts';
 import type { SearchJob } from '../service/search-job.ts';
 import { cutSign, type Interval, wholeBuckets } from './cut.ts';
@@ -24,7 +28,7 @@ import {
   requestsOfSegments,
   type SegmentCount,
 } from './first-segments.ts';
-import { JobSet } from './job-set.ts';
+import { JobSet, noTurnCode } from './job-set.ts';
 import type { JobView, OpenedJob, SearchTools } from './search-tools.ts';
 import { dateRoundingMs } from './service-traits.ts';
 import { settlingMs } from './settling.ts';
@@ -122,12 +126,14 @@ export async function proposePlan(tools: PlanningTools, options: PlanningOptions
 
 /** So long is a search waited for until it goes on as the one search of its range. */
 const longestWaitMs = 30 * 60_000;
-/** So long a search is kept that waits for a count to get its turn: it may be what keeps others from theirs. */
+/** So long a search is kept that waits for a count to get its turn: it may be what keeps others from theirs. So long a trial waits for its own. */
 const longestTurnMs = 60_000;
 /** Rows are counted by message time: by receipt time they may be in the next segment. */
 const receiptPart = 0.9;
-/** A wait for so little is better than a segment of its own. */
+/** A wait for so little is better than a segment of its own, and than a search that tries out whether one is taken. */
 const shortWaitMs = 10_000;
+/** Of a search that is ended as soon as it is created. */
+const trialMs = 1_000;
 /** Waits on the wall clock, which may jump, are looked at again so often. */
 const longestSleepMs = 60_000;
 
@@ -136,6 +142,7 @@ class Planning {
   readonly #tools: PlanningTools;
   readonly #options: PlanningOptions;
   #settlesAtMs: number | undefined;
+  #isTried = false;
 
   constructor(tools: PlanningTools, options: PlanningOptions) {
     this.#tools = tools;
@@ -195,10 +202,29 @@ class Planning {
       const halfMs = Math.ceil((toMs - fromMs) / 2);
       const isHalfSooner = task.isSplittable && halfMs > shortWaitMs && missingMs > halfMs;
       const waitMs = isHalfSooner ? missingMs - halfMs : missingMs;
+      if (!isEnough && !this.#isTried && waitMs > shortWaitMs) {
+        await this.#tryOut(Math.min(toMs, settledMs), Math.min(waitMs, longestTurnMs));
+        continue;
+      }
       this.#settlesAtMs = isEnough ? undefined : clock.now() + waitMs;
       this.#tell();
       if (isEnough) return { fromMs, toMs: Math.min(toMs, settledMs) };
       await sleep(clock, Math.min(waitMs, longestSleepMs), this.#options.signal);
+    }
+  }
+
+  /** Rejects with what the service refuses. Nothing of what is found before `toMs` is used; where no job gets its turn, nobody knows more. */
+  async #tryOut(toMs: number, turnMs: number): Promise<void> {
+    const { task, traits, clock } = this.#tools;
+    this.#isTried = true;
+    const order = task.order({ fromMs: toMs - trialMs, toMs }, traits.isEndInclusive);
+    try {
+      const job = await this.jobs.open(order, 'Rows', turnMs);
+      const { dateMs } = job.progress;
+      if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
+      await this.jobs.close(job);
+    } catch (thrown) {
+      if (asLogfleetError(thrown).code !== noTurnCode) throw thrown;
     }
   }
 

@@ -296,16 +296,19 @@ export class ExportWork {
     const { plan: planning, onProgress } = this.#options;
     const step = new PlanningStep((this.#limits as WorkLimits).settleDelayMs);
     this.#planning = step;
-    const planned = await step.run(planning, this.#tools(), onProgress).finally(() => {
+    const onNews = () => {
+      // What it tries out before it waits was taken.
+      if (step.view.settlesAtMs !== undefined) this.#holds.succeeded();
+      onProgress();
+    };
+    const { plan, first } = await step.run(planning, this.#tools(), onNews).finally(() => {
       this.#scannedBytes += step.takeScannedBytes();
     });
-    const { plan, first } = planned;
     this.#standing?.adopt(plan);
     // Whoever else wrote the plan may be at work already.
     this.#areRecordsOld = true;
-    if (!first) return;
-    if (this.#isClosed) await first.opened.job.close();
-    else this.#begin(first.order, first.opened);
+    if (first && this.#isClosed) await first.opened.job.close();
+    else if (first) this.#begin(first.order, first.opened);
   }
 
   async #readRecords(): Promise<void> {

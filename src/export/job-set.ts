@@ -95,9 +95,11 @@ function scannedBy(job: SearchJob): number {
   return job.progress.scannedBytes ?? 0;
 }
 
+export const noTurnCode = 'export.noTurn';
+
 function noTurn(): LogfleetError {
   return new LogfleetError({
-    code: 'export.noTurn',
+    code: noTurnCode,
     message: 'As many search jobs are active as there may be, and none of them ends.',
     handling: { kind: 'wait' },
     reason: 'JobsExhausted',

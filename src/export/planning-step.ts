@@ -67,15 +67,15 @@ export class PlanningStep {
 
 export interface PlanningFacts {
   readonly wallMs: number;
-  /** When the first of the range was, and by how much the service's clock is behind ours. */
-  readonly fromMs: number;
-  readonly clockBehindMs: number;
   /** By all jobs of the export until now. */
   readonly scannedBytes: number;
 }
 
 /** Of an export that has no plan yet. */
 export interface UnplannedFacts extends PlanningFacts {
+  /** When the first of the range was, and by how much the service's clock is behind ours. */
+  readonly fromMs: number;
+  readonly clockBehindMs: number;
   /** It is known what stands at the destination. */
   readonly isLoaded: boolean;
   /** Something went wrong, and nothing has succeeded since. */
@@ -84,23 +84,23 @@ export interface UnplannedFacts extends PlanningFacts {
   readonly settlesAtMs: number | undefined;
 }
 
-/** Why planning does not begin, or does not go on; undefined where nothing keeps it. */
-export function waitBeforePlan(limits: WorkLimits, facts: PlanningFacts): Wait | undefined {
-  const { isPaused, settleDelayMs, maxBytesScanned } = limits;
-  const { wallMs, fromMs, clockBehindMs, scannedBytes } = facts;
+/** Why planning does not begin, or does not go on; undefined where nothing keeps it. It waits by itself for its range to settle. */
+export function waitBeforePlan(limits: WorkLimits, { wallMs, scannedBytes }: PlanningFacts): Wait | undefined {
+  const { isPaused, maxBytesScanned } = limits;
   if (isOver(limits, wallMs)) return { kind: 'deadline' };
   if (isPaused) return { kind: 'paused' };
-  if (maxBytesScanned !== undefined && scannedBytes >= maxBytesScanned) return { kind: 'maxBytesScanned' };
-  const untilMs = fromMs + settlingMs({ settleDelayMs, clockBehindMs });
-  return wallMs < untilMs ? { kind: 'settling', untilMs } : undefined;
+  return maxBytesScanned !== undefined && scannedBytes >= maxBytesScanned ? { kind: 'maxBytesScanned' } : undefined;
 }
 
 /** Why nothing is searched before there is a plan. What stands at the destination may be all: the deadline is heeded once it cannot be read. */
 export function waitBeforeSearch(limits: WorkLimits, facts: UnplannedFacts): Wait | undefined {
-  const { isLoaded, hasFailed, settlesAtMs, wallMs } = facts;
+  const { isLoaded, hasFailed, settlesAtMs, fromMs, clockBehindMs, wallMs } = facts;
   if (!isLoaded) return hasFailed && isOver(limits, wallMs) ? { kind: 'deadline' } : undefined;
-  const planned: Wait | undefined = settlesAtMs === undefined ? undefined : { kind: 'settling', untilMs: settlesAtMs };
-  return waitBeforePlan(limits, facts) ?? planned;
+  const wait = waitBeforePlan(limits, facts);
+  if (wait) return wait;
+  const firstMs = fromMs + settlingMs({ settleDelayMs: limits.settleDelayMs, clockBehindMs });
+  const untilMs = settlesAtMs ?? (wallMs < firstMs ? firstMs : undefined);
+  return untilMs === undefined ? undefined : { kind: 'settling', untilMs };
 }
 
 /** After how long that may be another; infinite where time alone does not change it. */

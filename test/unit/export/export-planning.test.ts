@@ -256,12 +256,31 @@ describe('what is not settled yet (E11)', () => {
     const world = new PlanningWorld(evenly(60), limitOf(250), {}, -45 * 60_000);
     const planned = world.begin();
     await world.simulated.clock.advance(1_000);
-    expect(world.requests()).toEqual([]);
+    expect(world.requests()).toEqual(['createJob', 'deleteJob']);
     const saidMs = world.views.at(-1)?.settlesAtMs ?? 0;
     const { first } = await world.simulated.run(planned);
     expect(world.createdAtMs()).toBeGreaterThanOrEqual(saidMs);
     expect(world.createdAtMs()).toBeLessThan(saidMs + 5_000);
     expect(first?.order.toMs).toBeLessThan(world.toMs - 20 * 60_000);
+  });
+
+  test.each([
+    ['a query that is refused', { query: '* | where' }, {}, { reason: 'QueryRefused' }],
+    ['credentials that are', {}, { role: { kind: 'status', status: 401 } }, { reason: 'Unauthorized' }],
+  ] as const)('keeps nobody from hearing of %s', async (_, request, faults, error) => {
+    const world = new PlanningWorld([], { faults }, request, -24 * hourMs);
+    await expect(world.plan()).rejects.toMatchObject(error);
+    expect(world.simulated.clock.monotonic()).toBeLessThan(60_000);
+  });
+
+  test('shows what it waits for where no search gets its turn that would try it out, too', async () => {
+    const world = new PlanningWorld([], {}, {}, -45 * 60_000);
+    world.simulated.budget.jobs.admit = (signal) =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    void world.begin();
+    await world.simulated.clock.advance(70_000);
+    expect(world.views.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
+    expect(world.requests()).toEqual([]);
   });
 
   test('is a segment of its own where the other part is no less', async () => {

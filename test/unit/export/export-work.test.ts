@@ -612,13 +612,31 @@ describe('limits', () => {
     expect(await world.advance({ isPaused: false })).toMatchObject({ searches: 2 });
   });
 
-  test('E11: nothing is planned before the first of it has settled', async () => {
+  test('E11: whose range has not begun to settle says so while planning tries out whether it is taken, and after', async () => {
     const world = new WorkWorld();
     world.clock.skewMs = fromMs - world.clock.now();
+    let waits = () => {};
+    world.planning = (_, { signal, onNews }) => {
+      waits = () => onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: fromMs + hourMs });
+      return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
     const untilMs = fromMs + limits.settleDelayMs;
     expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'settling', untilMs }, requeueAfterMs: 180_000 });
-    await world.clock.advance(180_000);
-    expect(await world.advance()).toMatchObject({ stage: 'exporting', waitsFor: { kind: 'settling' } });
+    waits();
+    expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'settling', untilMs: fromMs + hourMs } });
+  });
+
+  test('what failed before is over once planning waits for its range to settle', async () => {
+    const world = new WorkWorld();
+    const down = failure();
+    world.planning = () => Promise.reject(down);
+    expect(await world.advance()).toMatchObject({ lastError: down });
+    world.planning = (_, { signal, onNews }) => {
+      onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: world.clock.now() + hourMs });
+      return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    await world.clock.advance(60_000);
+    expect(await world.advance()).toMatchObject({ lastError: undefined, waitsFor: { kind: 'settling' } });
   });
 
   test.each<[string, Partial<WorkLimits>, object]>([
@@ -626,6 +644,8 @@ describe('limits', () => {
     ['waits for its range to settle', { settleDelayMs: 10 * hourMs }, { kind: 'settling' }],
   ])('time is over for one without a plan that %s, too', async (_, more, waitsFor) => {
     const world = new WorkWorld();
+    world.planning = (_, { signal }) =>
+      new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     world.clock.skewMs = fromMs - world.clock.now();
     const deadlineMs = world.clock.now() + 60_000;
     expect(await world.advance({ ...more, deadlineMs })).toMatchObject({ waitsFor, requeueAfterMs: 60_000 });
