@@ -69,7 +69,7 @@ export class StageList {
     return assigned;
   }
 
-  /** Gives those who have no stage to the first one that takes them. @param most how many each may have besides what its size says */
+  /** Gives those who have no stage to the first one that takes them. @param most how many each may have, where that is less than its size */
   #fill(
     assigned: Int8Array,
     candidates: readonly StageCandidate[],
@@ -77,8 +77,8 @@ export class StageList {
     most: readonly number[] = [],
   ): void {
     for (const [stage, { size, selector }] of this.stages.entries()) {
-      const share = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, candidates.length);
-      let left = Math.min(share, most[stage] ?? Number.POSITIVE_INFINITY);
+      let left = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, candidates.length);
+      left = Math.min(left, most[stage] ?? left);
       for (const one of assigned) if (one === stage) left--;
       for (const one of vanished) if (one === stage) left--;
       const take = (isWanted: (candidate: StageCandidate) => boolean) => {
