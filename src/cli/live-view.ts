@@ -1,6 +1,7 @@
 /**
  * What `logfleet run DIR`, `logfleet export` and the demo show while fleets and exports move. On a terminal a block that is drawn again
- * in place; anywhere else a line whenever a state or a count has changed. How it looks is `render/resource-view.ts`.
+ * in place; anywhere else a line whenever a state or a count has changed, and the reason where nothing does for long. How
+ * it looks is `render/resource-view.ts`.
  *
  * Invariant: drawing costs the same however many changes come: a terminal sees four drawings a second at most.
  */
@@ -9,7 +10,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import type { Output } from './context.ts';
 import type { TargetOptions } from './options.ts';
 import type { LiveEvent } from './render/live-parts.ts';
-import { renderLine, renderLive } from './render/resource-view.ts';
+import { renderLine, renderLive, renderReason } from './render/resource-view.ts';
 import { Screen } from './render/screen.ts';
 import { RequestPace } from './request-count.ts';
 import type { AnyResource } from './resource-access.ts';
@@ -29,6 +30,9 @@ const shortestRedrawMs = 250;
 /** Ages and paces go on although nothing changes. */
 const idleRedrawMs = 1_000;
 const keptEvents = 20;
+/** Where there is no terminal: so long after a line what stands still or takes long says why, then twice as long after that, and so on. */
+const firstQuietMs = 10_000;
+const longestQuietMs = 600_000;
 
 interface Shown {
   resource: AnyResource;
@@ -36,6 +40,9 @@ interface Shown {
   readonly updates: UpdatePace;
   /** What the last line was about. */
   lineKey: string | undefined;
+  /** The last line itself. */
+  line: string;
+  quiet: Timer | undefined;
 }
 
 /** Which resource something is about. */
@@ -71,6 +78,8 @@ export class LiveView {
       events: [],
       updates: new UpdatePace(),
       lineKey: undefined,
+      line: '',
+      quiet: undefined,
     };
     shown.resource = resource;
     this.#shown.set(key, shown);
@@ -82,6 +91,7 @@ export class LiveView {
 
   /** A resource went. */
   gone(key: KeyOfShown): void {
+    this.#shown.get(keyOf(key))?.quiet?.cancel();
     if (!this.#shown.delete(keyOf(key))) return;
     if (this.#screen) this.#drawSoon();
     else this.#output.write(`${key.namespace}/${key.name}: deleted\n`);
@@ -117,6 +127,7 @@ export class LiveView {
     this.#draw();
     this.#ended = true;
     this.#timer?.cancel();
+    for (const { quiet } of this.#shown.values()) quiet?.cancel();
     this.#screen?.end();
   }
 
@@ -164,7 +175,24 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined || line.key === shown.lineKey) return;
     shown.lineKey = line.key;
-    this.#output.write(`${line.line}\n`);
+    this.#write(shown, line.line);
+    this.#tellWhy(shown, firstQuietMs);
+  }
+
+  /** Once it has been quiet for so long. */
+  #tellWhy(shown: Shown, quietMs: number): void {
+    shown.quiet?.cancel();
+    if (this.#ended || renderReason(shown.resource) === undefined) return;
+    shown.quiet = this.#clock.after(quietMs, () => {
+      const why = renderReason(shown.resource);
+      if (why !== undefined && !shown.line.endsWith(why.message)) this.#write(shown, `${why.name}: ${why.message}`);
+      this.#tellWhy(shown, Math.min(2 * quietMs, longestQuietMs));
+    });
+  }
+
+  #write(shown: Shown, line: string): void {
+    shown.line = line;
+    this.#output.write(`${line}\n`);
   }
 }
 

@@ -62,6 +62,13 @@ export function renderRows({ histogram = [], timeRange }: SearchExportStatus, wi
   return renderHistogram(pieces, range, width);
 }
 
+/** Not yet written; undefined where nothing is. */
+export function renderFound(jobs: readonly SearchJobStatus[] = []): string | undefined {
+  const found = jobs.reduce((sum, { messageCount = 0 }) => sum + messageCount, 0);
+  if (found === 0) return undefined;
+  return `The searches under way have found ${renderCount(found, 'message')} so far.`;
+}
+
 /** Cells of a table: which interval, what it does, what it has found, and its job's id. */
 export function jobCells({ id, from, to, state, messageCount, recordCount }: SearchJobStatus): readonly string[] {
   const found = [

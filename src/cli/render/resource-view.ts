@@ -1,10 +1,12 @@
 /** The views of one resource, whatever its kind: in full, while it moves, and in a line. */
 import type { AnyResource } from '../resource-access.ts';
-import { renderBehind } from './condition-lines.ts';
+import { conditionOf, holds, renderBehind } from './condition-lines.ts';
+import { renderFound } from './export-figures.ts';
 import { renderExportLine, renderExportLive } from './export-live-view.ts';
 import { renderExport } from './export-view.ts';
 import { renderFleet, renderSummaryLine } from './fleet-view.ts';
 import type { LiveEvent, LiveViewOptions } from './live-parts.ts';
+import { printable } from './palette.ts';
 import { renderPolicy, type ViewOptions } from './policy-view.ts';
 
 /** For `get KIND NAME`. */
@@ -68,4 +70,22 @@ export function renderLine(resource: AnyResource): { readonly key: string; reado
       return { key: `${state} ${progress}`, line: renderExportLine(name, status) };
     }
   }
+}
+
+/**
+ * Why it stands, or what it is at, for whoever has heard nothing for a while; undefined where there is nothing to add: it is ready, or a policy
+ * at work, whose counts say it.
+ */
+export function renderReason({
+  kind,
+  metadata,
+  status,
+}: AnyResource): { readonly name: string; readonly message: string } | undefined {
+  const ready = conditionOf(status, 'Ready');
+  if (!ready || holds(status, 'Ready')) return undefined;
+  const isAtWork = holds(status, 'Reconciling');
+  if (isAtWork && kind !== 'SearchExport') return undefined;
+  const found = isAtWork && kind === 'SearchExport' ? renderFound(status?.jobs) : undefined;
+  const name = `${metadata.namespace}/${metadata.name}`;
+  return { name, message: printable([ready.message, found].filter((part) => part !== undefined).join(' ')) };
 }

@@ -56,6 +56,48 @@ it('writes a line in a pipe for an export when its state or its share of the ran
   ]);
 });
 
+describe('LiveView in a pipe that has been quiet', () => {
+  const stalled = [
+    { type: 'Ready', status: 'False', reason: 'VolumeNotFound', message: 'Start it with --volume.' },
+    { type: 'Stalled', status: 'True', reason: 'VolumeNotFound', message: 'Start it with --volume.' },
+  ].map((each) => ({ ...each, lastTransitionTime: '' })) as NonNullable<typeof exportingStatus.conditions>;
+
+  it('says once why an export stands still', async () => {
+    const { output, clock, view } = start();
+    view.show(sampleExport({ status: { conditions: stalled, summary: { state: 'VolumeNotFound' } } }));
+    await clock.advance(9_000);
+    expect(output.text).toBe('logging/errors: VolumeNotFound\n');
+    await clock.advance(3_600_000);
+    expect(output.text).toBe('logging/errors: VolumeNotFound\nlogging/errors: Start it with --volume.\n');
+    view.end();
+    expect(clock.next()).toBeUndefined();
+  });
+
+  it('says what an export is at, less and less often, and only where that has changed', async () => {
+    const { output, clock, view } = start();
+    const found = (messageCount: number) => {
+      const jobs = exportingStatus.jobs?.map((job) => ({ ...job, messageCount }));
+      view.show(sampleExport({ status: { ...exportingStatus, ...(jobs && { jobs }) } }));
+    };
+    const texts: string[] = [];
+    for (let second = 0; second < 300; second += 5) {
+      found(second < 100 ? second : 100);
+      await clock.advance(5_000);
+      texts.push(output.text);
+    }
+    expect(texts[0]).toMatch(/^logging\/errors: Exporting; 42%.*\n$/);
+    expect(output.text.split('\n').slice(1)).toEqual([
+      'logging/errors: 42% of the range, 2 searches run. The searches under way have found 10 messages so far.',
+      'logging/errors: 42% of the range, 2 searches run. The searches under way have found 50 messages so far.',
+      'logging/errors: 42% of the range, 2 searches run. The searches under way have found 130 messages so far.',
+      'logging/errors: 42% of the range, 2 searches run. The searches under way have found 200 messages so far.',
+      '',
+    ]);
+    view.gone({ kind: 'SearchExport', namespace: 'logging', name: 'errors' });
+    expect(clock.next()).toBeUndefined();
+  });
+});
+
 it('writes no line in a pipe for a policy of which nothing is known yet', () => {
   const { output, view } = start();
   view.show(samplePolicy({ status: undefined }));
