@@ -73,8 +73,8 @@ export function renderLine(resource: AnyResource): { readonly key: string; reado
 }
 
 /**
- * Why it stands, or what it is at, for whoever has heard nothing for a while; undefined where there is nothing to add: it is ready, or a policy
- * at work, whose counts say it.
+ * Why it stands, or what it is at, for whoever has heard nothing for a while; undefined where there is nothing to add: it is ready, or
+ * a policy at work, whose counts say it.
  */
 export function renderReason({
   kind,
