@@ -11,7 +11,7 @@ import { WordStore } from './word-store.ts';
 
 export interface ParquetColumn {
   readonly element: SchemaElement;
-  /** Bytes of text in memory. */
+  /** Bytes of memory that the rows take. */
   readonly bytes: number;
   /** Takes the value that a column of the row has. False where it is not of this column's type. */
   add(row: RowColumns, column: number): boolean;
@@ -88,7 +88,6 @@ export class TextColumn implements ParquetColumn {
 /** Integers and times. Nearly all are plain digits, few enough that they need no look at their range. */
 class IntegerColumn implements ParquetColumn {
   readonly element: SchemaElement;
-  readonly bytes = 0;
   readonly #read: (text: string) => TypedValue<bigint>;
   readonly #mostPlainDigits: number;
   readonly #store = new WordStore();
@@ -97,6 +96,10 @@ class IntegerColumn implements ParquetColumn {
     this.element = elementOf(name, type);
     this.#read = read;
     this.#mostPlainDigits = type === 'instant' ? 13 : 20;
+  }
+
+  get bytes(): number {
+    return this.#store.bytes;
   }
 
   add(row: RowColumns, column: number): boolean {
@@ -122,11 +125,14 @@ class IntegerColumn implements ParquetColumn {
 
 class DecimalColumn implements ParquetColumn {
   readonly element: SchemaElement;
-  readonly bytes = 0;
   readonly #store = new WordStore();
 
   constructor(name: string) {
     this.element = elementOf(name, 'decimal');
+  }
+
+  get bytes(): number {
+    return this.#store.bytes;
   }
 
   add(row: RowColumns, column: number): boolean {
@@ -146,13 +152,19 @@ class DecimalColumn implements ParquetColumn {
   }
 }
 
+/** In an array. */
+const bytesOfTruth = 8;
+
 class TruthColumn implements ParquetColumn {
   readonly element: SchemaElement;
-  readonly bytes = 0;
   readonly #values: (0 | 1 | undefined)[] = [];
 
   constructor(name: string) {
     this.element = elementOf(name, 'truth');
+  }
+
+  get bytes(): number {
+    return bytesOfTruth * this.#values.length;
   }
 
   add(row: RowColumns, column: number): boolean {

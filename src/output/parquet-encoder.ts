@@ -23,8 +23,6 @@ import { WordDictionary } from './word-dictionary.ts';
 
 /** A row group takes so much memory at most, and a row more. */
 const usualGroupBytes = 4 * 1024 * 1024;
-/** What a value takes beside its text. */
-const bytesOfValue = 8;
 
 export interface ParquetOptions {
   readonly compression: Compression;
@@ -32,6 +30,7 @@ export interface ParquetOptions {
 }
 
 export class ParquetEncoder implements RowEncoder {
+  heldBytes = 0;
   misfits = 0;
   readonly #row: RowColumns;
   readonly #columns: readonly ParquetColumn[];
@@ -66,12 +65,6 @@ export class ParquetEncoder implements RowEncoder {
     );
   }
 
-  get heldBytes(): number {
-    let bytes = this.#rows * this.#all.length * bytesOfValue;
-    for (const column of this.#all) bytes += column.bytes;
-    return bytes;
-  }
-
   row({ bytes: came }: RawRow): void {
     const bytes = validText(came);
     const row = this.#row;
@@ -84,6 +77,9 @@ export class ParquetEncoder implements RowEncoder {
     }
     this.#addRest(bytes.length, rest);
     this.#rows++;
+    let heldBytes = 0;
+    for (const column of this.#all) heldBytes += column.bytes;
+    this.heldBytes = heldBytes;
     if (this.heldBytes >= this.#groupBytes) this.#writeGroup();
   }
 
@@ -107,6 +103,7 @@ export class ParquetEncoder implements RowEncoder {
     const chunks = this.#all.map((column) => this.#writeColumn(column));
     this.#groups.add(this.#rows, chunks);
     for (const column of this.#all) column.clear();
+    this.heldBytes = 0;
     this.#rows = 0;
   }
 

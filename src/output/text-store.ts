@@ -15,11 +15,14 @@ const textsOnTrial = 1_000;
 const longestShared = 256;
 /** A power of two, as is every later size of the table. */
 const leastPlaces = 1_024;
-const leastRows = 1_024;
+/** There may be hundreds of columns that hardly a row fills. */
+const leastBytes = 4 * 1024;
+const leastRows = 256;
 const lengthBytes = 4;
+const indexBytes = 4;
 
 export class TextStore {
-  #bytes = Buffer.allocUnsafeSlow(16 * 1024);
+  #bytes = Buffer.allocUnsafeSlow(leastBytes);
   /** Of each text that is kept, where it ends in `#bytes`; the length of the next one begins there. */
   #ends = new Int32Array(leastRows);
   #kept = 0;
@@ -35,21 +38,21 @@ export class TextStore {
   #places = new Int32Array(leastPlaces);
   #shares = true;
 
-  /** Bytes of text in memory. */
+  /** Bytes of memory that the rows take. */
   get bytes(): number {
-    return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
+    return this.#end + indexBytes * (this.#kept + this.#textRows) + this.#rows;
   }
 
   /** Adds the bytes that stand there. */
   add(bytes: Buffer, start: number, end: number): void {
     const at = this.#reserve(end - start);
-    this.#end(at, copyBytes(this.#bytes, at, bytes, start, end));
+    this.#addKept(at, copyBytes(this.#bytes, at, bytes, start, end));
   }
 
   /** Adds what a JSON string says whose text, inside of its quotes, stands there. */
   addEscaped(bytes: Buffer, view: DataView, start: number, end: number): void {
     const at = this.#reserve(end - start);
-    this.#end(at, writeText(this.#bytes, at, bytes, view, start, end));
+    this.#addKept(at, writeText(this.#bytes, at, bytes, view, start, end));
   }
 
   addNull(): void {
@@ -65,7 +68,7 @@ export class TextStore {
       return undefined;
     }
     if (this.#dictionaryPays) {
-      pages.dictionary(this.#bytes.subarray(0, this.bytes), this.#kept);
+      pages.dictionary(this.#bytes.subarray(0, this.#end), this.#kept);
       pages.indexes(present, this.#texts.subarray(0, this.#textRows), this.#kept);
     } else {
       this.#writePlain(pages, present);
@@ -82,6 +85,11 @@ export class TextStore {
     this.#shares = true;
   }
 
+  /** Where the texts that are kept end. */
+  get #end(): number {
+    return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
+  }
+
   /** Of long texts a row group may have fewer than are on trial. */
   get #repeats(): boolean {
     return this.#shares && this.#kept <= this.#rows / 2;
@@ -90,7 +98,7 @@ export class TextStore {
   /** Where it halves what there is to pack. */
   get #dictionaryPays(): boolean {
     const indexBits = this.#textRows * Math.ceil(Math.log2(this.#kept));
-    return this.#kept > 0 && 2 * (this.bytes + indexBits / 8) <= this.#plainBytes;
+    return this.#kept > 0 && 2 * (this.#end + indexBits / 8) <= this.#plainBytes;
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
@@ -213,7 +221,7 @@ export class TextStore {
 
   /** Makes room for a text of so many bytes, and returns where it goes. */
   #reserve(bytes: number): number {
-    const start = this.bytes;
+    const start = this.#end;
     const end = start + lengthBytes + bytes;
     if (end > this.#bytes.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(end, 2 * this.#bytes.length));
@@ -223,7 +231,7 @@ export class TextStore {
     return start + lengthBytes;
   }
 
-  #end(start: number, end: number): void {
+  #addKept(start: number, end: number): void {
     this.#growRows();
     const length = end - start;
     this.#plainBytes += lengthBytes + length;

@@ -13,7 +13,7 @@ const powers: readonly number[] = Array.from({ length: chunkDigits + 1 }, (_, di
 const mostDigits = 19;
 const zero = 0x30;
 const minus = 0x2d;
-const leastRows = 1_024;
+const leastRows = 256;
 
 export class WordStore {
   /** Of the rows that have one. */
@@ -25,6 +25,11 @@ export class WordStore {
   /** By row: 1 where there is a value. */
   #present = new Uint8Array(leastRows);
   #rows = 0;
+
+  /** Bytes of memory that the rows take. */
+  get bytes(): number {
+    return BigInt64Array.BYTES_PER_ELEMENT * this.#words + this.#rows;
+  }
 
   addNull(): void {
     this.#grow();

@@ -205,7 +205,7 @@ describe.each(compressions)('with $kind', (compression) => {
 
   test('statistics are right for who searches by them', async () => {
     const rows = Array.from({ length: 3_000 }, (_, index) => JSON.stringify(members(index)));
-    const file = parquet(messageColumns(['_messagetime', '_sourceHost'], []), rows, compression, 30_000);
+    const file = parquet(messageColumns(['_messagetime', '_sourceHost'], []), rows, compression, 15_000);
     const sql = (place: string) =>
       `SELECT count(*) AS found FROM read_parquet('${place}') WHERE _sourceHost = 'web-3' AND _messagetime >= make_timestamptz(1787999999000000)`;
     const expected = Array.from({ length: 1_001 }, (_, index) => index).filter((index) => index % 7 === 3).length;
@@ -349,6 +349,13 @@ test('what is held back stays below a row group and a row, and is none at the en
   expect(most).toBeLessThan(2 ** 20);
   encoder.end();
   expect(encoder.heldBytes).toBe(0);
+});
+
+test('columns that hardly a row fills make no row groups of few rows', () => {
+  const described = Array.from({ length: 200 }, (_, index) => ({ name: `f${index}`, fieldType: 'long' }));
+  const rows = Array.from({ length: 3_000 }, (_, row) => JSON.stringify({ _raw: `${row}`.padEnd(200, 'x'), f7: row }));
+  const file = parquet(messageColumns([], described), rows, none, 2 ** 20);
+  expect(parquetMetadata(arrayBufferOf(file)).row_groups.length).toBe(2);
 });
 
 test('any rows, in any writing, are what JSON.parse finds', async () => {
