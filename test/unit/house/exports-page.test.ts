@@ -4,6 +4,7 @@ import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
 import { reasons } from '../../../src/api/conditions.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
 import { exportHealth } from '../../../src/export/export-health.ts';
+import { outcomes, treatmentOf } from '../../../src/service/outcome.ts';
 import { readText } from './source-file.ts';
 
 const page = readText('docs/exports.md');
@@ -38,6 +39,15 @@ describe('docs/exports.md', () => {
       /^(?:Export|Destination|Max|Interval|Volume|Ambient|Deadline|WaitingToSettle)/.test(reason),
     );
     expect(ofExports.filter((reason) => !told.includes(reason))).toEqual([]);
+  });
+
+  test('knows what may come of searching: a newcomer meets what is the matter with address and certificate first', () => {
+    const searching = ['createJob', 'getJob', 'listMessages', 'listRecords'] as const;
+    const met = outcomes.flatMap((outcome) => searching.map((operation) => treatmentOf(operation, outcome).reason));
+    // Collectors are none of its business, and what it ends by itself is shown by no condition.
+    const others: readonly string[] = [reasons.collectorRefused, reasons.callAborted, reasons.clientClosed];
+    const told = [...firstCells('reason of `Ready`'), ...others];
+    expect([...new Set(met)].filter((reason) => !told.includes(reason))).toEqual([]);
   });
 
   test('knows the reason of an export that begins', () => {
