@@ -190,16 +190,18 @@ function limitReached({ view, limits }: ExportHealthInput): ExportHealth | undef
 }
 
 /** Once nothing else can be searched now. It has not ended while others are to settle yet. */
-function unproven({ view }: ExportHealthInput): ExportHealth | undefined {
+function unproven({ view, limits }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (!view || wait?.kind !== 'people') return undefined;
   const [first, ...others] = view.unproven;
   const which =
     others.length === 0 ? '' : `; and ${counted(others.length, 'more interval')}, which status.incomplete names`;
   const message = `Not all rows can be proven: ${first?.message ?? 'an interval'}${which}. ${wayOn(view.unproven)}`;
+  const isKept = limits?.incompletePolicy === 'Keep' && view.unproven.some(({ reason }) => reason === 'PendingErrors');
+  const uncovered = isKept ? ' spec.incompletePolicy keeps nothing of a search that brought errors.' : '';
   const rest = wait.isRest ? '' : ' What is left besides is searched once it is past.';
   const verdict = wait.isRest ? failed : stalled;
-  return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${rest}` };
+  return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${uncovered}${rest}` };
 }
 
 function wayOn(intervals: readonly Unproven[]): string {

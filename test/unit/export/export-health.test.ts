@@ -207,6 +207,13 @@ describe('the message', () => {
       'Not all rows can be proven: 3 rows were counted, and 2 were found. Mend the query in another SearchExport, or have it searched anew with the annotation logfleet.dev/requestedAt.',
     ],
     [
+      input(
+        { view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'PendingErrors' }] }) },
+        { incompletePolicy: 'Keep' },
+      ),
+      'Not all rows can be proven: 3 rows were counted, and 2 were found. Mend the query in another SearchExport, or have it searched anew with the annotation logfleet.dev/requestedAt. spec.incompletePolicy keeps nothing of a search that brought errors.',
+    ],
+    [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'LimitReached' }] }) }),
       'Not all rows can be proven: 3 rows were counted, and 2 were found. Set spec.incompletePolicy to Keep to keep what was found, flagged, or export a smaller range in another SearchExport.',
     ],
