@@ -41,13 +41,21 @@ export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Findin
   ];
 }
 
+/** Errors of the range, where the rest of the spec has others. */
+export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Finding[] {
+  const { from, to, timeZone } = spec.timeRange;
+  const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
+  if (!('problem' in range)) return [];
+  return [{ severity: 'error', path: ['spec', 'timeRange', range.member], part: 'value', message: range.problem }];
+}
+
 function* checkTimes(spec: WrittenSpec, wallMs: number | undefined): Generator<Finding> {
   const path = ['spec', 'timeRange'];
   const { from, to, timeZone } = spec.timeRange;
   const text: TimeRangeText = { from, to, timeZone: timeZone ?? undefined };
   const range = readTimeRange(text);
   if ('problem' in range) {
-    yield { severity: 'error', path: [...path, range.member], part: 'value', message: range.problem };
+    yield* checkRange(spec);
     return;
   }
   for (const { member, note } of clockChangesIn(text)) yield warning([...path, member], note);
@@ -163,7 +171,7 @@ function isFrozen(storageClass: string): boolean {
 
 function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Finding> {
   if (typeof ttl !== 'number' || ttl >= shortestUsefulTtlSeconds) return;
-  const message = `removes the resource ${ttl === 0 ? 'at once' : `${ttl}s`} after its end, before anybody has seen how it ended; write 604800 for a week, or leave it out`;
+  const message = `in a cluster it removes the resource ${ttl === 0 ? 'at once' : `${ttl}s`} after its end, before anybody has seen how it ended; write 604800 for a week, or leave it out`;
   yield warning(['spec', 'ttlSecondsAfterFinished'], message);
 }
 

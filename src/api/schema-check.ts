@@ -115,7 +115,7 @@ function findingOf(error: ErrorObject, root: StructuralSchema, resource: unknown
       return at(`is missing; ${whatToWrite(name, schema?.properties?.[name])}`, name);
     }
     case 'type':
-      return at(`must be ${typeName(schema)} and is ${valueName(value)}; ${howToType(schema, value)}`);
+      return at(`must be ${typeName(schema)} and is ${valueName(value)}; ${howToType(schema, value, path.at(-1))}`);
     case 'enum':
       // What is of the wrong type is told as that alone.
       if (typeof value !== 'string') return [];
@@ -195,7 +195,8 @@ function valueName(value: unknown): string {
     : `the ${typeof value === 'string' ? 'text' : typeof value} ${JSON.stringify(value)}`;
 }
 
-function howToType(schema: StructuralSchema | undefined, value: unknown): string {
+/** @param name that of the member */
+function howToType(schema: StructuralSchema | undefined, value: unknown, name: JsonPath[number] | undefined): string {
   if (value === null) return 'write a value, or leave the field out';
   const isScalar = typeof value !== 'object';
   switch (schema?.type) {
@@ -204,7 +205,8 @@ function howToType(schema: StructuralSchema | undefined, value: unknown): string
     case 'boolean':
       return 'write true or false without quotes';
     case 'integer':
-      return 'write a whole number without quotes';
+      if (typeof value === 'string' && /^\d+$/.test(value)) return `write ${value} without quotes`;
+      return String(name).includes('Seconds') ? 'write seconds, as in 3600' : 'write a whole number, as in 10';
     case 'array':
       return howToList(schema, isScalar ? flowText(value) : undefined);
     case 'object':

@@ -7,7 +7,7 @@
 import { unreachable } from '../base/assert.ts';
 import { evaluateRules } from './cel.ts';
 import { applyDefaults } from './defaults.ts';
-import { checkExport } from './export-check.ts';
+import { checkExport, checkRange } from './export-check.ts';
 import type { Finding } from './finding.ts';
 import { isWithin, type JsonPath, valueAt } from './json-path.ts';
 import { apiGroup, type KindName, kinds } from './kinds.ts';
@@ -48,7 +48,17 @@ export function validateResource(
     const message = 'is written by logfleet alone and will be ignored; leave it out';
     findings.push({ severity: 'warning', path: ['status'], part: 'key', message });
   }
-  if (findings.some(({ severity }) => severity === 'error')) return findings;
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) {
+    // Whoever mends one mistake is not to meet the next only then.
+    const isReadable =
+      kind === 'SearchExport' &&
+      !isTouched(
+        ['spec', 'timeRange'],
+        errors.map(({ path }) => path),
+      );
+    return isReadable ? [...findings, ...checkRange(specOf(document))] : findings;
+  }
   return [...findings, ...secondThoughts(kind, document, wallMs)];
 }
 
@@ -57,10 +67,14 @@ function secondThoughts(kind: KindName, document: object, wallMs: number | undef
     case 'CollectorVersionPolicy':
       return checkPolicy((document as { readonly spec: Parameters<typeof checkPolicy>[0] }).spec, wallMs);
     case 'SearchExport':
-      return checkExport((document as { readonly spec: Parameters<typeof checkExport>[0] }).spec, wallMs);
+      return checkExport(specOf(document), wallMs);
     default:
       return unreachable(kind);
   }
+}
+
+function specOf(document: object): Parameters<typeof checkExport>[0] {
+  return (document as { readonly spec: Parameters<typeof checkExport>[0] }).spec;
 }
 
 /** A rule about a value that the schema refuses, or one that holds such a value, would only repeat it in other words. */

@@ -59,25 +59,43 @@ function addExport(program: Command, context: CommandContext, ends: Ends): void 
 function addRequestOptions(command: Command): void {
   command
     .option('--by-receipt-time', 'the range is about when the service received a message')
-    .addOption(choice('--auto-parsing-mode <mode>', 'whether fields of JSON messages count', ['Manual', 'AutoParse']))
-    .addOption(choice('--results <what>', 'messages, or the records of an aggregation', ['Messages', 'Records']))
-    .addOption(choice('--format <format>', 'what files look like', ['NDJSON', 'CSV', 'Parquet']))
-    .addOption(choice('--compression <how>', 'how files are packed', ['None', 'Gzip', 'Zstd']))
+    .addOption(
+      choice('--auto-parsing-mode <mode>', 'whether fields of JSON messages count', ['Manual', 'AutoParse'], 'Manual'),
+    )
+    .addOption(
+      choice('--results <what>', 'messages, or the records of an aggregation', ['Messages', 'Records'], 'Messages'),
+    )
+    .addOption(
+      choice(
+        '--format <format>',
+        'what files look like, with -o - NDJSON or CSV',
+        ['NDJSON', 'CSV', 'Parquet'],
+        'NDJSON',
+      ),
+    )
+    .addOption(
+      choice('--compression <how>', 'how files are packed, with -o - not at all', ['None', 'Gzip', 'Zstd'], 'Gzip'),
+    )
     .addOption(new Option('--fields <a,b>', 'the fields to write, in this order (default: all)').argParser(nameList))
-    .option('--max-part-size <size>', 'how large a file may become, as in 256Mi')
-    .addOption(new Option('--parallelism <n>', 'search jobs side by side at most').argParser(wholeNumber))
+    .option('--max-part-size <size>', 'how large a file may become (default: 256Mi)')
+    .addOption(new Option('--parallelism <n>', 'search jobs side by side at most (default: 4)').argParser(wholeNumber))
     .addOption(new Option('--max-messages <n>', 'begin no further search after so many rows').argParser(wholeNumber))
     .option('--max-bytes-scanned <size>', 'search no further once the service has scanned so much, as in 1Ti')
     .addOption(new Option('--active-deadline-seconds <n>', 'fail after so long').argParser(wholeNumber))
     .addOption(
-      choice('--incomplete-policy <policy>', 'what cannot be proven: an end, or kept and flagged', ['Fail', 'Keep']),
+      choice(
+        '--incomplete-policy <policy>',
+        'what cannot be proven: an end, or kept and flagged',
+        ['Fail', 'Keep'],
+        'Fail',
+      ),
     )
     .option('--settle-delay <duration>', 'search nothing newer than so long ago (default: 3m)');
 }
 
-/** One of these, in any spelling of its letters. */
-function choice(flags: string, description: string, values: readonly string[]): Option {
-  return new Option(flags, `${description}: ${values.join(', ')}`).argParser((text) => {
+/** One of these, in any spelling of its letters; `fallback` is that of the spec. */
+function choice(flags: string, description: string, values: readonly string[], fallback: string): Option {
+  return new Option(flags, `${description}: ${values.join(', ')} (default: ${fallback})`).argParser((text) => {
     const meant = values.find((value) => value.toLowerCase() === text.toLowerCase());
     if (meant === undefined) throw new InvalidArgumentError(`Write ${values.join(' or ')}.`);
     return meant;

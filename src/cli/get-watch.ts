@@ -3,6 +3,7 @@
  * is that as it moves; anything else a line for each change, and `-o json` and `-o yaml` a document for each change (JSON on one
  * line, YAML after `---`).
  */
+import { kinds } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { CommandContext, Output } from './context.ts';
 import type { GetRequest } from './get.ts';
@@ -35,7 +36,7 @@ export function createPresenter(
   const pace = new UpdatePace();
   return new ScreenPresenter(context.stdout, clock, (resources, nowMs) => {
     const [first] = resources;
-    if (!first) return ['Nothing there.'];
+    if (!first) return [nothingThere(request)];
     const width = context.stdout.columns() - 1;
     if (!detailed) return renderResourceTable(resources, { ...table, nowMs, width });
     const { colour } = context.stdout;
@@ -52,6 +53,12 @@ export function createPresenter(
     };
     return renderLive(withWholeCommands(first, request.options), moment, { width, height, colour });
   });
+}
+
+function nothingThere({ name, kinds: [kind], options }: GetRequest): string {
+  if (name === undefined || kind === undefined) return 'Nothing there.';
+  const where = options.namespace === undefined ? '' : ` in namespace ${options.namespace}`;
+  return `${kinds[kind].shortNames[0]}/${name} is not there${where}; this goes on in case that it comes.`;
 }
 
 /** Ages are drawn again this often. */

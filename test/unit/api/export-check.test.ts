@@ -52,6 +52,26 @@ describe('an export is refused for', () => {
     expect(said[0]).toMatch(new RegExp(`^error spec.timeRange.${expected}`));
   });
 
+  test('a zone that is none, beside all else that is wrong', () => {
+    const said = say({
+      ...during(range.from, range.to, 'Europe/Berln'),
+      parallelism: 99,
+      output: { compression: 'Lz4' },
+    });
+    expect(said.map((line) => line.split(':')[0])).toEqual(
+      ['spec.parallelism', 'spec.output.compression', 'spec.timeRange.timeZone'].map((place) => `error ${place}`),
+    );
+    expect(say({ ...during('x', range.to, 'Berln'), parallelism: 99 }).join()).not.toContain('spec.timeRange.timeZone');
+    expect(say({ timeRange: 5, parallelism: 99 })).toHaveLength(2);
+  });
+
+  test.each([
+    ['1h', 'write seconds, as in 3600'],
+    ['60', 'write 60 without quotes'],
+  ])('a number of seconds that is %s', (ttlSecondsAfterFinished, expected) => {
+    expect(say({ ttlSecondsAfterFinished })).toEqual([expect.stringContaining(expected)]);
+  });
+
   test('an endpoint that no one can read', () => {
     expect(say(to({ endpoint: 'https://[:::]' }))).toEqual([
       'error spec.destination.s3.endpoint: "https://[:::]" is no address; write one as https://store.example.com',
