@@ -156,7 +156,7 @@ export const limitMutants: readonly Mutant[] = [
     'planning goes on however much was scanned',
     'scannedEarly',
     'export/planning-step.ts',
-    'if (maxBytesScanned !== undefined && scannedBytes >= maxBytesScanned)',
-    'if (maxBytesScanned !== undefined && scannedBytes < 0)',
+    'return maxBytesScanned !== undefined && scannedBytes >= maxBytesScanned ?',
+    'return maxBytesScanned !== undefined && scannedBytes < 0 ?',
   ),
 ];
