@@ -19,6 +19,7 @@ import {
   type ScalarTag,
   type Tags,
   visit,
+  type YAMLParseError,
 } from 'yaml';
 import type { JsonPath } from './json-path.ts';
 
@@ -67,8 +68,13 @@ export function parseManifestFile(text: string): ManifestFile {
   const problems: TextProblem[] = [];
   for (const parsed of parseText(text, lines, problems)) {
     if (parsed.errors.length > 0) {
+      const openedAt = parsed.errors.some(isOpenQuote) ? lastQuote(parsed) : undefined;
       problems.push(
-        ...parsed.errors.map((error) => textProblem(error.code, error.message, positionAt(lines, error.pos[0]))),
+        ...parsed.errors.map((error) =>
+          isOpenQuote(error) && openedAt !== undefined
+            ? { position: positionAt(lines, openedAt), message: 'the quote that opens here has no end; close it' }
+            : textProblem(error.code, error.message, positionAt(lines, error.pos[0])),
+        ),
       );
       continue;
     }
@@ -133,6 +139,22 @@ function textProblem(code: string, message: string, position: Position): TextPro
     default:
       return { position, message: `${lowerFirst(message)}; write valid YAML or JSON` };
   }
+}
+
+/** The parser tells of it where the text ends that it takes for quoted, which is mostly that of the file. */
+function isOpenQuote({ code, message }: YAMLParseError): boolean {
+  return code === 'MISSING_CHAR' && message.startsWith('Missing closing') && message.endsWith('quote');
+}
+
+/** Where the last text in quotes begins: nothing comes after one that has no end. */
+function lastQuote(parsed: Document.Parsed): number | undefined {
+  let offset: number | undefined;
+  visit(parsed, {
+    Scalar(_, { type, range }) {
+      if (type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE') offset = range?.[0];
+    },
+  });
+  return offset;
 }
 
 function lowerFirst(text: string): string {

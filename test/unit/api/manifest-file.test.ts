@@ -66,6 +66,7 @@ describe('what cannot be read', () => {
   test.each([
     ['a member that is there twice', 'a: 1\nb: 2\na: 3', at(3, 1), /write it once/],
     ['a tab', 'a:\n\tb: 1', at(2, 1), /write spaces/],
+    ['a quote that has no end', 'a: "x"\nb: "y\nc: {d: 1}\n', at(2, 4), /opens here has no end; close it/],
     ['an open bracket', 'a: [1, 2', at(1, 9), /write valid YAML or JSON/],
     ['an alias without an anchor', 'a: *b', at(1, 4), /write/],
     ['aliases that unfold to too much', bomb.join('\n'), at(1, 1), /write out what the aliases stand for/],
