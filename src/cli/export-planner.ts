@@ -162,7 +162,8 @@ function figuresOf(forecast: ExportForecast, account: Account, { parallelism }: 
   const { requestsPerSecond } = account;
   const searchMs = planningMs / (isCounted ? 2 : 1);
   const requestsMs = (Math.max(0, requests - requestsOfPlanning) / requestsPerSecond) * 1_000;
-  const durationMs = planningMs + Math.max(requestsMs, ((pieces - 1) / Math.min(parallelism, pieces)) * searchMs);
+  const searchingMs = Math.max(requestsMs, ((pieces - 1) / Math.min(parallelism, pieces)) * searchMs);
+  const durationMs = Math.ceil((planningMs + searchingMs) / 1_000) * 1_000;
   return { rows, jobs, requests, requestsPerSecond, parallelism, durationMs };
 }
 

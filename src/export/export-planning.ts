@@ -171,7 +171,7 @@ class Planning {
         segments,
         areKnown: areCounted || cutSign(job.progress, traits.smallestLimit) === undefined,
         limit: traits.smallestLimit,
-        requests: requestsOfSegments(segments, this.#limitOf(job)) + (areCounted ? requestsOfCount : 0),
+        requests: this.#requestsOf(job, segments, areCounted) + (describedFields ? 1 : 0),
       },
       scannedBytes: this.jobs.scannedBytes,
     };
@@ -285,6 +285,14 @@ class Planning {
     log.info('The rows of an export could not be counted by slices of time.', { reason: counts.reason });
     if (rest) return guessed([...evenSegments(rest, limit), newest]);
     return guessed(blindSegments({ ...range, rows: progress.messageCount }));
+  }
+
+  #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
+    const { task, traits } = this.#tools;
+    const isCut = task.isSplittable && cutSign(job.progress, traits.smallestLimit) !== undefined;
+    // What found all in one search, or is searched by one alone, is cut nowhere.
+    const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
+    return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
   /** A search that was cut without a word has found as many as the limit is. */

@@ -41,7 +41,7 @@ function describeSearches(plan: PlannedSearches): object {
     jobs,
     requests: { total: requests, perSecond: requestsPerSecond },
     ...(bytesToScan === undefined ? {} : { bytesToScan }),
-    duration: renderDuration(Math.ceil(plan.durationMs / 1_000) * 1_000),
+    duration: renderDuration(plan.durationMs),
     notes: plan.hindrances,
   };
 }

@@ -111,6 +111,8 @@ describe('the plan of an export', () => {
     const { stdout } = await plan(searchExport(), { scenario: { ...scenario, search: {} } });
     expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 1 interval$/m);
     expect(stdout).toMatch(/^ {2}Searches: {2}1 job$/m);
+    // A creation, a status, a page and a deletion.
+    expect(stdout).toMatch(/^ {2}Requests: {2}about 4 at up to 4 a second$/m);
     expect(stdout).not.toContain('Intervals');
   });
 
