@@ -15,6 +15,7 @@ import type { SearchExport } from '../api/kinds.ts';
 import { healthConditions } from '../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { renderJobState } from '../service/decode-search.ts';
+import type { Interval } from './cut.ts';
 import type { ExportHealth } from './export-health.ts';
 import type { Pace } from './export-pace.ts';
 import type { ExportTask } from './export-task.ts';
@@ -163,7 +164,11 @@ function describeBucket({ fromMs, toMs, rows }: RowPiece): HistogramBucket {
 
 /** Those that were kept and those that were not, the newest of the range first. */
 function describeIncomplete({ unproven, intervals }: WorkView): readonly IncompleteInterval[] {
-  const open = unproven.map(({ order, message, figures }) => ({ ...order, reason: message, ...figures }));
+  const open = unproven.map(({ order, message, figures }) => ({
+    ...order,
+    reason: withoutRange(message, order),
+    ...figures,
+  }));
   const flagged = intervals.flatMap(({ fromMs, toMs, incomplete, received, count }) =>
     incomplete ? [{ fromMs, toMs, reason: incomplete.reason, received, expected: count.rows }] : [],
   );
@@ -183,6 +188,12 @@ function describeIncomplete({ unproven, intervals }: WorkView): readonly Incompl
 }
 
 /** With milliseconds, which intervals are cut at. */
+/** What stands beside its interval need not begin with it. */
+function withoutRange(message: string, { fromMs, toMs }: Interval): string {
+  const range = `from ${isoExact(fromMs)} to ${isoExact(toMs)} `;
+  return message.startsWith(range) ? message.slice(range.length) : message;
+}
+
 function isoExact(wallMs: number): string {
   return new Date(wallMs).toISOString();
 }

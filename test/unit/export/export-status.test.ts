@@ -146,9 +146,9 @@ describe('figures', () => {
       }),
     );
     const order = { segment: 0, fromMs: 50, toMs: 60 };
-    const unproven = [
-      { order, reason: 'CountDiffers' as const, message: 'differs', figures: { received: 2, expected: 3 } },
-    ];
+    // The range stands beside it, once.
+    const message = 'from 1970-01-01T00:00:00.050Z to 1970-01-01T00:00:00.060Z differs';
+    const unproven = [{ order, reason: 'CountDiffers' as const, message, figures: { received: 2, expected: 3 } }];
     const { status } = described(viewOf({ intervals: kept, unproven }));
     expect(status.incomplete).toHaveLength(20);
     expect(status.incomplete?.slice(0, 2)).toEqual([
