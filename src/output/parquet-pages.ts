@@ -22,8 +22,8 @@ export interface DataPage {
   readonly values: Uint8Array;
 }
 
-/** A page has so many bytes at most, where a single value is no longer. Shorter pages pack worse: what comes again does so from afar. */
-export const mostPageBytes: number = 1024 * 1024;
+/** About so many bytes are a page. Shorter ones pack worse: what comes again does so from afar. */
+export const usualPageBytes: number = 1024 * 1024;
 
 /** What the pages of a column came to. */
 export interface PageTotals {
@@ -172,7 +172,7 @@ const bytesOfWord = 8;
 
 /** Pages of one number of rows, with the values of each: from which to which of those that are there. */
 function* evenPages(present: Uint8Array, bytesOfValue: number) {
-  const rowsOfPage = mostPageBytes / bytesOfValue;
+  const rowsOfPage = usualPageBytes / bytesOfValue;
   let from = 0;
   for (let row = 0; row < present.length; row += rowsOfPage) {
     const ofPage = present.subarray(row, row + rowsOfPage);

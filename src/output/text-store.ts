@@ -6,7 +6,7 @@
  * new in most rows is kept as it comes.
  */
 import { copyBytes, writeText } from './json-text.ts';
-import { mostPageBytes, type PageWriter } from './parquet-pages.ts';
+import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 import type { Bounds } from './row-groups.ts';
 
 /** After so many texts it is known whether a column repeats itself. */
@@ -104,16 +104,16 @@ export class TextStore {
   #writePlain(pages: PageWriter, present: Uint8Array): void {
     // Where each row has a text of its own they stand in the order of rows.
     const isInOrder = this.#kept === this.#textRows;
+    // As many pages as come next to their usual size, and all of one: a short one at the end would pack worse.
+    const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
     let [row, index] = [0, 0];
     while (row < present.length) {
       const [firstRow, first] = [row, index];
       let bytes = 0;
       for (; row < present.length; row++) {
         if (present[row] === 0) continue;
-        const length = this.#length(this.#texts[index] as number);
-        if (bytes > 0 && bytes + length > mostPageBytes) break;
-        bytes += length;
-        index++;
+        if (bytes >= pageBytes) break;
+        bytes += this.#length(this.#texts[index++] as number);
       }
       const values = isInOrder ? this.#standing(first, bytes) : this.#gathered(first, index, pages.memory(bytes));
       const rows = present.subarray(firstRow, row);

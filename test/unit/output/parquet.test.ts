@@ -296,6 +296,19 @@ describe('pages', () => {
     ]);
   });
 
+  test.each([
+    { kilobytes: 20, pages: 1 },
+    { kilobytes: 1_500, pages: 1 },
+    { kilobytes: 2_400, pages: 2 },
+    { kilobytes: 3_200, pages: 3 },
+    { kilobytes: 3_700, pages: 4 },
+  ])('of $kilobytes KB of text are $pages, and none of them is a short one', ({ kilobytes, pages }) => {
+    const rows = Array.from({ length: kilobytes }, (_, row) => JSON.stringify({ _raw: `${row}`.padEnd(1_000, 'x') }));
+    const { row_groups } = parquetMetadata(arrayBufferOf(parquet(messageColumns(['_raw'], []), rows)));
+    const found = row_groups.map(({ columns }) => columns[0]?.meta_data?.encoding_stats);
+    expect(found).toEqual([[{ page_type: 'DATA_PAGE_V2', encoding: 'PLAIN', count: pages }]]);
+  });
+
   test('hold texts that are longer than a page is', async () => {
     const texts = Array.from({ length: 30 }, (_, row) => (row % 4 === 1 ? null : String(row).repeat(row * 30_000)));
     const spool = new ByteSpool(2 ** 26);
