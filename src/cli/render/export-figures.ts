@@ -6,23 +6,23 @@ import { renderHistogram } from './histogram.ts';
 import { renderMinute, renderMoment } from './moment.ts';
 import { renderBytes, renderCount, renderNumber } from './quantity.ts';
 
-/** `1,234,567 rows, 300 MiB, in 14 of 40 intervals`; undefined before anything is known. */
+/** `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`; undefined before anything is known. */
 export function renderDone({ progress }: SearchExportStatus): string | undefined {
   if (!progress) return undefined;
   const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, duplicatesDropped } = progress;
   const dropped = duplicatesDropped === 0 ? '' : `; ${renderCount(duplicatesDropped, 'duplicate')} dropped`;
   const of = `${renderNumber(intervalsDone)} of ${renderCount(intervalsPlanned, 'interval')}`;
-  return `${renderCount(rowsWritten, 'row')}, ${renderBytes(bytesWritten)}, in ${of}${dropped}`;
+  return `${renderCount(rowsWritten, 'row')}, ${renderBytes(bytesWritten)} of files, in ${of}${dropped}`;
 }
 
-/** `41,000 rows and 9.8 MiB a second`; undefined while nothing comes. */
+/** `41,000 rows and 9.8 MiB received a second`, since that is before they are packed; undefined while nothing comes. */
 export function renderRates({ progress }: SearchExportStatus): string | undefined {
   const { rowsPerSecond, bytesPerSecond } = progress ?? {};
   const parts = [
     ...(rowsPerSecond === undefined ? [] : [renderCount(rowsPerSecond, 'row')]),
     ...(bytesPerSecond === undefined ? [] : [renderBytes(bytesPerSecond)]),
   ];
-  return parts.length === 0 ? undefined : `${parts.join(' and ')} a second`;
+  return parts.length === 0 ? undefined : `${parts.join(' and ')} received a second`;
 }
 
 /** `done in about 5m`; undefined where it is not at work, or nobody can say. */

@@ -176,7 +176,9 @@ describe('get sx', () => {
 
   it('shows one by its name in full, and as a document', async () => {
     const { stdout } = await run(new MemoryReader([sampleExport()]), { kind: 'sx', name: 'errors' });
-    expect(stdout).toContain('Done:       1,234,567 rows, 300 MiB, in 17 of 40 intervals; 3 duplicates dropped\n');
+    expect(stdout).toContain(
+      'Done:       1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped\n',
+    );
     const options = { output: 'json' } as const;
     const document = await run(new MemoryReader([sampleExport()]), { kind: 'sx', name: 'errors', options });
     expect(JSON.parse(document.stdout)).toEqual(sampleExport());

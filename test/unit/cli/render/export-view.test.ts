@@ -25,8 +25,8 @@ describe('an export in full', () => {
       'Name:       logging/errors',
       'Query:      _sourceCategory=prod/* error',
       'State:      Exporting',
-      'Done:       1,234,567 rows, 300 MiB, in 17 of 40 intervals; 3 duplicates dropped',
-      'Pace:       41,000 rows and 9.8 MiB a second, done in about 4m50s',
+      'Done:       1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
+      'Pace:       41,000 rows and 9.8 MiB received a second, done in about 4m50s',
       'Scanned:    5.0 GiB by the service',
       'Output:     NDJSON with Gzip',
       'Location:   file:///srv/exports/logging/errors/ffff',
@@ -81,8 +81,8 @@ describe('an export while it moves', () => {
       `logging/errors   Exporting${' '.repeat(59)}1.2M rows   75s`,
       `[${'█'.repeat(18)}▉${' '.repeat(26)}]  42% of 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`,
       ` ${'·'.repeat(22)}▂${'▄'.repeat(10)}▅${'█'.repeat(11)}`,
-      '1,234,567 rows, 300 MiB, in 17 of 40 intervals; 3 duplicates dropped',
-      '41,000 rows and 9.8 MiB a second, 3.2 requests a second, done in about 4m50s',
+      '1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
+      '41,000 rows and 9.8 MiB received a second, 3.2 requests a second, done in about 4m50s',
       'Searching',
       '  2026-11-01 10:00 UTC to 2026-11-01 12:00 UTC          GATHERING RESULTS  23,000 messages  1A2B',
       '  2026-11-01T08:30:00.001Z to 2026-11-01T10:00:00.000Z  NOT STARTED                         3C4D',
@@ -125,7 +125,7 @@ describe('an export while it moves', () => {
 
   test('in a line: state, share of the range, and what there is', () => {
     expect(renderExportLine('logging/errors', exportingStatus)).toBe(
-      'logging/errors: Exporting; 42% of the range; 1,234,567 rows, 300 MiB, in 17 of 40 intervals; 3 duplicates dropped',
+      'logging/errors: Exporting; 42% of the range; 1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
     );
     expect(renderExportLine('logging/errors', {})).toBe('logging/errors: Unknown');
   });
