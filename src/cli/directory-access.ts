@@ -15,6 +15,7 @@ import { StateDirectory } from '../host/directory/state-directory.ts';
 import type { ResourceKey } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
 import { currentUser } from './current-user.ts';
+import { counted } from './render/counted.ts';
 import { type Annotation, type AnyResource, byNamespaceAndName, type ResourceReader } from './resource-access.ts';
 import { shellWord } from './target-flags.ts';
 import { UsageError } from './usage-error.ts';
@@ -34,8 +35,12 @@ export async function openDirectory(
 ): Promise<ResourceReader> {
   const directory = await existingDirectory(dir, context);
   const view = await DirectoryView.open({ directories: [directory], ...ports });
-  for (const problem of view.problems()) {
-    if (problem.severity === 'error') context.stderr.write(`${renderProblem(problem)}\n`);
+  const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
+  if (first) context.stderr.write(`${renderProblem(first)}\n`);
+  // What was asked for is mostly about another manifest.
+  if (others.length > 0) {
+    const rest = `and ${counted(others.length, 'more error')} in the manifests`;
+    context.stderr.write(`${rest}; logfleet validate ${shellWord(dir)} lists them\n`);
   }
   return new DirectoryReader(dir, directory, view, ports);
 }

@@ -14,8 +14,10 @@ import { type CommandContext, exitStatus } from './context.ts';
 import { secretFromVariables } from './credential-variables.ts';
 import { exportPlaces } from './export-places.ts';
 import { LiveView } from './live-view.ts';
+import { tellsWarnings } from './logging.ts';
 import { Operator } from './operator.ts';
 import type { RunOptions } from './options.ts';
+import { counted } from './render/counted.ts';
 import { renderInterruption } from './render/interruption.ts';
 import { countingRequests } from './request-count.ts';
 import type { AnyResource } from './resource-access.ts';
@@ -91,7 +93,9 @@ export async function runOnDirectories(
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
   const problems = host.problems().filter(({ severity }) => severity === 'error');
-  for (const problem of problems) context.stderr.write(`${renderProblem(problem)}\n`);
+  if (problems.length > 0 && tellsWarnings(options, context.stderr)) {
+    context.stderr.write(`logfleet run: ${counted(problems.length, 'error')} in the manifests, told above\n`);
+  } else for (const problem of problems) context.stderr.write(`${renderProblem(problem)}\n`);
   showOutcome(ended, dirOf, context, goOnForAll());
   if (problems.length > 0) return exitStatus.usage;
   return ended.some(hasFailed) ? exitStatus.failed : exitStatus.ok;

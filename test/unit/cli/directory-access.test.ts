@@ -80,6 +80,16 @@ describe('a directory', () => {
     const { reader, context } = await open();
     expect(await reader.list(kind, undefined)).toHaveLength(1);
     expect(context.stderr.text).toMatch(/bad\.yaml:6:\d+: spec\.target\.version: /);
+    expect(context.stderr.text.match(/\n/g)).toHaveLength(1);
+  });
+
+  it('tells of the first of several, and how many more there are', async () => {
+    for (const name of ['bad', 'worse', 'worst'])
+      await writeFile(join(directory, `${name}.yaml`), manifest(name).replace('19.500-1', 'newest'));
+    const { context } = await open();
+    expect(context.stderr.text).toMatch(
+      /^.*bad\.yaml:6:\d+: .*\nand 2 more errors in the manifests; logfleet validate \S+ lists them\n$/,
+    );
   });
 
   it('that is none is wrong usage', async () => {
