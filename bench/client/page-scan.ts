@@ -32,7 +32,7 @@ const readers: Readonly<Record<PageReader, (page: MessagePage) => number | Promi
 };
 
 function readRows(page: MessagePage, take: (bytes: Uint8Array) => void): number {
-  const scanner = new PageScanner(({ bytes }) => take(bytes));
+  const scanner = new PageScanner({ row: ({ bytes }) => take(bytes) });
   for (const chunk of page.chunks()) scanner.write(chunk);
   return scanner.end().rows;
 }

@@ -48,7 +48,7 @@ const writeAsExports: Way = async (pages, { format, fields, compression }) => {
   const form = fileForm({ kind: format, fields, columns, formulaGuard: true }, compression);
   const part = new PartWriter({ ...form, open: async () => nowhere, maxPartBytes: Number.POSITIVE_INFINITY });
   for (const page of pages) {
-    const scanner = new PageScanner((row) => part.row(row));
+    const scanner = new PageScanner({ row: (row) => part.row(row) });
     for (const chunk of page.chunks()) {
       scanner.write(chunk);
       await part.room();

@@ -11,9 +11,10 @@
  * `isSure` says whether everything that came before was known.
  */
 import { hash } from 'node:crypto';
+import { assert } from '../base/assert.ts';
 import type { PageRow } from '../service/page-row.ts';
 
-export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
+export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId' | 'nextTimeMs'>;
 
 export interface Duplicates {
   /** False once rows may have come again unnoticed; then pages are read again, with `AnyOrder`. */
@@ -28,7 +29,7 @@ const maxKeptBytes = 4 * 1_024 * 1_024;
 type Kept = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
-  /** Most milliseconds have a single row, whose id nobody has to know. */
+  /** The first row of the millisecond, whose id nobody has to know; undefined of the only one. */
   #first: Kept | undefined;
   readonly #byId = new Map<string, Kept | Kept[]>();
   readonly #maxKeptBytes: number;
@@ -46,14 +47,15 @@ export class InOrder implements Duplicates {
   }
 
   comesAgain(row: KnownRow): boolean {
-    const { bytes, messageTimeMs } = row;
+    const { messageTimeMs, nextTimeMs = messageTimeMs } = row;
     if (messageTimeMs !== this.#timeMs) {
       this.#begin(messageTimeMs);
-      this.#first = this.#keep(bytes);
+      this.#first = nextTimeMs === messageTimeMs ? this.#keep(row.bytes) : undefined;
       return false;
     }
-    if (this.#first && this.#isSame(this.#first, bytes)) return true;
-    const { messageId } = row;
+    const { bytes, messageId } = row;
+    assert(this.#first !== undefined, 'the row behind another one has the time that was said');
+    if (this.#isSame(this.#first, bytes)) return true;
     const known = this.#byId.get(messageId);
     if (known === undefined) {
       this.#byId.set(messageId, this.#keep(bytes));

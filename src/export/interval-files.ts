@@ -12,7 +12,7 @@ import { dataFileName } from '../destination/export-layout.ts';
 import type { DescribedField } from '../output/columns.ts';
 import { PartSeries } from '../output/part-series.ts';
 import type { PartSink } from '../output/part-writer.ts';
-import type { RawRow } from '../output/row-encoder.ts';
+import type { RawRow, RawRows } from '../output/row-encoder.ts';
 import type { SearchOrder } from './export-decision.ts';
 import type { SearchTools } from './search-tools.ts';
 
@@ -41,6 +41,11 @@ export class IntervalFiles {
   /** Throws what went wrong in writing those before it. */
   row(row: RawRow): void {
     this.#parts.row(row);
+  }
+
+  /** As `PartSeries.run`. */
+  run(rows: RawRows, from: number, to: number): void {
+    this.#parts.run(rows, from, to);
   }
 
   /** A promise while too much is waiting to be written; see `PartSeries.room`. */

@@ -5,7 +5,7 @@
  * Of what is held back a bounded amount is kept. A millisecond that has more is written: mostly it turns out to be none that is left
  * (E4). Where it is, the rows have to be read once more, when it is known from where on they count.
  */
-import type { PageRow } from '../service/page-row.ts';
+import type { PageRow, PageRows } from '../service/page-row.ts';
 import type { RowReceiver } from '../service/search-service.ts';
 import type { IntervalFiles } from './interval-files.ts';
 import type { RunFigures, RunTally } from './run-tally.ts';
@@ -58,6 +58,37 @@ export class IntervalRows implements RowReceiver {
     }
   }
 
+  /** What is to be written goes on together, and of what is held back only the last is copied: mostly a row or two. */
+  run(rows: PageRows): void {
+    const written = new Stretch((from, to) => this.files.run(rows, from, to));
+    const held = new Stretch((from, to) => {
+      written.end();
+      for (let index = from; index < to; index++) this.#hold(rows.row(index));
+    });
+    for (let index = 0; index < rows.length; index++) {
+      switch (this.#tally.take(rows.row(index))) {
+        case 'write':
+          written.add(index, index + 1);
+          break;
+        case 'hold':
+          held.add(index, index + 1);
+          break;
+        case 'holdInstead':
+          if (this.#used > 0 || this.#isSpilled) {
+            written.end();
+            this.#release();
+          }
+          held.moveTo(written);
+          held.add(index, index + 1);
+          break;
+        case 'drop':
+          break;
+      }
+    }
+    held.end();
+    written.end();
+  }
+
   room(): Promise<void> | undefined {
     return this.files.room();
   }
@@ -105,5 +136,37 @@ export class IntervalRows implements RowReceiver {
     this.#ends.length = 0;
     this.#used = 0;
     this.#isSpilled = false;
+  }
+}
+
+/** Rows of a page one behind the other that are to be used in the same way. */
+class Stretch {
+  readonly #use: (from: number, to: number) => void;
+  #from = 0;
+  #to = 0;
+
+  constructor(use: (from: number, to: number) => void) {
+    this.#use = use;
+  }
+
+  /** Uses those before first where these do not follow them. */
+  add(from: number, to: number): void {
+    if (from !== this.#to) {
+      this.end();
+      this.#from = from;
+    }
+    this.#to = to;
+  }
+
+  /** Uses them, and is empty. */
+  end(): void {
+    if (this.#to > this.#from) this.#use(this.#from, this.#to);
+    this.#from = this.#to;
+  }
+
+  /** Is empty, and the other one has them. */
+  moveTo(other: Stretch): void {
+    if (this.#to > this.#from) other.add(this.#from, this.#to);
+    this.#from = this.#to;
   }
 }

@@ -37,6 +37,12 @@ export class NdjsonEncoder implements RowEncoder {
     this.#from = spool.at;
   }
 
+  lines(lines: Uint8Array): void {
+    this.#endLines();
+    this.#spool.append(lines);
+    this.#from = this.#spool.at;
+  }
+
   end(): void {
     this.#endLines();
   }

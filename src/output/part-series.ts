@@ -5,7 +5,7 @@
  * Invariant: no part is empty, and every row that was taken is in exactly one.
  */
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
-import type { RawRow } from './row-encoder.ts';
+import type { RawRow, RawRows } from './row-encoder.ts';
 
 export class PartSeries {
   readonly #optionsOf: (index: number) => PartOptions;
@@ -22,10 +22,12 @@ export class PartSeries {
   }
 
   row(row: RawRow): void {
-    if (this.#failure) throw this.#failure.error;
-    if (this.#current?.isFull) this.#endCurrent(this.#current);
-    this.#current ??= this.#begin();
-    this.#current.row(row);
+    this.#open().row(row);
+  }
+
+  /** From the row at `from` to before the one at `to`. */
+  run(rows: RawRows, from: number, to: number): void {
+    for (let at = from; at < to; ) at = this.#open().run(rows, at, to);
   }
 
   /** As `PartWriter.room`; also when the next row would open a third part. */
@@ -48,6 +50,14 @@ export class PartSeries {
   /** Gives up all parts that are not finished. */
   async abort(): Promise<void> {
     await Promise.all([...this.#unfinished].map((part) => part.abort()));
+  }
+
+  /** The part for the next row. */
+  #open(): PartWriter {
+    if (this.#failure) throw this.#failure.error;
+    if (this.#current?.isFull) this.#endCurrent(this.#current);
+    this.#current ??= this.#begin();
+    return this.#current;
   }
 
   #begin(): PartWriter {

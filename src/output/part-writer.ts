@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { ByteSpool } from './byte-spool.ts';
 import { type Compression, compressorOf } from './compression.ts';
-import type { RawRow, RowEncoder } from './row-encoder.ts';
+import type { RawRow, RawRows, RowEncoder } from './row-encoder.ts';
 
 /** Where the bytes of one part go. */
 export interface PartSink {
@@ -96,6 +96,23 @@ export class PartWriter {
     if (this.#spool.waitingBytes > 0) this.#wake();
   }
 
+  /**
+   * Takes rows from the one at `from` on, at least one and none from `to` on: those that go into this part. Returns where it stopped. Throws
+   * as `row`.
+   */
+  run(rows: RawRows, from: number, to: number): number {
+    if (!this.#encoder.lines) {
+      this.row({ bytes: rows.bytes(from) });
+      return from + 1;
+    }
+    if (this.#failure) throw this.#failure.error;
+    const end = this.#endOfFitting(rows, from, to);
+    this.#encoder.lines(rows.lines(from, end));
+    this.#rows += end - from;
+    if (this.#spool.waitingBytes > 0) this.#wake();
+    return end;
+  }
+
   /** A promise while too much is waiting to be written, fulfilled when there is room again; rejects when writing failed. */
   room(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
@@ -126,6 +143,15 @@ export class PartWriter {
   async abort(): Promise<void> {
     this.#fail(new DOMException('The part was given up.', 'AbortError'));
     await this.#written.catch(() => {});
+  }
+
+  /** The one that fills the part is the last, if none of them becomes shorter. */
+  #endOfFitting(rows: RawRows, from: number, to: number): number {
+    const room = this.#options.maxPartBytes - this.bytes;
+    if (rows.linesLength(from, to) <= room) return to;
+    let end = from + 1;
+    while (end < to && rows.linesLength(from, end) < room) end++;
+    return end;
   }
 
   async #write(): Promise<void> {

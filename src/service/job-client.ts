@@ -163,7 +163,7 @@ function parametersOf({ offset, limit }: PageQuery): URLSearchParams {
 
 /** Scans a page while it comes. What the receiver throws goes through the scanner to the caller as it is. */
 function takeRows(receiver: RowReceiver): BodyTaker<MessagePage> {
-  const scanner = new PageScanner((row) => receiver.row(row));
+  const scanner = new PageScanner(receiver);
   return {
     write(chunk) {
       scanner.write(chunk);

@@ -382,3 +382,17 @@ const literals: ReadonlyMap<number, string> = new Map([
   [char.f, 'false'],
   [char.n, 'null'],
 ]);
+
+/** What each is called in errors. */
+export const tokenNames: Readonly<Record<Token, string>> = {
+  [token.more]: 'nothing',
+  [token.name]: 'a name',
+  [token.string]: 'a string',
+  [token.number]: 'a number',
+  [token.boolean]: 'true or false',
+  [token.null]: 'null',
+  [token.objectStart]: 'an object',
+  [token.objectEnd]: 'the end of an object',
+  [token.arrayStart]: 'an array',
+  [token.arrayEnd]: 'the end of an array',
+};

@@ -13,12 +13,12 @@
  * ```
  */
 import { standsAt } from '../base/json-bytes.ts';
+import { sharedFoundRows } from './found-rows.ts';
 import { DecodeError } from './json-members.ts';
-import { JsonReader, type Token, token } from './json-reader.ts';
+import { JsonReader, type Token, token, tokenNames } from './json-reader.ts';
 import { PageError } from './page-error.ts';
 import { decodePageFields, type PageField } from './page-field.ts';
-import { nameLengths, type PageRow, RowFields } from './page-row.ts';
-import { entryLength, found, sharedRowFinder } from './row-finder.ts';
+import { nameLengths, RowFields, type RowTaker } from './page-row.ts';
 
 export interface PageLimits {
   /** A row may have so many bytes, and so may each of the other texts that are read. */
@@ -49,11 +49,11 @@ const mapName = Buffer.from('"map"');
 const betweenRows = Buffer.from('}},{"map":{');
 
 export class PageContent {
-  readonly #onRow: (row: PageRow) => void;
+  readonly #taker: RowTaker;
   readonly #limits: PageLimits;
   readonly #reader: JsonReader;
   readonly #fieldsOfRow = new RowFields();
-  readonly #finder = sharedRowFinder();
+  readonly #found = sharedFoundRows();
   #place: Place = 'start';
   #bytes: Buffer = Buffer.alloc(0);
   #end = 0;
@@ -61,17 +61,19 @@ export class PageContent {
   #start = 0;
   /** Where to go on after what is skipped. */
   #afterSkipped: 'page' | 'element' = 'page';
-  #elements = 0;
   #rows = 0;
   #hasMessages = false;
   #hasMap = false;
   #warning: string | undefined;
   #fields: readonly PageField[] = [];
 
+  readonly #count = (rows: number) => {
+    this.#rows += rows;
+  };
   readonly #complainOfRow = (at: number, problem: string) => this.error(this.#reader.offsetOf(at), problem);
 
-  constructor(onRow: (row: PageRow) => void, limits: PageLimits) {
-    this.#onRow = onRow;
+  constructor(taker: RowTaker, limits: PageLimits) {
+    this.#taker = taker;
     this.#limits = limits;
     this.#reader = new JsonReader(limits.maxDepth, (offset, problem) => this.error(offset, problem));
   }
@@ -248,7 +250,6 @@ export class PageContent {
   #meetInElement(found: Token): void {
     if (found === token.objectEnd) {
       if (!this.#hasMap) throw this.#errorAtToken('expected a member map, found none');
-      this.#elements++;
       this.#place = 'rows';
     } else if (!this.#isMapName()) this.#skipValue('element');
     else if (this.#hasMap) throw this.#errorAtToken('expected map once');
@@ -310,18 +311,19 @@ export class PageContent {
   /** At the beginning of a row: those rows from there on that can be found at once, and into the next one. */
   #giveOutFound(): void {
     if (this.#reader.at !== this.#start + 1) return;
-    const rows = this.#finder.find(this.#bytes, this.#start, this.#end);
-    if (rows === 0) return;
-    const { table, origin, next } = this.#finder;
-    for (let entry = 0; entry < rows * entryLength; entry += entryLength) {
-      this.#start = origin + (table[entry + found.row] as number);
-      const row = this.#fieldsOfRow.readFound(this.#bytes, origin, table, entry);
-      if (!row) this.#fieldsOfRow.take(table, entry);
-      this.#giveOut(origin + (table[entry + found.row + 1] as number), row);
-      this.#elements++;
+    const rows = this.#found;
+    rows.find(this.#bytes, this.#start, this.#end);
+    if (rows.left === 0) return;
+    while (rows.left > 0) {
+      rows.take(this.#limits.maxRowBytes);
+      rows.giveTo(this.#taker, this.#count);
+      if (rows.left === 0) break;
+      const { start, end } = rows.pass(this.#fieldsOfRow);
+      this.#start = start;
+      this.#giveOut(end);
     }
-    this.#reader.moveInto(next + 1);
-    this.#beginRow(next);
+    this.#reader.moveInto(rows.next + 1);
+    this.#beginRow(rows.next);
   }
 
   /** From the last member of a row into the row of the next element, where nothing else is between them. */
@@ -329,7 +331,6 @@ export class PageContent {
     const end = this.#reader.at + 1;
     if (!this.#reader.passInto(betweenRows)) return false;
     this.#giveOut(end);
-    this.#elements++;
     this.#beginRow(this.#reader.at - 1);
     return true;
   }
@@ -339,10 +340,9 @@ export class PageContent {
     this.#place = 'element';
   }
 
-  /** `row` where it is read already. */
-  #giveOut(end: number, row?: PageRow): void {
+  #giveOut(end: number): void {
     this.checkLength(this.#start, end);
-    this.#onRow(row ?? this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow));
+    this.#taker.row(this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow));
     this.#rows++;
   }
 
@@ -354,7 +354,7 @@ export class PageContent {
   }
 
   #wrongKind(expected: string, found: Token): PageError {
-    return this.#errorAtToken(`expected ${expected}, found ${kindOf[found]}`);
+    return this.#errorAtToken(`expected ${expected}, found ${tokenNames[found]}`);
   }
 
   #errorAtToken(problem: string): PageError {
@@ -375,26 +375,18 @@ export class PageContent {
       case 'insideFields':
         return 'fields';
       case 'rows':
+        return `messages[${this.#rows}]`;
       case 'element':
-        return `messages[${this.#elements}]`;
+        return this.#element();
       case 'map':
       case 'row':
-        return `messages[${this.#elements}].map`;
+        return `messages[${this.#rows}].map`;
       case 'skipped':
-        return this.#afterSkipped === 'page' ? 'the page' : `messages[${this.#elements}]`;
+        return this.#afterSkipped === 'page' ? 'the page' : this.#element();
     }
   }
+  /** Each has one row, which may have been given out already. */
+  #element(): string {
+    return `messages[${this.#hasMap ? this.#rows - 1 : this.#rows}]`;
+  }
 }
-
-const kindOf: Readonly<Record<Token, string>> = {
-  [token.more]: 'nothing',
-  [token.name]: 'a name',
-  [token.string]: 'a string',
-  [token.number]: 'a number',
-  [token.boolean]: 'true or false',
-  [token.null]: 'null',
-  [token.objectStart]: 'an object',
-  [token.objectEnd]: 'the end of an object',
-  [token.arrayStart]: 'an array',
-  [token.arrayEnd]: 'the end of an array',
-};

@@ -17,6 +17,27 @@ export interface PageRow {
   readonly messageId: string;
   /** `_receipttime`, ms since the epoch; undefined where it is absent, `null` or `""`. */
   readonly receiptTimeMs: number | undefined;
+  /** `_messagetime` of the row behind it in the page, where that is known already. */
+  readonly nextTimeMs?: number | undefined;
+}
+
+/** Rows that follow one another in a page; everything about them is good during the call only. */
+export interface PageRows {
+  readonly length: number;
+  /** Good until the next one is asked for. */
+  row(index: number): PageRow;
+  bytes(index: number): Uint8Array;
+  /** How long the lines of these are. */
+  linesLength(from: number, to: number): number;
+  /** From one to before the other, each with a line feed behind it and none in it. Good until it is called again. */
+  lines(from: number, to: number): Uint8Array;
+}
+
+/** Takes the rows of a page, in its order. What it throws goes through to who gives the bytes. */
+export interface RowTaker {
+  row(row: PageRow): void;
+  /** Rows that follow one another, at once; without it each comes by itself. */
+  run?(rows: PageRows): void;
 }
 
 /** Makes the error for a row; `at` is the index of the byte that it is about. */
@@ -133,23 +154,6 @@ export class RowFields {
     this.#receiptTime.take(table, entry + found.receiptTime, row);
   }
 
-  /**
-   * A row that was found, its entry of `RowFinder.table`, which counts from `bytes[origin]`: nearly all are as the service writes them.
-   * Undefined of one that has to be read with care.
-   */
-  readFound(bytes: Buffer, origin: number, table: Int32Array, entry: number): PageRow | undefined {
-    const row = origin + (table[entry + found.row] as number);
-    const map = bytes.subarray(row, origin + (table[entry + found.row + 1] as number));
-    const at = (field: number) => origin + (table[entry + field] as number);
-    const messageTimeMs = readDigits(bytes, at(found.messageTime), at(found.messageTime + 1));
-    const receiptTimeMs = readDigits(bytes, at(found.receiptTime), at(found.receiptTime + 1));
-    const [idStart, idEnd] = [at(found.messageId) - row, at(found.messageId + 1) - row];
-    if (messageTimeMs < 0 || receiptTimeMs < 0 || !isInteger(map, idStart, idEnd)) return undefined;
-    const read = new ReadRow(map, messageTimeMs, map, idStart, idEnd);
-    read.receiptTimeMs = receiptTimeMs;
-    return read;
-  }
-
   /** The row from `bytes[row]` to `end`. Throws what `complain` made where a field cannot be read. */
   read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
     const messageTimeMs = readInstant(this.#messageTime, bytes, row);
@@ -223,7 +227,7 @@ function readInstant(field: FieldValue, bytes: Buffer, row: number): number | un
 const mostDigits = 15;
 
 /** The number where only digits stand; otherwise -1. It makes no text, since every row has two of these. */
-function readDigits(bytes: Uint8Array, start: number, end: number): number {
+export function readDigits(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > mostDigits || end === start) return -1;
   let number = 0;
   for (let at = start; at < end; at++) {
@@ -238,7 +242,7 @@ const largest = Buffer.from('9223372036854775807');
 const smallest = Buffer.from('9223372036854775808');
 
 /** Of 64 bits, with a sign. */
-function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
+export function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
   const isNegative = bytes[start] === char.minus;
   const first = isNegative ? start + 1 : start;
   const most = isNegative ? smallest : largest;

@@ -8,7 +8,7 @@
  */
 import { PageContent, type PageLimits } from './page-content.ts';
 import type { PageField } from './page-field.ts';
-import type { PageRow } from './page-row.ts';
+import type { RowTaker } from './page-row.ts';
 
 /** What a page says beside its rows. */
 export interface PageEnd {
@@ -38,9 +38,9 @@ export class PageScanner {
   #marked = 0;
   #failure: { readonly error: unknown } | undefined;
 
-  /** `onRow` is called from within `write`. What it throws `write` throws, and the scanner is of no more use. */
-  constructor(onRow: (row: PageRow) => void, limits: Partial<PageLimits> = {}) {
-    this.#content = new PageContent(onRow, { ...usualLimits, ...limits });
+  /** The taker is called from within `write`. What it throws `write` throws, and the scanner is of no more use. */
+  constructor(taker: RowTaker, limits: Partial<PageLimits> = {}) {
+    this.#content = new PageContent(taker, { ...usualLimits, ...limits });
   }
 
   /** Rows given out so far; while one is given out, those before it. After a break the page is to be continued behind them. */

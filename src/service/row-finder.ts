@@ -14,6 +14,7 @@ import {
   branchIf,
   type Code,
   call,
+  copy,
   get,
   giveBack,
   i32,
@@ -38,11 +39,18 @@ const pageBytes = 65_536;
 const textBytes = 6 * pageBytes;
 const tableAt = textBytes + 64;
 const tableEnd = 8 * pageBytes;
+/** Rows with their line feeds, which are shorter than what stands between rows. */
+const linesAt = tableEnd;
+const memoryEnd = linesAt + textBytes;
 const bytesOf = { i32: 4 } as const;
 const entryBytes = entryLength * bytesOf.i32;
+/** So many are found at once at most. */
+export const mostRows: number = Math.floor((tableEnd - tableAt) / entryBytes);
 
 /** What separates the end of a row's last value from the next row. */
 const betweenRows = '"}},{"map":{';
+/** From the end of one row to the begin of the next. */
+export const gapLength: number = betweenRows.length - 3;
 
 /** Of the engine; TypeScript knows it of browsers alone. */
 declare const WebAssembly: {
@@ -54,6 +62,8 @@ interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
   /** Looks for rows from `at` to `end`. Returns where the table ends; there stands where the next row begins. */
   readonly find: (at: number, end: number) => number;
+  /** Writes rows as lines, from the entry at `entry` of the table to the one at `end`. Returns where the lines end. */
+  readonly writeLines: (entry: number, end: number) => number;
 }
 
 export class RowFinder {
@@ -64,6 +74,7 @@ export class RowFinder {
   /** Behind the rows that were found: where the row begins that has to be read otherwise. */
   next = 0;
   readonly #text: Uint8Array;
+  readonly #lines: Uint8Array;
   readonly #exports: Exports;
   #bytes: Uint8Array | undefined;
   #length = 0;
@@ -72,6 +83,7 @@ export class RowFinder {
     this.#exports = new WebAssembly.Instance(module()).exports as Exports;
     const { buffer } = this.#exports.memory;
     this.#text = new Uint8Array(buffer, 0, textBytes);
+    this.#lines = new Uint8Array(buffer, linesAt, memoryEnd - linesAt);
     this.table = new Int32Array(buffer, tableAt, (tableEnd - tableAt) / bytesOf.i32);
   }
 
@@ -88,6 +100,12 @@ export class RowFinder {
     return this.#findFrom(at);
   }
 
+  /** Rows that were found, from one entry of the table to another, each with a line feed behind it. Good until the next call. */
+  lines(from: number, to: number): Uint8Array {
+    const end = this.#exports.writeLines(tableAt + from * entryBytes, tableAt + to * entryBytes);
+    return this.#lines.subarray(0, end - linesAt);
+  }
+
   #take(bytes: Uint8Array, at: number, end: number): void {
     const text = bytes.subarray(at, Math.min(end, at + textBytes));
     this.#text.set(text);
@@ -102,14 +120,6 @@ export class RowFinder {
     return rows;
   }
 }
-
-/** One for all pages: what it has found of one is given out before another one comes. */
-export function sharedRowFinder(): RowFinder {
-  shared ??= new RowFinder();
-  return shared;
-}
-
-let shared: RowFinder | undefined;
 
 /** The word of eight characters as the machine loads it. */
 function word(characters: string): bigint {
@@ -267,6 +277,35 @@ const findRows = ((): WasmFunction => {
   };
 })();
 
+const writeLines = ((): WasmFunction => {
+  const [entry, end, line, row, length] = [0, 1, 2, 3, 4];
+  return {
+    parameters: 2,
+    locals: 3,
+    vectors: 0,
+    name: 'writeLines',
+    body: sequence(
+      set(line, i32.of(linesAt)),
+      block((leave) =>
+        loop((again) =>
+          sequence(
+            branchIf(leave, i32.ge(get(entry), get(end))),
+            set(row, i32.load(get(entry), found.row * bytesOf.i32)),
+            set(length, i32.sub(i32.load(get(entry), (found.row + 1) * bytesOf.i32), get(row))),
+            copy(get(line), get(row), get(length)),
+            set(line, i32.add(get(line), get(length))),
+            i32.store8(get(line), 0, i32.of(char.lineFeed)),
+            advance(line, 1),
+            advance(entry, entryBytes),
+            branch(again),
+          ),
+        ),
+      ),
+      get(line),
+    ),
+  };
+})();
+
 function isOneOf(local: number, characters: string): Code {
   const tests = [...characters].map((character) => i32.eq(get(local), i32.of(character.charCodeAt(0))));
   return tests.reduce((left, right) => i32.or(left, right));
@@ -277,5 +316,5 @@ function threeBytes(characters: string): number {
 }
 
 function module(): object {
-  return new WebAssembly.Module(wasmModule(tableEnd / pageBytes, [plainEnd, hexDigits, findRows]));
+  return new WebAssembly.Module(wasmModule(memoryEnd / pageBytes, [plainEnd, hexDigits, findRows, writeLines]));
 }

@@ -30,6 +30,7 @@ import type { Histogram } from './job-histogram.ts';
 import { JobPolls } from './job-polls.ts';
 import type { PageField } from './page-field.ts';
 import { readPages } from './page-reading.ts';
+import type { PageRows } from './page-row.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 import { ServiceError } from './service-error.ts';
 import type { Answer } from './upgrade-service.ts';
@@ -167,6 +168,12 @@ export class SearchJob {
         receiver.row(row);
         given++;
       },
+      ...(receiver.run && {
+        run: (rows: PageRows) => {
+          receiver.run?.(rows);
+          given += rows.length;
+        },
+      }),
       room: () => receiver.room?.(),
     };
     return this.#read(reading, this.progress.messageCount, (signal) => ({

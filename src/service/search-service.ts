@@ -7,7 +7,7 @@
  * `ServiceError`s (`service-error.ts`).
  */
 import type { PageField } from './page-field.ts';
-import type { PageRow } from './page-row.ts';
+import type { RowTaker } from './page-row.ts';
 import type { Answer, CallOptions } from './upgrade-service.ts';
 
 /** What to search (4.1). Times go out in milliseconds alone (protocol E12). */
@@ -82,9 +82,7 @@ export interface PageQuery {
 export const maxPageRows = 10_000;
 
 /** Takes the rows of a page while it comes. What it throws gives the page up, and its reader gets it. */
-export interface RowReceiver {
-  /** One message, in the page's order. */
-  row(row: PageRow): void;
+export interface RowReceiver extends RowTaker {
   /**
    * Asked now and then: a promise while there is no room for more, fulfilled when there is. Rows that are on hand already may still
    * come. A page that is held up for 5 s is given up (protocol B3), and to be continued behind its rows.

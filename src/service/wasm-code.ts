@@ -26,6 +26,7 @@ type Unary = (operand: Code) => Code;
 type Binary = (left: Code, right: Code) => Code;
 /** At an address, and so many bytes behind it. */
 type Load = (address: Code, offset?: number) => Code;
+type Store = (address: Code, offset: number, value: Code) => Code;
 
 const unary =
   (...bytes: number[]): Unary =>
@@ -40,12 +41,17 @@ const load =
   (address, offset = 0) =>
     instruction([...bytes, 0, ...unsigned(offset)], address);
 
+const store =
+  (...bytes: number[]): Store =>
+  (address, offset, value) =>
+    instruction([...bytes, 0, ...unsigned(offset)], address, value);
+
 export const i32 = {
   of: (value: number): Code => instruction([0x41, ...signed(BigInt(value))]),
   load: load(0x28),
   load8: load(0x2d),
-  store: (address: Code, offset: number, value: Code): Code =>
-    instruction([0x36, 0, ...unsigned(offset)], address, value),
+  store: store(0x36),
+  store8: store(0x3a),
   isZero: unary(0x45),
   eq: binary(0x46),
   ne: binary(0x47),
@@ -86,6 +92,8 @@ export const set = (local: number, value: Code): Code => instruction([0x21, ...u
 export const advance = (local: number, by: number): Code => set(local, i32.add(get(local), i32.of(by)));
 export const call = (index: number, ...operands: readonly Code[]): Code =>
   instruction([0x10, ...unsigned(index)], ...operands);
+/** Copies so many bytes. */
+export const copy = (to: Code, from: Code, length: Code): Code => instruction([0xfc, 0x0a, 0, 0], to, from, length);
 export const giveBack = (value: Code): Code => instruction([0x0f], value);
 
 /** A branch to it leads behind it. */

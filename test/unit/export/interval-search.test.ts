@@ -277,9 +277,10 @@ function inPlaceOfTenth(receiver: RowReceiver): RowReceiver {
   let rows = 0;
   let ninth: PageRow | undefined;
   return {
-    row: (row) => {
+    row: ({ bytes, messageTimeMs, messageId, receiptTimeMs }) => {
       rows++;
-      if (rows === 9) ninth = { ...row, bytes: Buffer.from(row.bytes) };
+      const row = { bytes: Buffer.from(bytes), messageTimeMs, messageId, receiptTimeMs };
+      if (rows === 9) ninth = row;
       receiver.row(rows === 10 && ninth ? ninth : row);
     },
     room: () => receiver.room?.(),

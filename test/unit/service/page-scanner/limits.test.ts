@@ -17,9 +17,9 @@ function scan(
   page: string,
   chunk: number,
   limits: { maxRowBytes?: number; maxDepth?: number },
-  onRow = (_: PageRow) => {},
+  row = (_: PageRow) => {},
 ) {
-  const scanner = new PageScanner(onRow, limits);
+  const scanner = new PageScanner({ row }, limits);
   const bytes = Buffer.from(page);
   try {
     for (let at = 0; at < bytes.length; at += chunk) scanner.write(bytes.subarray(at, at + chunk));
@@ -74,9 +74,10 @@ describe.each([1, 100, 100_000])('in chunks of %d bytes', (chunk) => {
 test('a row inside of one chunk is given out without a copy', () => {
   const chunk = Buffer.from(`${start}{${values}}}]}`);
   let memory: ArrayBufferLike | undefined;
-  new PageScanner(({ bytes }) => {
+  const row = ({ bytes }: PageRow) => {
     memory = bytes.buffer;
-  }).write(chunk);
+  };
+  new PageScanner({ row }).write(chunk);
   expect(memory).toBe(chunk.buffer);
 });
 
@@ -92,7 +93,7 @@ describe('rows given out', () => {
   const rows = `{"map":{${values}}},{"map":{${values}}}`;
 
   test('are counted, also when the page goes wrong behind them', () => {
-    const scanner = new PageScanner(() => {});
+    const scanner = new PageScanner({ row() {} });
     expect(() => scanner.write(Buffer.from(`{"messages":[${rows},5`))).not.toThrow();
     expect(scanner.rows).toBe(2);
     expect(() => scanner.write(Buffer.from(']'))).toThrow(PageError);
@@ -102,9 +103,10 @@ describe('rows given out', () => {
   test('do not count the one whose taker threw, and nothing goes on after it', () => {
     const full = new Error('full');
     let given = 0;
-    const scanner = new PageScanner(() => {
+    const row = () => {
       if (++given === 2) throw full;
-    });
+    };
+    const scanner = new PageScanner({ row });
     const page = Buffer.from(`{"messages":[${rows},${rows}]}`);
     expect(() => scanner.write(page)).toThrow(full);
     expect(scanner.rows).toBe(1);
@@ -114,7 +116,7 @@ describe('rows given out', () => {
   });
 
   test('are none once the page was found wrong', () => {
-    const scanner = new PageScanner(() => {});
+    const scanner = new PageScanner({ row() {} });
     expect(() => scanner.write(Buffer.from('{]'))).toThrow(PageError);
     expect(() => scanner.write(Buffer.from(`{"messages":[${rows}]}`))).toThrow('at byte 1');
     expect(scanner.rows).toBe(0);

@@ -13,13 +13,15 @@ interface Row {
 
 function scan(page: string | Uint8Array) {
   const rows: Row[] = [];
-  const scanner = new PageScanner(({ bytes, messageTimeMs, messageId, receiptTimeMs }) => {
-    rows.push({
-      text: Buffer.from(bytes).toString('utf8'),
-      time: messageTimeMs,
-      id: messageId,
-      receipt: receiptTimeMs,
-    });
+  const scanner = new PageScanner({
+    row({ bytes, messageTimeMs, messageId, receiptTimeMs }) {
+      rows.push({
+        text: Buffer.from(bytes).toString('utf8'),
+        time: messageTimeMs,
+        id: messageId,
+        receipt: receiptTimeMs,
+      });
+    },
   });
   scanner.write(typeof page === 'string' ? Buffer.from(page, 'utf8') : page);
   return { rows, end: scanner.end() };
@@ -88,7 +90,7 @@ describe('pages', () => {
     const page = Buffer.from(pageOf(`${time},${id},"_raw":"\xff\xc3\xe2\x82"`), 'latin1');
     expect(scan(page).rows.map(({ text }) => text)).toEqual([expect.stringContaining('\ufffd')]);
     const slices: Buffer[] = [];
-    new PageScanner(({ bytes }) => slices.push(Buffer.from(bytes))).write(page);
+    new PageScanner({ row: ({ bytes }) => slices.push(Buffer.from(bytes)) }).write(page);
     expect(slices[0]?.includes(Buffer.of(0xff, 0xc3, 0xe2, 0x82))).toBe(true);
   });
 });
