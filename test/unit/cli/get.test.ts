@@ -341,6 +341,17 @@ describe('get --watch', () => {
     await done;
   });
 
+  it('says of one that went which it was', async () => {
+    const reader = new MemoryReader([production]);
+    const terminal = { columns: 100, rows: 60 };
+    const { context, done } = start(reader, { kind: 'cvp', name: 'production', options: watch, terminal });
+    await settle();
+    reader.replace([]);
+    expect(shownOn(context.stdout.text)).toContain('cvp/production is not there; this goes on in case that it comes.');
+    context.stop('SIGINT');
+    await done;
+  });
+
   it('ends with the error that following ended with', async () => {
     const reader = new MemoryReader([production]);
     reader.failure = new Error('no more');
