@@ -7,7 +7,7 @@ import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
 
 describe('a whole interval', () => {
   test('is committed with all its rows, for a creation, a status, a page and a deletion (E3, E6)', async () => {
-    const world = new SearchWorld();
+    const world = new SearchWorld({ scenario: { search: { duration: '4s' } } });
     const record = await world.committed();
     expect(record).toMatchObject({
       ...{ segment: 0, ...hour, received: 600, written: 600, outside: 0, duplicates: 0, left: 0 },
