@@ -85,6 +85,8 @@ function placeOf(entry: Entry, roster: Roster, target: string, graceMs: number):
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return 'left';
   if (back && hasFailed(ending) && used > roster.context.retryLimit) return 'left';
+  // No list shows who is at a single build, nor when it was last alive (U11).
+  if (!row && ending?.kind === 'offline') return 'offline';
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 

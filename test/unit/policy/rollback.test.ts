@@ -105,6 +105,14 @@ describe('where each stands', () => {
     expect(decided(bench, { nowMs }).post).toMatchObject([{ back: true, open: { toVersion: oldVersion } }]);
   });
 
+  test('U11: who was refused as not running, and whom no list shows, is not posted again and again', () => {
+    const bench = rolledBack(backAfter('offline', { used: 0 }), null);
+    bench.listing.isObservable = false;
+    bench.roster = bench.freshRoster();
+    expect(placeOf(bench)).toBe('offline');
+    expect(decided(bench, { nowMs }).post).toEqual([]);
+  });
+
   test.each<[Entry, Partial<Collector>, boolean]>([
     [updated(), {}, false],
     [openEntry(), {}, false],
