@@ -131,7 +131,11 @@ export const mutants: readonly Mutant[] = [
     ['a time of receipt that is wrong is taken as it was found', '&& receiptTimeMs >= 0 ', ''],
     ['an id that is wrong is taken as it was found', ' && isId;', ';'],
     ['rows behind one that needs care are taken for those before it', 'this.#first = this.#at;', ''],
-    ['one that needs care is given out again', 'const row = this.#at++;', 'const row = this.#at;'],
+    [
+      'one that needs care is read as the first that was found',
+      'fields.take(table, row * entryLength);',
+      'fields.take(table, 0);',
+    ],
     ['the next time is that of the row', 'const next = this.index + 1;', 'const next = this.index;'],
     ['rows found together are not counted', 'taker.run(this);\n      tellGiven(this.length);', 'taker.run(this);'],
     [

@@ -28,10 +28,27 @@ function drawPageMembers(chance: Chance): Member[] {
 
 function drawMessages(chance: Chance): string {
   if (chance.happens(0.05)) return chance.one(['null', '[]', '{}', '5', '"x"', 'true']);
+  if (chance.happens(0.3)) return drawPlainMessages(chance);
   return drawArray(
     chance,
     times(chance, 4, () => mostly(chance, drawElement, drawValue)),
   );
+}
+
+/** As the service writes them, many of which are found at once (`row-finder.ts`); between them some that have to be read with care. */
+function drawPlainMessages(chance: Chance): string {
+  const row = () => {
+    const [time, receipt] = [1_788_000_000_000 + chance.whole(0, 3), 1_788_000_000_500 + chance.whole(0, 3)];
+    const members = [
+      `"_messagetime":"${time}"`,
+      `"_messageid":"-${chance.whole(1, 1e15)}"`,
+      `"_raw":${drawString(chance)}`,
+    ];
+    if (chance.happens(0.9)) members.push(`"_receipttime":"${receipt}"`);
+    return `{"map":{${shuffled(chance, members).join(',')}}}`;
+  };
+  const rows = Array.from({ length: chance.whole(1, 12) }, () => (chance.happens(0.04) ? drawElement(chance) : row()));
+  return `[${rows.join(',')}]`;
 }
 
 function drawElement(chance: Chance): string {
