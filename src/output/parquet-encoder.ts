@@ -23,10 +23,13 @@ import { WordDictionary } from './word-dictionary.ts';
 
 /** A row group takes so much memory at most, and a row more. */
 const usualGroupBytes = 4 * 1024 * 1024;
+/** The end of a file is in memory until it is written, and readers have all of it at once; what stands of a last row group comes to it. */
+const usualFooterBytes = 4 * 1024 * 1024;
 
 export interface ParquetOptions {
   readonly compression: Compression;
   readonly groupBytes?: number;
+  readonly footerBytes?: number;
 }
 
 export class ParquetEncoder implements RowEncoder {
@@ -44,6 +47,7 @@ export class ParquetEncoder implements RowEncoder {
   readonly #dictionary = new WordDictionary();
   readonly #groups: RowGroups;
   readonly #groupBytes: number;
+  readonly #footerBytes: number;
   #rows = 0;
   #restText: Buffer = Buffer.allocUnsafeSlow(4096);
 
@@ -55,6 +59,7 @@ export class ParquetEncoder implements RowEncoder {
     this.#all = this.#rest === undefined ? this.#columns : [...this.#columns, this.#rest];
     this.#keepsOthers = keepsOthers;
     this.#groupBytes = options.groupBytes ?? usualGroupBytes;
+    this.#footerBytes = options.footerBytes ?? usualFooterBytes;
     const { codec, pack } = packing(options.compression);
     this.#writer = new SpoolWriter(spool);
     this.#writer.appendUint32(magic);
@@ -63,6 +68,10 @@ export class ParquetEncoder implements RowEncoder {
       this.#all.map(({ element }) => element),
       codec,
     );
+  }
+
+  get isFull(): boolean {
+    return this.#groups.bytes >= this.#footerBytes;
   }
 
   row({ bytes: came }: RawRow): void {

@@ -85,7 +85,7 @@ export class PartWriter {
 
   /** Whether the next row should go into another part. */
   get isFull(): boolean {
-    return this.bytes >= this.#options.maxPartBytes;
+    return this.#encoder.isFull === true || this.bytes >= this.#options.maxPartBytes;
   }
 
   /** Takes a row. Throws what went wrong in writing those before it. */

@@ -26,6 +26,8 @@ export interface RowEncoder {
   end(): void;
   /** Bytes of memory for rows that are still held back. */
   readonly heldBytes: number;
+  /** Whether the file should end here, however long it is; absent where its length alone bounds it. */
+  readonly isFull?: boolean;
   /** Values that were not what their column holds, and stand in the column for the rest as they came. */
   readonly misfits: number;
 }

@@ -52,6 +52,11 @@ export class RowGroups {
     this.#codec = codec;
   }
 
+  /** What stands of them at the end of the file. */
+  get bytes(): number {
+    return this.#groups.offset;
+  }
+
   add(rows: number, chunks: readonly ColumnChunk[]): void {
     const sum = (bytesOf: (chunk: ColumnChunk) => number) =>
       BigInt(chunks.reduce((bytes, chunk) => bytes + bytesOf(chunk), 0));

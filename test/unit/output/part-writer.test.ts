@@ -2,10 +2,12 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { parquetRows } from '../../../src/destination/parquet-footer.ts';
 import { messageColumns } from '../../../src/output/columns.ts';
 import type { Compression } from '../../../src/output/compression.ts';
 import { NdjsonEncoder } from '../../../src/output/ndjson-encoder.ts';
 import { fileForm } from '../../../src/output/output-format.ts';
+import { ParquetEncoder } from '../../../src/output/parquet-encoder.ts';
 import { PartSeries } from '../../../src/output/part-series.ts';
 import { type PartOptions, type PartSink, PartWriter } from '../../../src/output/part-writer.ts';
 import { given, KeepingSink, PassingRow, rowOf, rowWith } from './rows.ts';
@@ -208,6 +210,27 @@ describe('a series of parts', () => {
     expect(parts.reduce((sum, { rows }) => sum + rows, 0)).toBe(1_000);
     for (const { bytes } of parts) expect(bytes).toBeLessThan(110_000);
     expect(sinks.map(({ bytes }) => bytes.length)).toEqual(parts.map(({ bytes }) => bytes));
+  });
+
+  test('of Parquet ends a part whose end of the file has become long', async () => {
+    const sinks: KeepingSink[] = [];
+    const columns = messageColumns([], []);
+    const series = new PartSeries((index) => {
+      sinks[index] = new KeepingSink();
+      return {
+        ...optionsFor(sinks[index]),
+        encoder: (spool) =>
+          new ParquetEncoder(spool, columns, { compression: { kind: 'none' }, groupBytes: 1_000, footerBytes: 20_000 }),
+      };
+    });
+    for (let number = 0; number < 2_000; number++)
+      series.row(rowWith({ _messageid: String(number), _raw: 'x'.repeat(90) }));
+    const parts = await series.end();
+    expect(parts.length).toBeGreaterThan(2);
+    const rows = sinks.map(({ bytes }) => parquetRows(bytes));
+    expect(rows).toEqual(parts.map((part) => part.rows));
+    expect(rows.reduce((sum, some) => sum + some, 0)).toBe(2_000);
+    for (const { bytes } of sinks.slice(0, -1)) expect(bytes.readUInt32LE(bytes.length - 8)).toBeLessThan(24_000);
   });
 
   test('is no part at all without rows', async () => {
