@@ -1,4 +1,5 @@
 /** `npm run bench -- export`: what exports cost in requests, in processor time and in memory, beside what was promised. */
+import { type CommandFigures, commandSection, measureCommand } from './export/command.ts';
 import type { FileRunFigures } from './export/file-runs.ts';
 import { comparedSection, compareFiles, type LargeFigures, largeSections, measureLarge } from './export/files.ts';
 import { type ExportRequestFigures, exportRequestsSection, measureExportRequests } from './export/requests.ts';
@@ -16,9 +17,10 @@ export interface ExportReport extends Machine {
   readonly requests?: readonly ExportRequestFigures[];
   readonly compared?: readonly FileRunFigures[];
   readonly large?: LargeFigures;
+  readonly command?: readonly CommandFigures[];
 }
 
-const parts = ['requests', 'compared', 'large'] as const;
+const parts = ['requests', 'compared', 'large', 'command'] as const;
 
 export async function benchExport({ quick, json, only }: ExportBenchOptions): Promise<void> {
   const wants = wantedParts(parts, only);
@@ -28,14 +30,16 @@ export async function benchExport({ quick, json, only }: ExportBenchOptions): Pr
     ...(wants('requests') ? { requests: await measureExportRequests() } : {}),
     ...(wants('compared') ? { compared: await compareFiles(quick) } : {}),
     ...(wants('large') ? { large: await measureLarge(quick) } : {}),
+    ...(wants('command') ? { command: await measureCommand(quick) } : {}),
   };
   console.log(json ? JSON.stringify(report, undefined, 2) : render(report));
 }
 
-function render({ requests, compared, large, ...machine }: ExportReport): string {
+function render({ requests, compared, large, command, ...machine }: ExportReport): string {
   const sections: Section[] = [];
   if (requests) sections.push(exportRequestsSection(requests));
   if (compared) sections.push(comparedSection(compared));
   if (large) sections.push(...largeSections(large));
+  if (command) sections.push(commandSection(command));
   return `${renderSections(sections)}\n\n${machineLine(machine)}`;
 }

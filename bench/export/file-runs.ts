@@ -15,7 +15,7 @@ import { type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import type { ExportOrder } from './export-process.ts';
 import type { PlainOrder } from './plain-process.ts';
 import { bytesIn, UsedMemory } from './used-memory.ts';
-import { type ProcessFigures, runWhole } from './whole-process.ts';
+import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process.ts';
 
 export interface Corpus {
   readonly messages: number;
@@ -125,14 +125,11 @@ export class FileBench {
     const environment = {
       NODE_COMPILE_CACHE: compileCache,
       NODE_EXTRA_CA_CERTS: this.#simulator.caFile,
-      // As the image has it.
-      MALLOC_ARENA_MAX: '1',
-      NODE_OPTIONS: '--max-semi-space-size=2',
+      ...imageEnvironment,
     };
     try {
-      const figures = await runWhole(programs[way], this.#orderOf(run, range, directory), environment, () =>
-        memory.giveWay(directory),
-      );
+      const command = [programs[way], JSON.stringify(this.#orderOf(run, range, directory))];
+      const figures = await runWhole(command, environment, () => memory.giveWay(directory));
       const [pagesMb, filesMb] = [this.#pageBytes / 1e6, bytesIn(directory) / 1e6];
       return { ...run, ...this.#corpus, ...figures, pagesMb, filesMb };
     } finally {

@@ -13,20 +13,26 @@ export interface ProcessFigures {
 
 const lookEveryMs = 20;
 
-/** `meanwhile` is called every now and then. No other process may end at the same time. */
+/** How memory is set up in the image (Dockerfile). */
+export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-semi-space-size=2' } as const;
+
+/** A program with its arguments. `meanwhile` is called every now and then. No other process may end at the same time. */
 export async function runWhole(
-  program: string,
-  order: object,
+  command: readonly string[],
   environment: Readonly<Record<string, string>>,
-  meanwhile: () => void,
+  meanwhile = () => {},
 ): Promise<ProcessFigures> {
   const [startMs, before] = [performance.now(), endedChildrenSeconds()];
-  const child = spawn(process.execPath, [program, JSON.stringify(order)], {
-    stdio: ['ignore', 'inherit', 'inherit'],
+  let said = '';
+  const child = spawn(process.execPath, command, {
+    stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...environment },
   });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
   const { pid } = child;
-  if (pid === undefined) throw new Error(`cannot start ${program}`);
+  if (pid === undefined) throw new Error(`cannot start ${command[0]}`);
   let peakMiB = 0;
   const looking = setInterval(() => {
     peakMiB = Math.max(peakMiB, peakOf(pid));
@@ -34,7 +40,7 @@ export async function runWhole(
   }, lookEveryMs);
   const [status] = await once(child, 'exit');
   clearInterval(looking);
-  if (status !== 0) throw new Error(`${program} ended with ${status}`);
+  if (status !== 0) throw new Error(`${command[0]} ended with ${status}: ${said}`);
   return {
     seconds: (performance.now() - startMs) / 1_000,
     processorSeconds: endedChildrenSeconds() - before,

@@ -34,8 +34,9 @@ export class TextStore {
   #rows = 0;
   /** What the texts of all rows take, with their lengths. */
   #plainBytes = 0;
-  /** Texts by their hash, each as its index and 1; 0 is free. */
+  /** Texts that are looked for by their hash, each as its index and 1; 0 is free. */
   #places = new Int32Array(leastPlaces);
+  #placed = 0;
   #shares = true;
 
   /** Bytes of memory that the rows take. */
@@ -82,6 +83,7 @@ export class TextStore {
     this.#rows = 0;
     this.#plainBytes = 0;
     this.#places.fill(0);
+    this.#placed = 0;
     this.#shares = true;
   }
 
@@ -189,7 +191,7 @@ export class TextStore {
     }
     const text = this.#keep(start, end);
     this.#places[place] = text + 1;
-    if (2 * this.#kept > this.#places.length) this.#spread();
+    if (2 * ++this.#placed > this.#places.length) this.#spread();
     return text;
   }
 
@@ -206,6 +208,7 @@ export class TextStore {
     this.#places = new Int32Array(2 * this.#places.length);
     const mask = this.#places.length - 1;
     for (let text = 0; text < this.#kept; text++) {
+      if (this.#length(text) - lengthBytes > longestShared) continue;
       let place = this.#hash(this.#start(text) + lengthBytes, this.#ends[text] as number) & mask;
       while (this.#places[place] !== 0) place = (place + 1) & mask;
       this.#places[place] = text + 1;
@@ -233,6 +236,7 @@ export class TextStore {
 
   #addKept(start: number, end: number): void {
     this.#growRows();
+    if (this.#textRows === this.#texts.length) this.#texts = twice(this.#texts);
     const length = end - start;
     this.#plainBytes += lengthBytes + length;
     this.#texts[this.#textRows++] =
@@ -243,7 +247,6 @@ export class TextStore {
 
   #growRows(): void {
     if (this.#rows < this.#present.length) return;
-    this.#texts = twice(this.#texts);
     const present = new Uint8Array(2 * this.#rows);
     present.set(this.#present);
     this.#present = present;

@@ -32,20 +32,17 @@ export class WordStore {
   }
 
   addNull(): void {
-    this.#grow();
-    this.#present[this.#rows++] = 0;
+    this.#addRow(0);
   }
 
   add(value: bigint): void {
-    this.#grow();
-    this.#present[this.#rows++] = 1;
-    this.#integers[this.#words++] = value;
+    const word = this.#addWord();
+    this.#integers[word] = value;
   }
 
   addDouble(value: number): void {
-    this.#grow();
-    this.#present[this.#rows++] = 1;
-    this.#doubles[this.#words++] = value;
+    const word = this.#addWord();
+    this.#doubles[word] = value;
   }
 
   /** Adds the integer whose digits stand there, behind a minus if it has one. Adds nothing, and returns false, where anything else does. */
@@ -70,11 +67,9 @@ export class WordStore {
       high = high * power + carry;
     }
     if (high >= half / 2 && !(isNegative && high === half / 2 && low === 0)) return false;
-    this.#grow();
-    const place = 2 * this.#words++;
+    const place = 2 * this.#addWord();
     this.#halves[place] = isNegative ? -low : low;
     this.#halves[place + 1] = isNegative ? ~high + (low === 0 ? 1 : 0) : high;
-    this.#present[this.#rows++] = 1;
     return true;
   }
 
@@ -128,16 +123,26 @@ export class WordStore {
     return (halves[2 * left] as number) >>> 0 < (halves[2 * right] as number) >>> 0;
   }
 
-  #grow(): void {
-    if (this.#rows < this.#present.length) return;
-    const integers = new BigInt64Array(2 * this.#rows);
-    integers.set(this.#integers);
-    const present = new Uint8Array(2 * this.#rows);
-    present.set(this.#present);
-    this.#integers = integers;
-    this.#doubles = new Float64Array(integers.buffer);
-    this.#halves = new Int32Array(integers.buffer);
-    this.#present = present;
+  /** A row with a value, and which word that is. */
+  #addWord(): number {
+    this.#addRow(1);
+    if (this.#words === this.#integers.length) {
+      const integers = new BigInt64Array(2 * this.#words);
+      integers.set(this.#integers);
+      this.#integers = integers;
+      this.#doubles = new Float64Array(integers.buffer);
+      this.#halves = new Int32Array(integers.buffer);
+    }
+    return this.#words++;
+  }
+
+  #addRow(present: 0 | 1): void {
+    if (this.#rows === this.#present.length) {
+      const larger = new Uint8Array(2 * this.#rows);
+      larger.set(this.#present);
+      this.#present = larger;
+    }
+    this.#present[this.#rows++] = present;
   }
 }
 

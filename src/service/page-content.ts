@@ -385,6 +385,7 @@ export class PageContent {
         return this.#afterSkipped === 'page' ? 'the page' : this.#element();
     }
   }
+
   /** Each has one row, which may have been given out already. */
   #element(): string {
     return `messages[${this.#hasMap ? this.#rows - 1 : this.#rows}]`;

@@ -21,15 +21,13 @@ export interface PageRow {
   readonly nextTimeMs?: number | undefined;
 }
 
-/** Rows that follow one another in a page; everything about them is good during the call only. */
+/** Rows that follow one another in a page; everything about them is good during the call only. What has no comment is as in `RawRows`. */
 export interface PageRows {
   readonly length: number;
   /** Good until the next one is asked for. */
   row(index: number): PageRow;
   bytes(index: number): Uint8Array;
-  /** How long the lines of these are. */
   linesLength(from: number, to: number): number;
-  /** From one to before the other, each with a line feed behind it and none in it. Good until it is called again. */
   lines(from: number, to: number): Uint8Array;
 }
 

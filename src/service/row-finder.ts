@@ -2,6 +2,7 @@
  * Finds rows of a page of messages (2.5) that are written as the service writes them: `{"map":{"name":"value",…}}`, only strings, and no
  * whitespace. It looks at sixteen bytes at a time, which JavaScript cannot; nearly all rows are such rows, and this is where nearly
  * all time of reading a page goes. What it does not find is left to `json-reader.ts`, which reads everything and says what is wrong.
+ * Those that it has found it writes as lines, too, for files that have rows as they came.
  *
  * Invariant: a row that is found is JSON without a mistake, and another row follows it.
  */

@@ -414,3 +414,14 @@ test('what a column says again and again is in memory once, and what it does not
   );
   expect((await read(file)).map(({ a }) => a)).toEqual(values);
 });
+
+test('short texts behind many long ones are found, though the long ones are not looked for', async () => {
+  const texts = [
+    ...Array.from({ length: 1_000 }, () => 'GET /healthz 200'),
+    ...Array.from({ length: 3_000 }, (_, index) => `${index} `.padEnd(300, 'x')),
+    ...Array.from({ length: 3_000 }, (_, index) => `short ${index % 1_500}`),
+  ];
+  const rows = texts.map((text) => JSON.stringify({ _raw: text }));
+  const found = await read(parquet(messageColumns(['_raw'], []), rows));
+  expect(found.map((row) => row['_raw'])).toEqual(texts);
+});
