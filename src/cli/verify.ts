@@ -82,7 +82,7 @@ function problemOf(error: unknown, place: DestinationSettings, isOne: boolean): 
 }
 
 /** What an error says of the export, and not of how it was named. */
-const tellsOfExport: ReadonlySet<string> = new Set(['destination.damaged', 'cli.incomplete']);
+const tellsOfExport: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
 /** The address of an export's folder. */
 function urlOf(place: DestinationSettings): string {

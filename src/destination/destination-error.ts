@@ -22,6 +22,8 @@ const kinds = {
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** What stands there is not what logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
+  /** It is there, and has to be restored before it can be read, as from an archive. */
+  frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   /** What is asked for has more pieces than can be committed: another export has to ask for it in another way. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
   /** Somebody removed an upload while it ran. */

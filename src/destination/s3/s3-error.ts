@@ -12,7 +12,7 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   // Of an upload that is being removed: its parts go first.
   ['InvalidPart', 'lost'],
   // Its storage class is one that has to be restored before it is read.
-  ['InvalidObjectState', 'damaged'],
+  ['InvalidObjectState', 'frozen'],
   ['AccessDenied', 'denied'],
   ['AllAccessDisabled', 'denied'],
   ['AccountProblem', 'denied'],
@@ -37,6 +37,9 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['RequestTimeout', 'away'],
   ['IncompleteBody', 'away'],
   ['BadDigest', 'away'],
+  ['XAmzContentSHA256Mismatch', 'away'],
+  // MinIO's word for it.
+  ['XAmzContentChecksumMismatch', 'away'],
   ['ThrottlingException', 'away'],
   ['RequestTimeTooSkewed', 'away'],
   ['NotImplemented', 'unsupported'],
@@ -59,7 +62,7 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   credentials:
     'correct the Secret that s3.credentialsSecretRef names, or, without one, what the environment gives (AWS_ACCESS_KEY_ID and its like)',
   lost: 'it was removed as left over while it was written, and is written again',
-  damaged: 'restore the object so that it can be read',
+  frozen: 'restore the object from its archive so that it can be read',
   invalid: 'correct spec.destination.s3',
   unsupported: 'this store lacks what logfleet needs; use another store, or a volume',
 };

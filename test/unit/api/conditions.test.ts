@@ -110,7 +110,7 @@ test('so is every reason that a search job can end with', () => {
 test('and every reason that a destination can give', () => {
   const failures: Readonly<Record<DestinationFailure, true>> = {
     ...{ full: true, away: true, denied: true, credentials: true, missing: true, unsupported: true, invalid: true },
-    ...{ name: true, outside: true, absent: true, damaged: true, tooMuch: true, lost: true },
+    ...{ name: true, outside: true, absent: true, damaged: true, frozen: true, tooMuch: true, lost: true },
   };
   const known: readonly (string | undefined)[] = Object.values(reasons);
   const found = Object.keys(failures).map((failure) => destinationError(failure as DestinationFailure, '').reason);

@@ -43,6 +43,7 @@ describe('an error on the way to a store', () => {
     ['ERR_INVALID_CHAR', 'destination.credentials', 'stall'],
     ['NoSuchUpload', 'destination.lost', 'backoff'],
     ['InvalidPart', 'destination.lost', 'backoff'],
+    ['InvalidObjectState', 'destination.frozen', 'stall'],
   ])('%s is %s', (code, expected, handling) => {
     const cause = Object.assign(
       new Error('no'),

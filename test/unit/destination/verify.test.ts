@@ -139,12 +139,13 @@ describe('verification', () => {
     expect(await differences()).toEqual([{ kind: 'missingFile', where: fileName() }]);
   });
 
-  test.each(['damaged', 'outside', 'away'] as const)(
+  test.each(['damaged', 'outside', 'away', 'frozen'] as const)(
     'finds what stands in the place of a file and is none, and no fault with one that cannot be reached: %s',
     async (failure) => {
       destination.strike = (call) => (call === 'stream' ? { failure } : undefined);
       const found = differences();
-      if (failure === 'away') await expect(found).rejects.toMatchObject({ code: 'destination.away' });
+      const isThere = failure === 'away' || failure === 'frozen';
+      if (isThere) await expect(found).rejects.toMatchObject({ code: `destination.${failure}` });
       else expect(await found).toContainEqual({ kind: 'unreadable', where: fileName(), found: expect.any(String) });
     },
   );
