@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Destination } from './destination.ts';
+import { LeftUploads } from './s3/left-uploads.ts';
 import type { S3Settings } from './s3/s3-settings.ts';
 
 export type DestinationSettings =
@@ -19,6 +20,8 @@ export interface DestinationPorts {
   readonly random: Random;
   /** Read for `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Shared by all destinations of a process that are opened one after the other; its own, where absent. */
+  readonly left?: LeftUploads;
 }
 
 /** Neither reads nor writes anything yet. `destination.invalid` or `destination.name` for settings that cannot be right. */
@@ -28,5 +31,5 @@ export async function openDestination(chosen: DestinationSettings, ports: Destin
     return VolumeDestination.open({ ...chosen, ...ports });
   }
   const { S3Destination } = await import('./s3/s3-destination.ts');
-  return S3Destination.open({ ...ports, settings: chosen.settings });
+  return S3Destination.open({ left: new LeftUploads(), ...ports, settings: chosen.settings });
 }

@@ -11,6 +11,7 @@ import type { Random } from '../base/random.ts';
 import type { Reconciler, Result } from '../controller/reconciler.ts';
 import type { Destination } from '../destination/destination.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
+import { LeftUploads } from '../destination/s3/left-uploads.ts';
 import { Writer } from '../destination/writer.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { ExportMetrics } from './export-metrics.ts';
@@ -40,6 +41,8 @@ export class ExportReconciler implements Reconciler {
   readonly #options: ExportReconcilerOptions;
   readonly #settings: ExportSettings;
   readonly #traits = new TraitsOfServices();
+  /** Outlives the credentials by which they were begun. */
+  readonly #left = new LeftUploads();
   readonly #runtimes = new Map<string, ExportRuntime>();
   /** Of runtimes that were thrown away, while something of them is under way. */
   readonly #endings = new Set<Promise<void>>();
@@ -118,7 +121,7 @@ export class ExportReconciler implements Reconciler {
   #begin(name: string, resource: SearchExport, writer: Writer): ExportRuntime {
     const { host, clock, random, log, places } = this.#options;
     const open = (settings: DestinationSettings) =>
-      openDestination(settings, { clock, random, environment: places.environment });
+      openDestination(settings, { clock, random, environment: places.environment, left: this.#left });
     const { namespace, name: exportName } = resource.metadata;
     const runtime = new ExportRuntime(resource, {
       ...this.#options,

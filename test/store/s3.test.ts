@@ -9,9 +9,11 @@ import {
   type Server as TcpServer,
 } from 'node:net';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
+import { LeftUploads } from '../../src/destination/s3/left-uploads.ts';
 import { S3Gateway } from '../support/s3-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { makeBucket, openPlace, type Place, type PlaceData, settingsOf } from './place.ts';
@@ -102,6 +104,50 @@ describe('a store that goes away', () => {
     expect(bucket.files()).toEqual(['audit/logging/plan', 'audit/logging/record']);
     await destination.close();
   });
+});
+
+test('E15: what one destination could not take back the next one to the same store does, as with other credentials', async () => {
+  const gateway = await S3Gateway.start();
+  try {
+    const bucket = makeBucket(gateway.access);
+    const ports = { clock: systemClock, random: systemRandom, environment: {}, left: new LeftUploads() };
+    const first = await openDestination(settingsOf(bucket.data), ports);
+    const upload = await first.open('data/a');
+    await upload.write(Buffer.alloc(6 * mebibyte));
+    await gateway.kill();
+    await expect(upload.abort()).rejects.toMatchObject({ code: 'destination.away' });
+    await first.close();
+    await gateway.restart();
+    const next = await openDestination(settingsOf(bucket.data), ports);
+    opened.push(next);
+    expect(await next.abortLeftovers('elsewhere', 'ofTheDead')).toBe(0);
+    expect(await next.abortLeftovers('data', 'ofTheDead')).toBe(1);
+    expect(await next.abortLeftovers('', 'ofTheDead')).toBe(0);
+    expect(bucket.files()).toEqual([]);
+  } finally {
+    await gateway.stop();
+  }
+});
+
+test.each([500, 503])('an upload whose object stands is done, although the store says %d', async (status) => {
+  let mark: string | undefined;
+  const server = createServer((request, response) => {
+    const { method, headers } = request;
+    if (method === 'PUT') mark = headers['x-amz-meta-logfleet-upload'] as string;
+    const isAsked = method === 'HEAD' && mark !== undefined;
+    const headersOfObject = { 'x-amz-meta-logfleet-upload': mark ?? '' };
+    request.resume().on('end', () => response.writeHead(isAsked ? 200 : status, headersOfObject).end());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const destination = await open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    const upload = await destination.open('data/a');
+    await upload.write(Buffer.from('rows'));
+    await upload.finish();
+    expect(mark).not.toBeUndefined();
+  } finally {
+    server.close();
+  }
 });
 
 describe('an answer that is lost on its way', () => {
@@ -222,6 +268,8 @@ test.each([
   [409, 'ConditionalRequestConflict', 'destination.away', 'backoff'],
   [400, 'RequestTimeout', 'destination.away', 'backoff'],
   [400, 'BadDigest', 'destination.away', 'backoff'],
+  [400, 'XAmzContentSHA256Mismatch', 'destination.away', 'backoff'],
+  [400, 'XAmzContentChecksumMismatch', 'destination.away', 'backoff'],
   [403, 'RequestTimeTooSkewed', 'destination.away', 'backoff'],
   [403, 'AccessDenied', 'destination.denied', 'stall'],
   [403, 'QuotaExceeded', 'destination.full', 'wait'],

@@ -29,12 +29,14 @@ import {
 import { destinationError, tooLarge } from '../destination-error.ts';
 import { folderSegments, nameSegments } from '../object-name.ts';
 import { Writer } from '../writer.ts';
+import type { LeftUploads } from './left-uploads.ts';
 import { PartBuffers } from './part-buffers.ts';
 import { RunningUploads } from './running-uploads.ts';
 import { createClient, type Environment } from './s3-client.ts';
 import { errorCode, httpStatus, isAbsent, isBrokenOff, isTaken, s3Error } from './s3-error.ts';
 import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { S3Upload } from './s3-upload.ts';
+import { takeBack } from './take-back.ts';
 
 /** How often a put is sent again that met another one at the same instant (409), and a body that broke off is gone on with. */
 const maxTries = 4;
@@ -45,6 +47,8 @@ export interface S3Options {
   readonly environment: Environment;
   readonly clock: Clock;
   readonly random: Random;
+  /** What any destination of this process could not take back. */
+  readonly left: LeftUploads;
 }
 
 export class S3Destination implements Destination {
@@ -54,8 +58,7 @@ export class S3Destination implements Destination {
   readonly #clock: Clock;
   readonly #writer: Writer;
   readonly #buffers = new PartBuffers();
-  /** Uploads that were given up and could not be taken back, as while the store was away. */
-  readonly #left = new Set<S3Upload>();
+  readonly #left: LeftUploads;
   #headerIsHeeded = false;
 
   /** Sends nothing yet. `destination.invalid` or `destination.name` for settings that cannot be right. */
@@ -64,8 +67,9 @@ export class S3Destination implements Destination {
     return new S3Destination(options, await Writer.ours(options.random));
   }
 
-  private constructor({ settings, environment, clock }: S3Options, writer: Writer) {
+  private constructor({ settings, environment, clock, left }: S3Options, writer: Writer) {
     this.#settings = settings;
+    this.#left = left;
     this.#client = createClient(settings, environment);
     this.#clock = clock;
     this.#writer = writer;
@@ -144,12 +148,13 @@ export class S3Destination implements Destination {
     const mark = this.#writer.newToken();
     return new S3Upload({
       client: this.#client,
+      store: this.#store,
       bucket: Bucket,
       key: Key,
       objectOptions,
       buffers: this.#buffers,
       mark,
-      onLeft: (upload) => this.#left.add(upload),
+      left: this.#left,
     });
   }
 
@@ -218,11 +223,11 @@ export class S3Destination implements Destination {
     const bucket = this.#settings.bucket;
     const uploads = new RunningUploads({ client: this.#client, clock: this.#clock, writer: this.#writer, bucket });
     const prefix = this.#prefix(folder);
-    const ours = [...this.#left].filter(({ key }) => key.startsWith(prefix));
+    const ours = this.#left.below({ store: this.#store, bucket }, prefix);
     try {
       for (const upload of ours) {
-        await upload.abort();
-        this.#left.delete(upload);
+        await takeBack(this.#client, upload);
+        this.#left.remove(upload);
       }
       return ours.length + (await uploads.abort(prefix, choice));
     } catch (cause) {
@@ -233,6 +238,10 @@ export class S3Destination implements Destination {
   async close(): Promise<void> {
     this.#client.destroy();
     this.#buffers.clear();
+  }
+
+  get #store(): string {
+    return this.#settings.endpoint ?? '';
   }
 
   #at(name: string): { readonly Bucket: string; readonly Key: string } {

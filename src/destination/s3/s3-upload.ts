@@ -7,12 +7,9 @@
  * Invariant: a buffer is given back once the SDK is done with it, whatever came of its part.
  */
 import {
-  AbortMultipartUploadCommand,
   type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
-  DeleteObjectCommand,
-  HeadObjectCommand,
   PutObjectCommand,
   type PutObjectCommandInput,
   type S3Client,
@@ -21,14 +18,17 @@ import {
 import type { LogfleetError } from '../../base/errors.ts';
 import type { FileUpload } from '../destination.ts';
 import { destinationError, nameTaken } from '../destination-error.ts';
+import type { LeftUpload, LeftUploads } from './left-uploads.ts';
 import { type PartBuffers, partBytes } from './part-buffers.ts';
-import { isAbsent, isBrokenOff, isTaken, s3Error } from './s3-error.ts';
+import { httpStatus, isAbsent, isTaken, s3Error } from './s3-error.ts';
+import { hasMark, markName, takeBack } from './take-back.ts';
 
 const maxParts = 10_000;
-const markName = 'logfleet-upload';
 
 export interface S3UploadOptions {
   readonly client: S3Client;
+  /** As of `LeftUpload`. */
+  readonly store: string;
   readonly bucket: string;
   readonly key: string;
   /** Encryption and storage class. */
@@ -36,8 +36,8 @@ export interface S3UploadOptions {
   readonly buffers: PartBuffers;
   /** Tells this upload from all others. */
   readonly mark: string;
-  /** It could not be taken back: somebody has to `abort` it again. */
-  readonly onLeft: (upload: S3Upload) => void;
+  /** Where it is noted if it cannot be taken back. */
+  readonly left: LeftUploads;
 }
 
 export class S3Upload implements FileUpload {
@@ -57,10 +57,6 @@ export class S3Upload implements FileUpload {
   constructor(options: S3UploadOptions) {
     this.#options = options;
     this.#place = { Bucket: options.bucket, Key: options.key };
-  }
-
-  get key(): string {
-    return this.#options.key;
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -95,14 +91,18 @@ export class S3Upload implements FileUpload {
     // A part that arrives after the upload was aborted would stay, and be billed.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
+    const { client, left, store, bucket, key, mark } = this.#options;
+    const upload: LeftUpload = {
+      ...{ store, bucket, key, uploadId: this.#uploadId },
+      mark: this.#finishTried ? mark : undefined,
+    };
     try {
-      if (this.#uploadId !== undefined) await this.#abortParts(this.#uploadId);
-      if (this.#finishTried && (await this.#isOurs()))
-        await this.#options.client.send(new DeleteObjectCommand(this.#place));
+      await takeBack(client, upload);
     } catch (cause) {
-      this.#options.onLeft(this);
+      left.add(upload);
       throw s3Error(`take back ${this.#shown}`, cause);
     }
+    left.remove(upload);
     this.#ended = true;
   }
 
@@ -136,9 +136,11 @@ export class S3Upload implements FileUpload {
       if (command instanceof PutObjectCommand) await this.#options.client.send(command);
       else await this.#options.client.send(command);
     } catch (cause) {
-      // To search again costs far more than to ask.
-      const mayStand = isTaken(cause) || isAbsent(cause) || isBrokenOff(cause);
-      if (mayStand && (await this.#isOurs().catch(() => false))) return;
+      const { client, mark } = this.#options;
+      const status = httpStatus(cause);
+      // No answer, or one that knows nothing, may come after the object. To search again costs far more than to ask.
+      const mayStand = isTaken(cause) || isAbsent(cause) || status === undefined || status >= 500;
+      if (mayStand && (await hasMark(client, this.#place, mark).catch(() => false))) return;
       if (isTaken(cause)) throw nameTaken(this.#shown);
       throw s3Error(`write ${this.#shown}`, cause);
     }
@@ -196,23 +198,6 @@ export class S3Upload implements FileUpload {
       });
     } catch (cause) {
       this.#failure ??= s3Error(`write ${this.#shown}`, cause);
-    }
-  }
-
-  async #abortParts(UploadId: string): Promise<void> {
-    const { client } = this.#options;
-    await client.send(new AbortMultipartUploadCommand({ ...this.#place, UploadId })).catch((cause: unknown) => {
-      if (!isAbsent(cause)) throw cause;
-    });
-  }
-
-  async #isOurs(): Promise<boolean> {
-    try {
-      const { Metadata } = await this.#options.client.send(new HeadObjectCommand(this.#place));
-      return Metadata?.[markName] === this.#options.mark;
-    } catch (cause) {
-      if (isAbsent(cause)) return false;
-      throw cause;
     }
   }
 
