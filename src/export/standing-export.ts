@@ -40,8 +40,9 @@ export class StandingExport {
   #plan: ExportPlan | undefined;
   #manifest: StandingManifest | undefined;
   #hasFailedToFinish = false;
-  /** What was written to find out whether files can be, until it is taken away. */
+  /** What is written to find out whether files can be, under one name however often. */
   #probe: string | undefined;
+  #mayProbeStand = false;
   /** On the monotonic clock. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
@@ -138,9 +139,11 @@ export class StandingExport {
    * removed there is never more than one.
    */
   async probe(token: string): Promise<void> {
-    await this.#removeProbe();
-    const name = this.#task.layout.within(`data/probe-${token}`);
-    const upload = await this.destination.open(name);
+    this.#probe ??= this.#task.layout.within(`data/probe-${token}`);
+    await this.#removeProbe(this.#probe);
+    const upload = await this.destination.open(this.#probe);
+    // Also where its writing fails.
+    this.#mayProbeStand = true;
     try {
       await upload.write(Buffer.alloc(probeBytes));
       await upload.finish();
@@ -148,15 +151,14 @@ export class StandingExport {
       await upload.abort().catch(() => {});
       throw error;
     }
-    this.#probe = name;
-    await this.#removeProbe();
+    await this.#removeProbe(this.#probe);
     // What could not be taken back while it failed.
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
   }
 
-  async #removeProbe(): Promise<void> {
-    if (this.#probe !== undefined) await this.destination.remove(this.#probe);
-    this.#probe = undefined;
+  async #removeProbe(name: string): Promise<void> {
+    if (this.#mayProbeStand) await this.destination.remove(name);
+    this.#mayProbeStand = false;
   }
 
   /**
