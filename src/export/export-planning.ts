@@ -54,6 +54,8 @@ export interface PlanningView {
   readonly scannedBytes: number;
   /** It waits until then, on the wall clock, since too much of the range is not settled (E11). */
   readonly settlesAtMs: number | undefined;
+  /** A search has tried out meanwhile that credentials and query are taken. */
+  readonly isTried: boolean;
 }
 
 /** A job that is open already, and what of it to search; whoever is given it closes it. */
@@ -104,7 +106,8 @@ export async function planExport(tools: SearchTools, options: PlanningOptions): 
     return { plan: standing, first: undefined, scannedBytes: scannedBytes + scannedBy(job) };
   } catch (error) {
     await job.close();
-    options.onNews?.({ jobs: [], scannedBytes: scannedBytes + scannedBy(job), settlesAtMs: undefined });
+    const scanned = scannedBytes + scannedBy(job);
+    options.onNews?.({ jobs: [], scannedBytes: scanned, settlesAtMs: undefined, isTried: false });
     throw error;
   }
 }
@@ -126,7 +129,7 @@ export async function proposePlan(tools: PlanningTools, options: PlanningOptions
 
 /** So long is a search waited for until it goes on as the one search of its range. */
 const longestWaitMs = 30 * 60_000;
-/** So long a search is kept that waits for a count to get its turn: it may be what keeps others from theirs. So long a trial waits for its own. */
+/** So long a search is kept that waits for a count to get its turn: it may be what keeps others from theirs. */
 const longestTurnMs = 60_000;
 /** Rows are counted by message time: by receipt time they may be in the next segment. */
 const receiptPart = 0.9;
@@ -179,12 +182,10 @@ class Planning {
 
   /** The service's clock shows with the first answer, and may be behind ours (E11): then less of the range is settled. */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
-    const { task, traits, clock } = this.#tools;
+    const { task, traits } = this.#tools;
     for (;;) {
       const range = await this.#settledRange();
       const job = await this.jobs.open(task.order(range, traits.isEndInclusive), 'Rows');
-      const { dateMs } = job.progress;
-      if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
       if (range.toMs <= this.#settledMs(traits.clockBehindMs)) return { job, range };
       await this.jobs.close(job);
     }
@@ -202,26 +203,22 @@ class Planning {
       const halfMs = Math.ceil((toMs - fromMs) / 2);
       const isHalfSooner = task.isSplittable && halfMs > shortWaitMs && missingMs > halfMs;
       const waitMs = isHalfSooner ? missingMs - halfMs : missingMs;
-      if (!isEnough && !this.#isTried && waitMs > shortWaitMs) {
-        await this.#tryOut(Math.min(toMs, settledMs), Math.min(waitMs, longestTurnMs));
-        continue;
-      }
       this.#settlesAtMs = isEnough ? undefined : clock.now() + waitMs;
       this.#tell();
       if (isEnough) return { fromMs, toMs: Math.min(toMs, settledMs) };
-      await sleep(clock, Math.min(waitMs, longestSleepMs), this.#options.signal);
+      const mostMs = Math.min(waitMs, longestSleepMs);
+      if (this.#isTried || waitMs <= shortWaitMs) await sleep(clock, mostMs, this.#options.signal);
+      else await this.#tryOut(Math.min(toMs, settledMs), mostMs);
     }
   }
 
-  /** Rejects with what the service refuses. Nothing of what is found before `toMs` is used; where no job gets its turn, nobody knows more. */
+  /** Rejects with what the service refuses. Nothing of what is found before `toMs` is used; who gets no turn within `turnMs` has tried nothing. */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
-    const { task, traits, clock } = this.#tools;
-    this.#isTried = true;
+    const { task, traits } = this.#tools;
     const order = task.order({ fromMs: toMs - trialMs, toMs }, traits.isEndInclusive);
     try {
       const job = await this.jobs.open(order, 'Rows', turnMs);
-      const { dateMs } = job.progress;
-      if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
+      this.#isTried = true;
       await this.jobs.close(job);
     } catch (thrown) {
       if (asLogfleetError(thrown).code !== noTurnCode) throw thrown;
@@ -301,8 +298,8 @@ class Planning {
   }
 
   #tell(): void {
-    const { jobs } = this;
-    this.#options.onNews?.({ jobs: jobs.views, scannedBytes: jobs.scannedBytes, settlesAtMs: this.#settlesAtMs });
+    const { views: jobs, scannedBytes } = this.jobs;
+    this.#options.onNews?.({ jobs, scannedBytes, settlesAtMs: this.#settlesAtMs, isTried: this.#isTried });
   }
 }
 

@@ -31,6 +31,7 @@ import { RowHistogram } from './row-histogram.ts';
 import { searchStart } from './search-start.ts';
 import type { OpenedJob, SearchOutcome, SearchTools } from './search-tools.ts';
 import { StandingExport } from './standing-export.ts';
+import { waitingSearches } from './waiting-searches.ts';
 import type { ExportWorkOptions, Search } from './work-options.ts';
 import { progressOfManifest, type WorkLimits, type WorkStage, type WorkView } from './work-view.ts';
 
@@ -187,8 +188,8 @@ export class ExportWork {
   }
 
   get #isScannedOut(): boolean {
-    const { maxBytesScanned = Number.POSITIVE_INFINITY } = this.#limits ?? {};
-    return (this.#decide()?.progress.scannedBytes ?? 0) >= maxBytesScanned;
+    const scanned = [...this.#searches.keys()].reduce((sum, each) => sum + each.scannedBytes, this.#scannedBytes);
+    return scanned >= (this.#limits?.maxBytesScanned ?? Number.POSITIVE_INFINITY);
   }
 
   #learn(order: SearchOrder, outcome: SearchOutcome): void {
@@ -297,8 +298,7 @@ export class ExportWork {
     const step = new PlanningStep((this.#limits as WorkLimits).settleDelayMs);
     this.#planning = step;
     const onNews = () => {
-      // What it tries out before it waits was taken.
-      if (step.view.settlesAtMs !== undefined) this.#holds.succeeded();
+      if (step.isTaken) this.#holds.succeeded();
       onProgress();
     };
     const { plan, first } = await step.run(planning, this.#tools(), onNews).finally(() => {
@@ -353,14 +353,14 @@ export class ExportWork {
     const jobs = [...(this.#planning?.view.jobs ?? []), ...searches.flatMap((search) => search.jobs)];
     for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.keep(text);
     const limits = this.#limits as WorkLimits;
-    const before = decision || manifest ? undefined : waitBeforeSearch(limits, this.#unplanned);
-    const wait = decision?.waitsFor ?? before;
+    const wait = decision || manifest ? decision?.waitsFor : waitBeforeSearch(limits, this.#unplanned);
+    const waiting = waitingSearches(searches, clock.monotonic());
     const delaysMs = [
       trouble ? trouble.untilMs - clock.monotonic() : Number.POSITIVE_INFINITY,
       wait?.kind === 'settling' ? Math.max(shortestLookMs, wait.untilMs - clock.now()) : Number.POSITIVE_INFINITY,
       wait?.kind === 'disorder' ? stallRetryMs : Number.POSITIVE_INFINITY,
       manifest ? Number.POSITIVE_INFINITY : (decision?.requeueAfterMs ?? delayBeforePlan(limits, clock.now())),
-      tidyDelayMs,
+      ...[tidyDelayMs, waiting.delayMs],
     ];
     const intervals = manifest?.manifest.intervals ?? decision?.coverage.intervals ?? [];
     return {
@@ -370,7 +370,7 @@ export class ExportWork {
       intervals,
       histogram: () => this.#histogram.read(intervals),
       searches: searches.length,
-      waitingSearches: searches.filter(({ createdAtMs }) => createdAtMs === undefined).length,
+      waitingSearches: waiting.count,
       jobs,
       waitsFor: wait,
       clockBehindMs: this.#options.traits.clockBehindMs,

@@ -53,6 +53,7 @@ export class IntervalSearch implements RunningSearch {
   readonly segment: number;
   readonly fromMs: number;
   readonly toMs: number;
+  readonly begunAtMs: number;
   /** Never rejects. */
   readonly done: Promise<SearchOutcome>;
   readonly #order: SearchOrder;
@@ -76,6 +77,7 @@ export class IntervalSearch implements RunningSearch {
     this.segment = segment;
     this.fromMs = fromMs;
     this.toMs = toMs;
+    this.begunAtMs = tools.clock.monotonic();
     this.#order = { segment, fromMs, toMs };
     this.#tools = tools;
     this.#foreseenBehindMs = tools.traits.foreseenBehindMs;
@@ -132,7 +134,7 @@ export class IntervalSearch implements RunningSearch {
     try {
       const job = await this.#opened();
       this.#job = job;
-      if (!this.#start.opened && !this.#isSettled(job)) return this.#again(false, tooNew);
+      if (!this.#start.opened && !this.#isSettled()) return this.#again(false, tooNew);
       const reading = this.#readingOf(job);
       this.#reading = reading;
       const end = await this.#search(job, reading);
@@ -154,10 +156,8 @@ export class IntervalSearch implements RunningSearch {
   }
 
   /** Who goes on with a plan that somebody else has made learns by a first search how far the service's clock is behind (E11). */
-  #isSettled({ progress }: SearchJob): boolean {
+  #isSettled(): boolean {
     const { traits, clock, settleDelayMs } = this.#tools;
-    const { dateMs } = progress;
-    if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
     const { clockBehindMs } = traits;
     const settledMs = clock.now() - settlingMs({ settleDelayMs: settleDelayMs(), clockBehindMs });
     return clockBehindMs <= this.#foreseenBehindMs || this.toMs <= settledMs;

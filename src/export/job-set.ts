@@ -63,6 +63,8 @@ export class JobSet {
       }),
     );
     const job = await opening.finally(() => timer?.cancel());
+    const { dateMs } = job.progress;
+    if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
     this.add(job, purpose);
     return job;
   }

@@ -10,7 +10,7 @@ import type { WorkLimits } from './work-view.ts';
 
 export type Plan = (tools: SearchTools, options: PlanningOptions) => Promise<PlannedExport>;
 
-const nothingPlanned: PlanningView = { jobs: [], scannedBytes: 0, settlesAtMs: undefined };
+const nothingPlanned: PlanningView = { jobs: [], scannedBytes: 0, settlesAtMs: undefined, isTried: false };
 
 export class PlanningStep {
   readonly #settleDelayMs: number;
@@ -30,9 +30,14 @@ export class PlanningStep {
     return this.#abort.signal.aborted;
   }
 
+  /** What it waits for to settle was tried out: credentials and query are taken. */
+  get isTaken(): boolean {
+    return this.#view.settlesAtMs !== undefined && this.#view.isTried;
+  }
+
   /** Whether search jobs have found something that is lost where it is aborted. */
   get isCostly(): boolean {
-    return this.#hasSearched && this.#view.settlesAtMs === undefined && !this.isAborted;
+    return this.#hasSearched && !this.isAborted;
   }
 
   /** Whether its range was settled by another delay than the one that is wanted now (E11). */
@@ -48,7 +53,8 @@ export class PlanningStep {
   async run(plan: Plan, tools: SearchTools, onProgress: () => void): Promise<PlannedExport> {
     const onNews = (view: PlanningView) => {
       this.#view = view;
-      this.#hasSearched ||= view.jobs.length > 0;
+      // Of a job that only tries out whether it is taken nothing is kept.
+      this.#hasSearched = view.settlesAtMs === undefined && (this.#hasSearched || view.jobs.length > 0);
       onProgress();
     };
     const { signal } = this.#abort;

@@ -7,6 +7,8 @@ import type { JobView, SearchOutcome, SearchStart, SearchTools } from './search-
 
 /** The search of one interval while it is under way. */
 export interface Search extends RunningSearch {
+  /** On the monotonic clock. */
+  readonly begunAtMs: number;
   /** Never rejects; nothing of it is under way any more when it is fulfilled. */
   readonly done: Promise<SearchOutcome>;
   readonly jobs: readonly JobView[];

@@ -43,7 +43,7 @@ export interface WorkView {
   readonly histogram: () => readonly RowPiece[];
   /** How many searches are under way. */
   readonly searches: number;
-  /** Of these, those that have had no job yet. */
+  /** Of these, those that have had no job yet, although they have waited for longer than the creation of one takes. */
   readonly waitingSearches: number;
   readonly jobs: readonly JobView[];
   /** Why nothing starts although something is left. */

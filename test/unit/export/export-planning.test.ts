@@ -275,12 +275,19 @@ describe('what is not settled yet (E11)', () => {
 
   test('shows what it waits for where no search gets its turn that would try it out, too', async () => {
     const world = new PlanningWorld([], {}, {}, -45 * 60_000);
-    world.simulated.budget.jobs.admit = (signal) =>
-      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    const { jobs } = world.simulated.budget;
+    const admit = jobs.admit.bind(jobs);
+    jobs.admit = (signal) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     void world.begin();
     await world.simulated.clock.advance(70_000);
     expect(world.views.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
+    expect(world.views.at(-1)?.isTried).toBe(false);
     expect(world.requests()).toEqual([]);
+    // Whoever gets no turn has tried nothing, and asks again.
+    jobs.admit = admit;
+    await world.simulated.clock.advance(70_000);
+    expect(world.requests()).toEqual(['createJob', 'deleteJob']);
+    expect(world.views.at(-1)?.isTried).toBe(true);
   });
 
   test('is a segment of its own where the other part is no less', async () => {

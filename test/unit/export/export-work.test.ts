@@ -8,7 +8,7 @@ import { destinationError } from '../../../src/destination/destination-error.ts'
 import { decodeManifest, encodeManifest, type Manifest, totalsOf } from '../../../src/destination/manifest.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
 import { Writer } from '../../../src/destination/writer.ts';
-import type { PlannedExport, PlanningOptions } from '../../../src/export/export-planning.ts';
+import type { PlannedExport, PlanningOptions, PlanningView } from '../../../src/export/export-planning.ts';
 import { type ExportTask, exportTask } from '../../../src/export/export-task.ts';
 import { ExportWork } from '../../../src/export/export-work.ts';
 import type { SearchTools } from '../../../src/export/search-tools.ts';
@@ -558,6 +558,24 @@ describe('a search', () => {
     expect(await world.commit(0)).toMatchObject({ searches: 2, lastError: undefined });
   });
 
+  test('E15: finds out under one name, however often, whether files can be written', async () => {
+    const world = new WorkWorld();
+    await world.advance();
+    const names: string[] = [];
+    world.destination.strike = (call, name) => {
+      if (call === 'open') names.push(name);
+      return call === 'finish' || call === 'abort' ? { failure: 'denied' } : undefined;
+    };
+    world.search(0).end({ kind: 'failed', error: destinationError('denied', 'It is denied.') });
+    world.search(1).end({ kind: 'failed', error: destinationError('denied', 'It is denied.') });
+    for (let times = 0; times < 5; times++) {
+      await world.clock.advance(30_000);
+      await world.advance();
+    }
+    expect(names.length).toBeGreaterThan(3);
+    expect(new Set(names).size).toBe(1);
+  });
+
   test('E15: leaves one file at most where it is found out whether files can be written, and none can be removed', async () => {
     const world = new WorkWorld();
     await world.advance();
@@ -617,7 +635,7 @@ describe('limits', () => {
     world.clock.skewMs = fromMs - world.clock.now();
     let waits = () => {};
     world.planning = (_, { signal, onNews }) => {
-      waits = () => onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: fromMs + hourMs });
+      waits = () => onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: fromMs + hourMs, isTried: true });
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
     const untilMs = fromMs + limits.settleDelayMs;
@@ -626,17 +644,55 @@ describe('limits', () => {
     expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'settling', untilMs: fromMs + hourMs } });
   });
 
-  test('what failed before is over once planning waits for its range to settle', async () => {
+  test.each([
+    [true, undefined],
+    [false, 'test.failed'],
+  ])('what failed before is over once what waits for its range to settle was tried out (%s)', async (isTried, code) => {
     const world = new WorkWorld();
     const down = failure();
     world.planning = () => Promise.reject(down);
     expect(await world.advance()).toMatchObject({ lastError: down });
     world.planning = (_, { signal, onNews }) => {
-      onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: world.clock.now() + hourMs });
+      onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: world.clock.now() + hourMs, isTried });
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
     await world.clock.advance(60_000);
-    expect(await world.advance()).toMatchObject({ lastError: undefined, waitsFor: { kind: 'settling' } });
+    const { lastError, waitsFor } = await world.advance();
+    expect([lastError?.code, waitsFor?.kind]).toEqual([code, 'settling']);
+  });
+
+  test('a planning costs something to give up once its searches have found something, and not those that only try out', async () => {
+    const world = new WorkWorld();
+    let tell: (view: PlanningView) => void = () => {};
+    world.planning = (_, { signal, onNews = () => {} }) => {
+      tell = onNews;
+      return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    await world.advance();
+    const job = { ...order(0), id: '1', messageCount: 0, recordCount: undefined, warnings: [] } as const;
+    const jobs = [{ ...job, state: 'gatheringResults', purpose: 'Rows' }] as const;
+    const untilMs = world.clock.now() + hourMs;
+    const views: readonly PlanningView[] = [
+      { jobs, scannedBytes: 0, settlesAtMs: untilMs, isTried: false },
+      { jobs: [], scannedBytes: 0, settlesAtMs: untilMs, isTried: true },
+      // It waits for its turn.
+      { jobs: [], scannedBytes: 0, settlesAtMs: undefined, isTried: true },
+      { jobs, scannedBytes: 0, settlesAtMs: undefined, isTried: true },
+    ];
+    const costs = views.map((view) => {
+      tell(view);
+      return world.work.isPlanning;
+    });
+    expect(costs).toEqual([false, false, false, true]);
+  });
+
+  test('of searches without a job it is said after a while that they wait', async () => {
+    const world = new WorkWorld();
+    await world.advance();
+    for (const search of world.searches) search.createdAtMs = undefined;
+    expect(await world.advance()).toMatchObject({ searches: 2, waitingSearches: 0, requeueAfterMs: 10_000 });
+    await world.clock.advance(10_000);
+    expect(await world.advance()).toMatchObject({ searches: 2, waitingSearches: 2 });
   });
 
   test.each<[string, Partial<WorkLimits>, object]>([
@@ -658,7 +714,7 @@ describe('limits', () => {
   test('a planning that waits by a clock that jumped is not asked all the time whether it has noticed', async () => {
     const world = new WorkWorld();
     world.planning = (_, { signal, onNews }) => {
-      onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: world.clock.now() + 60_000 });
+      onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: world.clock.now() + 60_000, isTried: true });
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
     expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'settling' }, requeueAfterMs: 60_000 });
@@ -683,7 +739,7 @@ describe('limits', () => {
     const { planning } = world;
     let tell: (scannedBytes: number) => void = () => {};
     world.planning = (_, { signal, onNews }) => {
-      tell = (scannedBytes) => onNews?.({ jobs: [], scannedBytes, settlesAtMs: undefined });
+      tell = (scannedBytes) => onNews?.({ jobs: [], scannedBytes, settlesAtMs: undefined, isTried: false });
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
     expect(await world.advance({ maxBytesScanned: 100 })).toMatchObject({ stage: 'planning', waitsFor: undefined });

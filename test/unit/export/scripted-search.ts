@@ -10,6 +10,7 @@ export class ScriptedSearch implements Search {
   readonly toMs: number;
   readonly start: SearchStart;
   readonly done: Promise<SearchOutcome>;
+  readonly begunAtMs = 0;
   createdAtMs: number | undefined = 0;
   isSearching = true;
   messageCount = 0;
