@@ -212,8 +212,8 @@ export interface LimitsSpec {
    */
   readonly maxMessages?: number;
   /**
-   * Searching ends once the service has scanned so many bytes for this export, from `1Mi` to `1Pi`. Only where the
-   * service says how many it scans.
+   * Searching ends once the service has scanned so many bytes for this export, from `1Mi` to `1Pi`; those count, too,
+   * that were scanned before it began anew. Only where the service says how many it scans.
    */
   readonly maxBytesScanned?: string;
 }
