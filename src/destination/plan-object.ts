@@ -1,6 +1,6 @@
 /**
- * The first segments of an export's range, written once (E2): who comes second reads what stands there, and so all who work on an export
- * cut their intervals out of the same segments, and write the same columns.
+ * The first segments of an export's range, written where there are none (E2): who comes second reads what stands there, and so all who work
+ * on an export cut their intervals out of the same segments, and write the same columns. Taken away while somebody works by it, it is written again.
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';

@@ -10,6 +10,7 @@ import { sleep } from '../base/clock.ts';
 import { asLogfleetError, mayPass } from '../base/errors.ts';
 import type { PageRow } from '../service/page-row.ts';
 import type { SearchJob } from '../service/search-job.ts';
+import type { MessagePage } from '../service/search-service.ts';
 import { cutSign, type Interval } from './cut.ts';
 import { AnyOrder } from './duplicates.ts';
 import type { SearchOrder } from './export-decision.ts';
@@ -140,7 +141,10 @@ async function readPart(
     if (progress.errors.texts.length > 0) return broughtErrors(job);
     if (cutSign(progress, tools.traits.smallestLimit) !== undefined) return { kind: 'cut' };
     const receiver = new IntervalRows(tally, files);
-    await crossing('export.readPage', () => job.readMessages({ offset: 0, receiver, signal }));
+    const onPage = ({ rows, fields }: MessagePage) => {
+      if (rows > 0) tools.chosenFields.saw(fields);
+    };
+    await crossing('export.readPage', () => job.readMessages({ offset: 0, receiver, onPage, signal }));
     // Statuses that only kept it alive may have brought some, too (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
     const figures = tally.figures(true);

@@ -187,13 +187,13 @@ function describeIncomplete({ unproven, intervals }: WorkView): readonly Incompl
     });
 }
 
-/** With milliseconds, which intervals are cut at. */
 /** What stands beside its interval need not begin with it. */
 function withoutRange(message: string, { fromMs, toMs }: Interval): string {
   const range = `from ${isoExact(fromMs)} to ${isoExact(toMs)} `;
   return message.startsWith(range) ? message.slice(range.length) : message;
 }
 
+/** With milliseconds, which intervals are cut at. */
 function isoExact(wallMs: number): string {
   return new Date(wallMs).toISOString();
 }
