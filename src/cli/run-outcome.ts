@@ -7,7 +7,7 @@ import { conditionOf } from './render/condition-lines.ts';
 import { wrap } from './render/palette.ts';
 import type { AnyResource } from './resource-access.ts';
 import { targetFlags } from './target-flags.ts';
-import { allWaysOn, byAnotherStart, wayToApprove, withWholeCommands } from './way-on.ts';
+import { allWaysOn, byAnotherStart, type WayOptions, wayToApprove, withWholeCommands } from './way-on.ts';
 
 /** What leads another command to one of these resources. `dirOf`: the directory of one, as the command line names it. */
 export function flagsAmong(
@@ -75,7 +75,7 @@ function hasMoreToTell({ status }: AnyResource): boolean {
 }
 
 /** In a line; `flags` lead another command to it. */
-export function renderOutcome(resource: AnyResource, flags: TargetOptions, goOnForAll: string | undefined): string {
+export function renderOutcome(resource: AnyResource, flags: WayOptions, goOnForAll: string | undefined): string {
   const { namespace, name } = resource.metadata;
   const ready = conditionOf(withWholeCommands(resource, flags).status, 'Ready');
   const goOn = allWaysOn(resource, flags, goOnForAll);

@@ -8,14 +8,26 @@ import { holds } from './render/condition-lines.ts';
 import type { AnyResource } from './resource-access.ts';
 import { shellWord, targetFlags } from './target-flags.ts';
 
+/** What leads another command to a resource. */
+export interface WayOptions extends TargetOptions {
+  /** None does: all that can be said to it stands in its manifest. */
+  readonly byManifest?: true;
+}
+
 /** As a part of a sentence; undefined where it is not paused, or has nothing left to go on with. `options` lead to the resource, as they led whoever asks. */
-export function wayOn(resource: AnyResource, options: TargetOptions): string | undefined {
+export function wayOn(resource: AnyResource, options: WayOptions): string | undefined {
   if (isComplete(resource)) return undefined;
   const steps = [
     ...(resource.spec.paused ? ['take paused: true out of its manifest'] : []),
-    ...(isPausedByPerson(resource) ? [commandLine('resume', resource, options)] : []),
+    ...(isPausedByPerson(resource) ? [withoutAnnotation(resource, options)] : []),
   ];
   return steps.length === 0 ? undefined : steps.join(', and ');
+}
+
+function withoutAnnotation(resource: AnyResource, { byManifest, ...options }: WayOptions): string {
+  return byManifest
+    ? `take the annotation ${annotations.paused} out of its manifest`
+    : commandLine('resume', resource, options);
 }
 
 /** The same where everything is paused. `places` are what pauses it, with their directories as the command line names them. */
@@ -31,7 +43,7 @@ export function wayOnForAll(places: readonly PausingPlace[]): string | undefined
 /** All that a person has to do so that a policy goes on; undefined where it is not paused. */
 export function allWaysOn(
   resource: AnyResource,
-  options: TargetOptions,
+  options: WayOptions,
   goOnForAll: string | undefined,
 ): string | undefined {
   const steps = [wayOn(resource, options), goOnForAll].filter((step) => step !== undefined);

@@ -288,6 +288,15 @@ spec:
     expect(stderr).toContain('To go on: take paused: true out of its manifest');
   });
 
+  test('that is paused by an annotation asks nobody either, and says how it goes on', async () => {
+    write(manifest('errors').replace('{name: errors}', '{name: errors, annotations: {logfleet.dev/paused: "true"}}'));
+    const { status, stderr } = await run('all.yaml', '--volume', `exports=${directory}`);
+    expect(status).toBe(1);
+    expect(stderr).toContain('errors: Paused: Paused by the annotation logfleet.dev/paused');
+    expect(stderr).toContain('To go on: take the annotation logfleet.dev/paused out of its manifest');
+    expect(stderr).not.toContain('SecretNotFound');
+  });
+
   test('needs a directory for the volume that it names', async () => {
     write(manifest('errors'));
     const { status, stderr } = await run('all.yaml', '--volume', `other=${directory}`);
