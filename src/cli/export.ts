@@ -5,7 +5,7 @@
  * With `-o -` rows are kept in a temporary folder until all of them are proven, and go to stdout then. The folder goes when the process
  * ends, by a signal too; only what ends it on the spot (SIGKILL, a machine that stops) leaves it where it is.
  */
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +16,7 @@ import { aborted } from '../base/aborted.ts';
 import { systemClock } from '../base/clock.ts';
 import { type Metrics, noMetrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
+import { pausedByOf } from '../controller/pauses.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { readManifest } from '../destination/manifest.ts';
 import { openDestination } from '../destination/open-destination.ts';
@@ -34,6 +35,7 @@ import {
 } from './export-manifest.ts';
 import { exportPlaces } from './export-places.ts';
 import { inFlags, onStdout } from './flag-words.ts';
+import { makeWithFoldersAbove } from './folders-above.ts';
 import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from './given-manifests.ts';
 import { keepHeapSmall } from './heap.ts';
 import { LiveView } from './live-view.ts';
@@ -52,6 +54,7 @@ import { ShownHost } from './shown-host.ts';
 import { SingleHost } from './single-host.ts';
 import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
+import type { WayOptions } from './way-on.ts';
 
 /** Nobody is woken by a status. */
 const statusIntervalMs = 1_000;
@@ -115,7 +118,7 @@ async function work(
   const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
   if (unused !== undefined) stderr.write(`logfleet export: ${unused}\n`);
   // One that is paused asks nobody, and says so.
-  const problem = resource.spec.paused ? undefined : await credentialsProblem(resource, given);
+  const problem = pausedByOf(resource) !== undefined ? undefined : await credentialsProblem(resource, given);
   if (problem) {
     stderr.write(`${nameOf(resource.metadata)}: ${problem.reason}: ${host.inWords(problem.message)}\n`);
     return exitStatus.usage;
@@ -132,7 +135,7 @@ async function work(
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
   // No status is left that could be looked at later.
-  const said = [renderOutcome(ended, {}, undefined), ...renderIncomplete(incomplete, Number.POSITIVE_INFINITY)];
+  const said = [renderOutcome(ended, wayTo, undefined), ...renderIncomplete(incomplete, Number.POSITIVE_INFINITY)];
   stderr.write(said.map((line) => `${line}\n`).join(''));
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
@@ -155,6 +158,8 @@ function wordsOf(sink: ExportSink | undefined): (message: string) => string {
 }
 
 const ports = { clock: systemClock, random: systemRandom };
+/** No other command finds it. */
+const wayTo: WayOptions = { byManifest: true };
 
 /** Resolves once the export has come to an end, or somebody interrupts it. */
 async function run(
@@ -163,7 +168,7 @@ async function run(
   options: ExportOptions,
   context: CommandContext,
 ): Promise<void> {
-  const view = new LiveView({ output: context.stderr, clock: systemClock });
+  const view = new LiveView({ output: context.stderr, clock: systemClock, flagsOf: () => wayTo });
   const metrics: Metrics = countingRequests(noMetrics, () => view.request());
   const lines = createLogger(options, context.stderr, { write: (line) => view.print(line.trimEnd()) });
   const log = logInWords(lines, (message) => host.inWords(message));
@@ -227,14 +232,6 @@ function makeFolder(directory: string): void {
   } catch (error) {
     throw new UsageError(`cannot make the folder ${directory}: ${(error as Error).message}; name another with -o`);
   }
-}
-
-/** Step by step: Node's own way to make all at once never ends where nothing can be made, as in /proc. */
-function makeWithFoldersAbove(directory: string): void {
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return;
-  const above = path.dirname(directory);
-  if (above !== directory) makeWithFoldersAbove(above);
-  mkdirSync(directory);
 }
 
 /** Gone when the process is, also when its reader goes away or an impatient person ends it by a second signal. */

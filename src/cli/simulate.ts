@@ -6,7 +6,7 @@ import path from 'node:path';
 import { aborted } from '../base/aborted.ts';
 import { systemClock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
-import { certificatesIn } from '../simulator/certificates.ts';
+import { type Certificates, certificatesIn } from '../simulator/certificates.ts';
 import { accessIdProblem } from '../simulator/credentials.ts';
 import { type JournalFile, openJournal } from '../simulator/journal-file.ts';
 import { ServiceModel } from '../simulator/model.ts';
@@ -16,6 +16,7 @@ import { startServer } from '../simulator/server.ts';
 import { defaultCredentials } from '../simulator/settings.ts';
 import { mixedFleet } from '../simulator/upgrades/mixed-fleet.ts';
 import { type CommandContext, exitStatus } from './context.ts';
+import { makeWithFoldersAbove } from './folders-above.ts';
 import { keepHeapSmall } from './heap.ts';
 import type { ListenAddress, SimulateOptions } from './options.ts';
 import { logDataFor, logsFor } from './simulated-logs.ts';
@@ -23,6 +24,8 @@ import { UsageError } from './usage-error.ts';
 
 /** The size of the fleet when nothing says anything else. */
 const defaultCollectors = 100;
+/** More are checked one by one until the memory is full. */
+const maxCollectors = 1_000_000;
 
 interface Credentials {
   readonly accessId: string;
@@ -39,7 +42,10 @@ export async function simulateCommand(options: SimulateOptions, context: Command
   const ownTlsDir = tlsDir === undefined ? await mkdtemp(path.join(tmpdir(), 'logfleet-simulate-')) : undefined;
   const journal = journalFile === undefined ? undefined : journalIn(journalFile, context);
   try {
-    const { caFile, cert, key } = await certificatesIn(ownTlsDir ?? path.resolve(context.cwd, tlsDir ?? ''), startMs);
+    const { caFile, cert, key } =
+      ownTlsDir === undefined
+        ? await certificatesOf(tlsDir ?? '', context, startMs)
+        : await certificatesIn(ownTlsDir, startMs);
     const model = new ServiceModel(scenario, {
       startMs,
       ...(logData ? { logData } : {}),
@@ -59,6 +65,19 @@ export async function simulateCommand(options: SimulateOptions, context: Command
     if (ownTlsDir !== undefined) await rm(ownTlsDir, { recursive: true });
   }
   return exitStatus.ok;
+}
+
+async function certificatesOf(tlsDir: string, { cwd }: CommandContext, startMs: number): Promise<Certificates> {
+  const directory = path.resolve(cwd, tlsDir);
+  try {
+    makeWithFoldersAbove(directory);
+    return await certificatesIn(directory, startMs);
+  } catch (error) {
+    if (error instanceof LogfleetError || !(error instanceof Error && 'code' in error)) throw error;
+    throw new UsageError(
+      `cannot keep or read certificates in ${directory}: ${error.message}; name another folder with --tls-dir`,
+    );
+  }
 }
 
 function journalIn(file: string, { cwd }: CommandContext): JournalFile {
@@ -82,6 +101,8 @@ async function scenarioFor(options: SimulateOptions, context: CommandContext, st
 
 async function baseScenario(options: SimulateOptions, context: CommandContext, startMs: number): Promise<Scenario> {
   if (options.scenario === undefined) {
+    if ((options.collectors ?? 0) > maxCollectors)
+      throw new UsageError(`--collectors is ${options.collectors}; write 1000000 at most`);
     return { ...mixedFleet(options.collectors ?? defaultCollectors, options.seed), logs: {} };
   }
   try {

@@ -6,7 +6,7 @@
  * a temporary file behind: its name begins with a dot and ends in `.tmp`, no reader takes it for content, and
  * `removeLeftovers` tidies it up.
  */
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { LogfleetError } from '../../base/errors.ts';
 
@@ -72,11 +72,29 @@ export async function removeLeftovers(folder: string): Promise<void> {
   }
 }
 
-/** A folder and those above it, each entry on the disk before the next is made. */
+/**
+ * A folder and those above it, each entry on the disk before the next is made. Step by step: Node's own way to make all at once never
+ * ends where nothing can be made, as in /proc.
+ */
 export async function makeFolder(folder: string): Promise<void> {
-  const firstMade = await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (firstMade === undefined) return;
-  for (let made = folder; made.length >= firstMade.length; made = dirname(made)) await syncFolder(dirname(made));
+  if (await isFolder(folder)) return;
+  if (dirname(folder) !== folder) await makeFolder(dirname(folder));
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    // Somebody else may have been quicker.
+    if (await isFolder(folder)) return;
+    throw error;
+  }
+  await syncFolder(dirname(folder));
+}
+
+/** What stands there otherwise, or that nothing can be looked at, is said by who makes it. */
+async function isFolder(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
 }
 
 /** A rename is on the disk once its folder is. Some file systems cannot flush folders: there it is as safe as it gets. */

@@ -62,6 +62,26 @@ test('--tls-dir keeps what was made', async () => {
   expect(readFileSync(caFile, 'utf8')).toBe(made);
 });
 
+test.each([
+  ['/proc/none', 'cannot keep or read certificates in /proc/none: '],
+  ['file/below', `cannot keep or read certificates in ${path.join(cwd, 'file/below')}: `],
+])('a folder %s that cannot be made is refused as wrong usage', async (tlsDir, message) => {
+  writeFileSync(path.join(cwd, 'file'), '');
+  const command = simulateCommand({ ...defaults, tlsDir }, { ...recordingContext(), cwd });
+  await expect(command).rejects.toMatchObject({
+    code: 'cli.usage',
+    message: expect.stringMatching(`${message}.*; name another folder with --tls-dir$`),
+  });
+});
+
+test('more collectors than the memory holds are refused as wrong usage', async () => {
+  const command = simulateCommand({ ...defaults, collectors: 99_999_999_999 }, { ...recordingContext(), cwd });
+  await expect(command).rejects.toMatchObject({
+    code: 'cli.usage',
+    message: '--collectors is 99999999999; write 1000000 at most',
+  });
+});
+
 test('--collectors, --seed and --time-scale make the fleet', async () => {
   await simulate({ collectors: 12, seed: 3, timeScale: 60 }, async (ready, client) => {
     expect((await state(ready, client)).collectors).toHaveLength(12);

@@ -144,6 +144,13 @@ describe('durable files', () => {
     expect(place.read('file')).toBe('one');
   });
 
+  test('a folder that can be made by nobody, as in /proc, is said so', async () => {
+    await expect(writeDurably('/proc/none/file', 'x')).rejects.toMatchObject({
+      code: 'host.disk',
+      message: expect.stringContaining('/proc/none'),
+    });
+  });
+
   test('readers meet the old text or the new one, and never a piece', async () => {
     const place = new Workplace();
     const texts = ['a'.repeat(200_000), 'b'.repeat(200_000)];
