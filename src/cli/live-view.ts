@@ -8,20 +8,19 @@
 import type { KindName } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Output } from './context.ts';
-import type { TargetOptions } from './options.ts';
 import type { LiveEvent } from './render/live-parts.ts';
 import { renderLine, renderLive, renderReason } from './render/resource-view.ts';
 import { Screen } from './render/screen.ts';
 import { RequestPace } from './request-count.ts';
 import type { AnyResource } from './resource-access.ts';
 import { UpdatePace, updatedOf } from './update-pace.ts';
-import { allWaysOn, wayToApprove } from './way-on.ts';
+import { allWaysOn, type WayOptions, wayToApprove, withWholeCommands } from './way-on.ts';
 
 export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
   /** What leads another command to a resource, for the commands that are offered to people. */
-  readonly flagsOf?: (resource: AnyResource) => TargetOptions;
+  readonly flagsOf?: (resource: AnyResource) => WayOptions;
   /** How a person lets everything go on, where something pauses it all. */
   readonly goOnForAll?: () => string | undefined;
 }
@@ -51,7 +50,7 @@ type KeyOfShown = Pick<AnyResource['metadata'], 'namespace' | 'name'> & { readon
 export class LiveView {
   readonly #output: Output;
   readonly #clock: Clock;
-  readonly #flagsOf: (resource: AnyResource) => TargetOptions;
+  readonly #flagsOf: (resource: AnyResource) => WayOptions;
   readonly #goOnForAll: () => string | undefined;
   readonly #screen: Screen | undefined;
   readonly #shown = new Map<string, Shown>();
@@ -166,14 +165,19 @@ export class LiveView {
         wayOn: allWaysOn(resource, flags, this.#goOnForAll()),
         approve: wayToApprove(resource, flags),
       };
-      const lines = renderLive(resource, moment, options);
+      const lines = renderLive(withWholeCommands(resource, flags), moment, options);
       return index === 0 ? lines : ['', ...lines];
     });
   }
 
   #printLine(shown: Shown): void {
     const line = renderLine(shown.resource);
-    if (line === undefined || line.key === shown.lineKey) return;
+    if (line === undefined) return;
+    if (line.key === shown.lineKey) {
+      // What was at work when its line was written may wait by now, in the same words.
+      if (shown.quiet === undefined) this.#tellWhy(shown, firstQuietMs);
+      return;
+    }
     shown.lineKey = line.key;
     this.#write(shown, line.line);
     this.#tellWhy(shown, firstQuietMs);
@@ -182,12 +186,17 @@ export class LiveView {
   /** Once it has been quiet for so long. */
   #tellWhy(shown: Shown, quietMs: number): void {
     shown.quiet?.cancel();
-    if (this.#ended || renderReason(shown.resource) === undefined) return;
+    shown.quiet = undefined;
+    if (this.#ended || this.#reasonOf(shown) === undefined) return;
     shown.quiet = this.#clock.after(quietMs, () => {
-      const why = renderReason(shown.resource);
+      const why = this.#reasonOf(shown);
       if (why !== undefined && !shown.line.endsWith(why.message)) this.#write(shown, `${why.name}: ${why.message}`);
       this.#tellWhy(shown, Math.min(2 * quietMs, longestQuietMs));
     });
+  }
+
+  #reasonOf({ resource }: Shown): ReturnType<typeof renderReason> {
+    return renderReason(withWholeCommands(resource, this.#flagsOf(resource)));
   }
 
   #write(shown: Shown, line: string): void {

@@ -98,6 +98,43 @@ describe('LiveView in a pipe that has been quiet', () => {
   });
 });
 
+describe('LiveView of a policy', () => {
+  const stopped = 'The rollout was stopped; to go on: `logfleet retry`.';
+  const withReady = (message: string, isAtWork: boolean) => {
+    const [ready, reconciling] = rollingStatus.conditions!;
+    const conditions = [{ ...ready!, message }, ...(isAtWork ? [reconciling!] : [])];
+    return samplePolicy({ status: { ...rollingStatus, conditions } });
+  };
+  const flagsOf = () => ({ dir: 'm' });
+  const whole = '`logfleet retry cvp/production --dir m`';
+
+  it('says in a pipe why it waits that was at work when its line was written', async () => {
+    const { output, clock, view } = start();
+    view.show(withReady('9 are left.', true));
+    await clock.advance(60_000);
+    view.show(withReady('Waits for its window.', false));
+    await clock.advance(3_600_000);
+    expect(output.text.split('\n').slice(1)).toEqual(['logging/production: Waits for its window.', '']);
+    view.show(withReady('9 are left.', true));
+    view.end();
+    expect(clock.next()).toBeUndefined();
+  });
+
+  it.each([
+    ['in a pipe', undefined],
+    ['on a terminal', { columns: 120, rows: 40 }],
+  ])('names commands in whole %s', async (_, terminal) => {
+    const output = recordingOutput(terminal);
+    const clock = new VirtualClock(nowMs);
+    const view = new LiveView({ output, clock, flagsOf });
+    view.show(withReady(stopped, false));
+    await clock.advance(11_000);
+    view.end();
+    const text = terminal === undefined ? output.text : shownOn(output.text).join(' ').replaceAll(/\s+/g, ' ');
+    expect(text).toContain(`to go on: ${whole}.`);
+  });
+});
+
 it('writes no line in a pipe for a policy of which nothing is known yet', () => {
   const { output, view } = start();
   view.show(samplePolicy({ status: undefined }));
