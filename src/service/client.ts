@@ -99,7 +99,7 @@ export class ServiceClient implements UpgradeService, SearchService {
 
   #ofUpgrades<T>(call: UpgradeCall, decode: Decode<T>): Promise<Answer<T>> {
     const beforeSend = () => {
-      if (this.#areUpgradesOver) throw new TransportError('closed', 'its credentials have been let go of');
+      if (this.#areUpgradesOver) throw new TransportError('closed', 'the client has been closed');
       call.beforeSend?.();
     };
     return this.#calls.perform({ ...call, beforeSend }, decode);

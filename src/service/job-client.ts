@@ -101,7 +101,6 @@ export class JobClient implements OpenJob {
   }
 
   async delete(options?: CallOptions): Promise<Answer<undefined>> {
-    const sentBefore = this.#deletionsSent;
     const beforeSend = () => {
       this.#deletionsSent++;
     };
@@ -115,7 +114,8 @@ export class JobClient implements OpenJob {
       if (!(error instanceof ServiceError)) throw error;
       if (error.code === notThere && error.sentAtMs !== undefined)
         return { value: undefined, sentAtMs: error.sentAtMs };
-      if (error.effect === 'none') this.#deletionsSent = sentBefore;
+      // One of it alone: a write before it may have come through, and its answer be lost.
+      if (error.effect === 'none' && error.sentAtMs !== undefined) hadNoEffect();
       throw error;
     }
   }

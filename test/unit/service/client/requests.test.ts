@@ -273,6 +273,27 @@ test.each([
   expect([created.dateMs, status.dateMs]).toEqual([dateMs, dateMs]);
 });
 
+test.each<[string, Step]>([
+  ['refused', { kind: 'answer', status: 429 }],
+  ['not sent', { kind: 'unwritten', failure: 'refused' }],
+])('a deletion whose answer was lost may have come through, also where another is %s', async (_, step) => {
+  const lost: Step = { kind: 'written', failure: 'connectionLost' };
+  const { clock, jobOf } = harness([lost, step, { kind: 'answer', status: 404 }]);
+  const job = jobOf(15_000);
+  expect(await settled(clock, job.delete())).toMatchObject({ effect: 'none' });
+  expect(await settled(clock, job.getStatus())).toMatchObject({ code: 'service.jobDeleted' });
+});
+
+test('a deletion that was refused has deleted nothing', async () => {
+  const { clock, jobOf } = harness([
+    { kind: 'answer', status: 429 },
+    { kind: 'answer', status: 404 },
+  ]);
+  const job = jobOf(15_000);
+  expect(await settled(clock, job.delete())).toMatchObject({ code: 'service.rateLimited' });
+  expect(await settled(clock, job.getStatus())).toMatchObject({ code: 'service.jobGone' });
+});
+
 test('a slow drip is a time-out', async () => {
   const { error, harness: world } = await failureOn('listCollectors', [{ kind: 'written' }]);
   expect(error.code).toBe('service.timeout');
