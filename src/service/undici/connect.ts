@@ -1,6 +1,6 @@
 /** The way to the service that the operator and the command line take: over TLS, with the proxies of the environment. */
+import type { Environment } from '../../base/proxy-environment.ts';
 import { type Connect, type ConnectOptions, connectWith } from '../connection.ts';
-import type { Environment } from './proxy-environment.ts';
 import { UndiciTransport } from './undici-transport.ts';
 
 export interface TlsConnectOptions extends Omit<ConnectOptions, 'transport'> {

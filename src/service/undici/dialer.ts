@@ -4,14 +4,13 @@
  */
 
 import { isIP } from 'node:net';
-import { unescape as unescaped } from 'node:querystring';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Client } from 'undici';
+import { bareHost, type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
 import { TransportError } from '../transport.ts';
 import { asTransportError } from '../transport-failure.ts';
 import { GatheringSocket } from './gathering-socket.ts';
-import { bareHost, type Environment, proxyFor } from './proxy-environment.ts';
 
 export interface DialerOptions {
   readonly caCertificates: string | undefined;
@@ -69,19 +68,15 @@ export class Dialer {
     try {
       return proxyFor(origin, this.#options.environment);
     } catch (error) {
-      throw new TransportError(
-        'proxyFailed',
-        'HTTPS_PROXY is no address of an HTTP proxy, like http://proxy.example.com:3128',
-        error,
-      );
+      throw new TransportError('proxyFailed', proxyProblem, error);
     }
   }
 }
 
 function authorizationOf(proxy: URL): Record<string, string> {
   if (!proxy.username) return {};
-  // It fails on nothing: a percent sign that begins no escape stands for itself, as it was typed.
-  const credentials = `${unescaped(proxy.username)}:${unescaped(proxy.password)}`;
+  const { user, password } = proxyCredentials(proxy);
+  const credentials = `${user}:${password}`;
   return { 'proxy-authorization': `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}` };
 }
 

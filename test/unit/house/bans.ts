@@ -36,6 +36,8 @@ export const bans: readonly Ban[] = [
   {
     what: 'the network: use the transports of the service and of Kubernetes',
     allowed: [
+      // Addresses alone.
+      'src/base/proxy-environment.ts',
       'src/service/undici/',
       'src/destination/s3/',
       'src/host/kubernetes/',

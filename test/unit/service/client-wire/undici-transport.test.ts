@@ -5,8 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
+import type { Environment } from '../../../../src/base/proxy-environment.ts';
 import type { BodyReceiver, ResponseHead, TransportRequest } from '../../../../src/service/transport.ts';
-import type { Environment } from '../../../../src/service/undici/proxy-environment.ts';
 import { UndiciTransport } from '../../../../src/service/undici/undici-transport.ts';
 import { type Certificate, connectProxy, httpsServer, type Loopback, selfSigned } from './loopback.ts';
 

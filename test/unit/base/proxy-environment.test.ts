@@ -1,6 +1,6 @@
 /** Which proxy leads where, as a table. */
 import { expect, test } from 'vitest';
-import { proxyFor } from '../../../../src/service/undici/proxy-environment.ts';
+import { proxyFor } from '../../../src/base/proxy-environment.ts';
 
 const HTTPS_PROXY = 'http://proxy:3128';
 

@@ -3,6 +3,7 @@
  * letters first. The environment comes in as data. Loopback addresses are never reached through a proxy.
  */
 import { BlockList, isIP } from 'node:net';
+import { unescape as unescaped } from 'node:querystring';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,6 +19,14 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
   const address = new URL(proxy.includes('://') ? proxy : `http://${proxy}`);
   if (!httpProtocols.has(address.protocol)) throw new TypeError(`no proxy for ${address.protocol}`);
   return address;
+}
+
+/** What a person is told of a proxy that `proxyFor` cannot read. */
+export const proxyProblem = 'HTTPS_PROXY is no address of an HTTP proxy, like http://proxy.example.com:3128';
+
+/** It fails on nothing: a percent sign that begins no escape stands for itself, as it was typed. */
+export function proxyCredentials(proxy: URL): { readonly user: string; readonly password: string } {
+  return { user: unescaped(proxy.username), password: unescaped(proxy.password) };
 }
 
 const httpProtocols: ReadonlySet<string> = new Set(['http:', 'https:']);

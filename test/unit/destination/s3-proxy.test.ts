@@ -1,0 +1,61 @@
+/** Which proxy of the environment leads to a store: the same that would lead to the service. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { HeadBucketCommand } from '@aws-sdk/client-s3';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SecretText } from '../../../src/base/secret-text.ts';
+import { createClient } from '../../../src/destination/s3/s3-client.ts';
+import type { S3Settings } from '../../../src/destination/s3/s3-settings.ts';
+
+const settings: S3Settings = {
+  bucket: 'audit-logs',
+  root: '',
+  endpoint: 'https://store.invalid:9000',
+  forcePathStyle: true,
+  credentials: { accessKeyId: 'key', secretAccessKey: new SecretText('secret') },
+};
+
+let proxy: Server;
+const asked: { readonly url: string | undefined; readonly authorization: string | undefined }[] = [];
+beforeEach(async () => {
+  asked.length = 0;
+  proxy = createServer().on('connect', ({ url, headers }, socket) => {
+    asked.push({ url, authorization: headers['proxy-authorization'] });
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+});
+afterEach(() => proxy.close());
+
+async function ask(environment: Record<string, string>, also: Partial<S3Settings> = {}) {
+  const client = createClient({ ...settings, ...also }, environment);
+  await expect(client.send(new HeadBucketCommand({ Bucket: 'audit-logs' }))).rejects.toThrow();
+  client.destroy();
+  return asked[0];
+}
+
+const address = () => `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+
+test('one without a scheme', async () => {
+  expect(await ask({ HTTPS_PROXY: address() })).toMatchObject({ url: 'store.invalid:9000' });
+});
+
+test('one whose password has a percent sign that begins no escape', async () => {
+  const authorization = `Basic ${Buffer.from('me:50%/@').toString('base64')}`;
+  expect(await ask({ https_proxy: `http://me:50%%2f%40@${address()}` })).toMatchObject({ authorization });
+});
+
+test.each([
+  ['invalid', true],
+  ['store.invalid', false],
+])('none where NO_PROXY names %s above the bucket', async (NO_PROXY, forcePathStyle) => {
+  expect(await ask({ HTTPS_PROXY: `http://${address()}`, NO_PROXY }, { forcePathStyle })).toBeUndefined();
+});
+
+test.each(['socks5://proxy:1080', 'http://', 'http://a b'])('%s is no address of one', (HTTPS_PROXY) => {
+  expect(() => createClient(settings, { HTTPS_PROXY })).toThrow(
+    expect.objectContaining({ code: 'destination.invalid', message: expect.stringContaining('HTTPS_PROXY is no') }),
+  );
+});
