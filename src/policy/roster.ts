@@ -187,16 +187,16 @@ export class Roster {
     // Whether a stage has it must not decide whether one takes it, or it would be taken and left in turns.
     const staged = standing === 'skipped' ? { ...this.#input(id, entry), unstaged: false } : undefined;
     const startedIn = this.#stages.list.indexOf(entry?.stage);
-    return {
-      matches,
-      startedIn,
-      eligible: isEligible(staged ? standingOf(staged, this.#context) : standing, this.#options.spec),
-    };
+    const eligible = isEligible(staged ? standingOf(staged, this.#context) : standing, this.#options.spec);
+    return { matches, startedIn, eligible, isThere: standing === 'updated' && startedIn === undefined };
   }
 
   /** Whom this finds eligible no longer was so before: twice round is enough. Whom another selection brings in goes through ended stages. */
   #assignStages(): void {
-    const sizes = settledSizes(this.#options.spec, this.isReselected ? [] : this.#options.ledger.header.stages);
+    const { spec, ledger } = this.#options;
+    const { selection, stages } = ledger.header;
+    const isWidened = this.isReselected && selection !== this.selection;
+    const sizes = settledSizes(spec, isWidened ? [] : stages);
     for (let round = 0; round < 2 && this.#stages.isStale; round++) {
       const moved = this.#stages.assign(sizes);
       if (moved.length > 0) this.#order.outdate();
@@ -325,7 +325,7 @@ export class Roster {
       row,
       entry,
       owned: this.owns(id),
-      awaited: this.#options.ownership.first(id)?.uid === policy,
+      awaited: ownership.first(id)?.uid === policy,
       busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.#isNews(id, row, entry),
       drifted: this.#notes.driftingSinceMs(id) !== undefined,
       unstaged: this.#stages.isUsed && this.#stages.stageOf(id) === noStage,

@@ -44,12 +44,12 @@ export class StageIndex {
 
   /** Notes what decides the stage of a member, who may be new. */
   note(id: string, traits: StageTraits): void {
-    const { eligible, matches, startedIn } = traits;
+    const { eligible, isThere, matches, startedIn } = traits;
     const before = this.#traits.get(id);
     this.#traits.set(id, traits);
     this.#vanished.delete(id);
     if (!before) this.#line = undefined;
-    const isAsBefore = before?.eligible === eligible && before.matches === matches;
+    const isAsBefore = before?.eligible === eligible && before.isThere === isThere && before.matches === matches;
     // Who is started where it is already changes nothing for the others.
     if (isAsBefore && (before.startedIn === startedIn || startedIn === this.stageOf(id))) return;
     this.#isStale = true;

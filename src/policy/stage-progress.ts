@@ -2,10 +2,11 @@
  * How far a rollout has come in its stages, and what the next one waits for: one stage after the other, each with its approval before
  * it, its collectors, and its soak after them (R2, R3, R4).
  *
- * Who belongs to a stage that has ended, or comes to one that soaks, came late: it is started at once, and holds nobody up. A stage in which nobody was, or could be,
+ * Who belongs to a stage that has ended, or comes to one that soaks, came late: it is started at once, and holds nobody up. One with a size
+ * is settled by then, and has as many as it had (`settledSizes`). A stage in which nobody was, or could be,
  * upgraded is passed over, and ends with the first one after it that somebody is in: what nobody went through shields nobody.
  *
- * Leaves to others: who belongs to a stage (`stages.ts`), and whether it may go on at all (`failure-verdict.ts`).
+ * Leaves to others: who of them belongs to a stage (`stages.ts`), and whether it may go on at all (`failure-verdict.ts`).
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
@@ -160,7 +161,9 @@ function stepOf(
     return { record: begun, gate: gate(`the end of stage ${name}`, reason, wallMs) };
   }
   const members = stage.size === undefined ? {} : { members: totalOf(counts) + vanished };
-  const updated = begun.updatedAtMs === undefined ? { ...begun, updatedAtMs: wallMs, shape, ...members } : begun;
+  // Also of one whose places were free since a person went on, and that nobody took.
+  const isSettled = begun.updatedAtMs !== undefined && begun.shape !== undefined;
+  const updated = isSettled ? begun : { ...begun, updatedAtMs: begun.updatedAtMs ?? wallMs, shape, ...members };
   const isUnwatched = tally.finished === 0 && !begun.adopted && !(header.again && counts.updated > 0);
   const soakMs = isUnwatched ? 0 : soakMsOf(stage);
   const soakedMs = (updated.updatedAtMs ?? wallMs) + soakMs;

@@ -25,6 +25,8 @@ export interface StageCandidate {
   readonly startedIn: number | undefined;
   /** Whether it can be upgraded, or has been. */
   readonly eligible: boolean;
+  /** Whether it is at the target without having been started in a stage. */
+  readonly isThere: boolean;
 }
 
 /** The stages of a policy, compiled once for each text of it. */
@@ -54,7 +56,9 @@ export class StageList {
    * The stage of each candidate, in their order; `noStage` where none has it.
    * @param candidates in the order of `stageOrder`
    * @param vanished the stages of those who were started in them and are no candidates any more
-   * @param settled how many a stage has that is settled; undefined of one that is not. It takes more only of those whom no other stage has
+   * @param settled how many a stage has that is settled; undefined of one that is not. Places that are free in it are for those who are at
+   *   the target by then: whoever is to be upgraded is the next stage's, or would be past its approval. It takes more only of those whom no
+   *   other stage has
    */
   assign(
     candidates: readonly StageCandidate[],
@@ -78,12 +82,15 @@ export class StageList {
   ): void {
     for (const [stage, { size, selector }] of this.stages.entries()) {
       let left = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, candidates.length);
-      left = Math.min(left, most[stage] ?? left);
+      const limit = most[stage] ?? Number.POSITIVE_INFINITY;
+      const isSettled = Number.isFinite(limit);
+      left = Math.min(left, limit);
       for (const one of assigned) if (one === stage) left--;
       for (const one of vanished) if (one === stage) left--;
       const take = (isWanted: (candidate: StageCandidate) => boolean) => {
         for (let index = 0; index < candidates.length && left > 0; index++) {
-          if (assigned[index] !== noStage || !isWanted(candidates[index] as StageCandidate)) continue;
+          const candidate = candidates[index] as StageCandidate;
+          if (assigned[index] !== noStage || (isSettled && !candidate.isThere) || !isWanted(candidate)) continue;
           assigned[index] = stage;
           left--;
         }

@@ -90,6 +90,70 @@ test.each([
   expect(tasks()).toHaveLength(1);
 });
 
+describe('a canary of a tenth that has ended takes nobody past an approval (R1, R4)', () => {
+  const tenth = { ...canary, size: '10%' };
+  const stages = (first: object = {}) => [
+    { ...tenth, ...first },
+    { ...rest, approval: 'Required' },
+  ];
+  const more = { groups: { more: { count: 100, version: before } } };
+
+  test('once a person has gone on in its soak', async () => {
+    const { world, tasks, status, stage, annotate, untilReason } = staged({
+      count: 100,
+      stages: stages({ soakDuration: '2h' }),
+      spec: { resyncInterval: '1m' },
+    });
+    world.start();
+    expect(await untilReason('Soaking')).toBe(true);
+    const id = tasks()[0]?.collectorId;
+    const name = world.model.snapshot(world.service.nowMs()).collectors.find((one) => one.id === id)?.name as string;
+    world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
+    expect(await untilReason('CollectorsFailed')).toBe(true);
+    annotate(annotations.retry, `${status()?.rollout?.id}`);
+    expect(await untilReason('AwaitingApproval', 4 * hourMs)).toBe(true);
+    world.model.patch(more, world.service.nowMs());
+    await world.clock.advance(hourMs);
+    expect(tasks()).toHaveLength(10);
+    expect(stage('rest')).toMatchObject({ members: 190 });
+  });
+
+  test('once a person has changed the selection', async () => {
+    const { world, tasks, stage, patch, untilReason } = staged({
+      scenario: { groups: { web: { count: 100, version: before }, off: { count: 1, version: before } } },
+      stages: stages(),
+      spec: { resyncInterval: '1m', exclude: [{ matchNames: ['db-*'] }] },
+    });
+    world.start();
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    const begun = tasks().length;
+    patch({ spec: { exclude: [{ matchNames: ['db-*', 'off-*'] }] } });
+    await world.clock.advance(10 * 60_000);
+    expect(stage('canary')).toMatchObject({ state: 'Completed' });
+    world.model.patch(more, world.service.nowMs());
+    await world.clock.advance(hourMs);
+    expect(tasks()).toHaveLength(begun);
+  });
+
+  test('in the place of who was at the target before and is uninstalled', async () => {
+    const { world, tasks, snapshot, stage, untilReason } = staged({
+      scenario: { groups: { web: { count: 50, version: before }, hand: { count: 50, version: target } } },
+      stages: stages(),
+      spec: { resyncInterval: '1m' },
+    });
+    world.start();
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    const begun = tasks().length;
+    expect(begun).toBeLessThan(10);
+    const hand = snapshot().collectors.filter(({ name }) => name.startsWith('hand'));
+    const absent = Object.fromEntries(hand.map(({ name }) => [name, { absent: true }]));
+    world.model.patch({ collectors: absent, ...more }, world.service.nowMs());
+    await world.clock.advance(hourMs);
+    expect(tasks()).toHaveLength(begun);
+    expect(stage('canary')).toMatchObject({ members: begun, state: 'Completed' });
+  });
+});
+
 test('a canary that soaks takes more by another text of it, and soaks anew (R3)', async () => {
   const stages = (size: string) => [{ ...canary, size, soakDuration: '12h' }, rest];
   const { world, tasks, stage, patch, untilReason } = staged({ count: 100, stages: stages('1%') });

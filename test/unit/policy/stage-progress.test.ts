@@ -20,6 +20,7 @@ interface Setting {
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly sweptMs?: number;
   readonly isReselected?: boolean;
+  readonly isRetried?: boolean;
 }
 
 function progress({
@@ -29,6 +30,7 @@ function progress({
   spec: more = {},
   sweptMs,
   isReselected = false,
+  isRetried = false,
 }: Setting) {
   const countOf = (index: number): StageCount => {
     const { tally, vacated = 0, ...standing } = of[index] ?? {};
@@ -42,6 +44,7 @@ function progress({
     sweptSinceMs: sweptMs,
     wallMs: nowMs,
     isReselected,
+    isRetried,
   });
 }
 
@@ -136,6 +139,16 @@ describe('a stage', () => {
     expect(found.gate?.waitsFor).toBe(waitsFor);
     expect(found.sweepFromMs).toBe(sweepFromMs);
     expect(found.reached).toBe(0);
+  });
+
+  test('R1: does not grow with the fleet after a retry in its soak, either', () => {
+    const [settled] = progress({ of: [done, left], header: { stages: [begun] } }).records;
+    expect(settled).toMatchObject({ members: 1, shape: expect.any(Number) });
+    const known = { ...settled, name: 'canary', startedAtMs: epochMs, updatedAtMs: nowMs - 1 };
+    const { records } = progress({ of: [done, left], header: { stages: [known] }, isRetried: true });
+    // Its places are free for one look.
+    expect(records).toEqual([soaking(1)]);
+    expect(progress({ of: [done, left], header: { stages: records } }).records).toEqual([known]);
   });
 
   test('ends after its soak and a look since then, and the next one begins', () => {

@@ -31,7 +31,7 @@ test('the order is one of ids alone, the same for ever: the canaries of one vers
 function inOrder(ids: readonly string[], more: (id: string) => Partial<StageCandidate> = () => ({})): StageCandidate[] {
   return [...ids]
     .sort((left, right) => stageOrder(left) - stageOrder(right))
-    .map((id) => ({ id, matches: 0, startedIn: undefined, eligible: true, ...more(id) }));
+    .map((id) => ({ id, matches: 0, startedIn: undefined, eligible: true, isThere: false, ...more(id) }));
 }
 
 const ids = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1));
@@ -45,13 +45,27 @@ function membersOf(list: StageList, candidates: readonly StageCandidate[]): read
 }
 
 describe('a stage that is settled', () => {
-  const sizes = (stages: readonly Stage[], count: number, settled: Readonly<Record<string, number>>) => {
-    const assigned = [...new StageList(stages).assign(inOrder(ids(count)), [], (name) => settled[name])];
+  const sizes = (
+    stages: readonly Stage[],
+    count: number,
+    settled: Readonly<Record<string, number>>,
+    more: (id: string) => Partial<StageCandidate> = () => ({}),
+  ) => {
+    const assigned = [...new StageList(stages).assign(inOrder(ids(count), more), [], (name) => settled[name])];
     return stages.map((_, index) => assigned.filter((one) => one === index).length);
   };
 
   test('does not grow with the fleet', () => {
-    expect(sizes([stage('a', { size: '10%' }), stage('b')], 30, { a: 1 })).toEqual([1, 29]);
+    const one = (id: string) => (id === '7' ? { startedIn: 0 } : {});
+    expect(sizes([stage('a', { size: '10%' }), stage('b')], 30, { a: 1 }, one)).toEqual([1, 29]);
+  });
+
+  test('keeps who was at the target before, and gives no place that is free to who is to be upgraded', () => {
+    const stages = [stage('a', { size: '50%' }), stage('b')];
+    const here = (id: string) => (Number(id) <= 4 ? { isThere: true } : Number(id) <= 10 ? { startedIn: 0 } : {});
+    expect(sizes(stages, 20, { a: 10 }, here)).toEqual([10, 10]);
+    // Those four are gone.
+    expect(sizes(stages, 20, { a: 10 }, (id) => (Number(id) <= 6 ? { startedIn: 0 } : {}))).toEqual([6, 14]);
   });
 
   test('takes whom no other stage has', () => {
@@ -162,7 +176,7 @@ describe('whatever the stages and the fleet', () => {
   test('who was started stays, and a newcomer displaces nobody who was', () => {
     fc.assert(
       fc.property(setting, fc.boolean(), ([list, candidates], eligible) => {
-        const newcomer = { id: 'new', matches: 0, startedIn: undefined, eligible };
+        const newcomer = { id: 'new', matches: 0, startedIn: undefined, eligible, isThere: false };
         const assigned = list.assign([newcomer, ...candidates]);
         for (const [at, { startedIn }] of candidates.entries()) {
           if (startedIn !== undefined) expect(assigned[at + 1]).toBe(startedIn);
