@@ -34,6 +34,8 @@ export interface Evidence {
   readonly flying: boolean;
   /** Whether listings show who is at the attempt's version (U7). */
   readonly observable: boolean;
+  /** Whether listings show who is still where its attempt began, so that who has no row is gone. */
+  readonly showsOrigin: boolean;
   /** When the first request of the newest complete sweep was sent. */
   readonly sweptSinceMs: number | undefined;
 }
@@ -199,11 +201,12 @@ function settleByListing(
   if (row !== undefined && row.seenAtMs >= limitMs) return endWithout(entry, open, now, row);
   if ((evidence.sweptSinceMs ?? 0) < limitMs) return entry;
   if (!evidence.observable) return close(entry, open, 'unobservable', notObservable(open), now, row);
-  // Not in the listing any more, although it was swept twice since: it is gone.
-  return row === undefined ? undefined : entry;
+  if (row !== undefined) return entry;
+  // Not in the listing any more, although it was swept twice since: it is gone, unless it never left a build that no list shows.
+  return evidence.showsOrigin ? undefined : endWithout(entry, open, now, row);
 }
 
-function endWithout(entry: Entry, open: Attempt, now: Moment, row: Row): Entry | undefined {
+function endWithout(entry: Entry, open: Attempt, now: Moment, row: Row | undefined): Entry | undefined {
   if (!open.ours) return forgetOpen(entry);
   const message = `no end within ${Math.round((now.monotonicMs - open.sinceMs) / 60_000)} minutes`;
   return close(entry, open, 'timedOut', message, now, row);

@@ -233,11 +233,8 @@ function describeCollector(entry: Entry, roster: Roster) {
 /** The service's own words, grouped; of who could not be taken back first of all (U14). */
 function describeFailures(roster: Roster, draft: Draft, wayBack: WayBack | undefined): readonly ReasonCount[] {
   const groups = new Groups();
-  for (const { collectorId, back, before, ending } of wayBack?.left ?? []) {
-    const hasFormer = before !== undefined && before !== roster.context.targetVersion;
-    const untried = hasFormer ? 'no time zone of its own that can be read' : 'no former version on record';
-    const reason = back ? ending?.message || 'no reason given' : untried;
-    groups.add(`not taken back: ${reason}`, nameOf(collectorId, roster));
+  for (const { collectorId, why } of wayBack?.left ?? []) {
+    groups.add(`not taken back: ${why}`, nameOf(collectorId, roster));
   }
   for (const standing of ['failed', 'retrying'] as const) {
     for (const id of roster.members(standing)) {
@@ -311,8 +308,11 @@ class Newest<T> {
 export function countLeftAlone(roster: Roster, draft: Draft): number {
   const isLeftAlone = (id: string) => {
     if (draft.standing(id) !== 'skipped') return false;
-    const reason = roster.skipReason(id, draft.entry(id));
-    return reason === 'RefusedByService' || reason === 'Contested';
+    const entry = draft.entry(id);
+    const reason = roster.skipReason(id, entry);
+    if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
+    // One that was uninstalled is unknown to the service as well, and leaves the list.
+    return (roster.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + roster.context.settings.graceMs;
   };
   let leftAlone = 0;
   for (const id of roster.members('skipped')) if (isLeftAlone(id)) leftAlone++;

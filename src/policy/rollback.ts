@@ -17,9 +17,15 @@ export interface WayBack {
   readonly underWay: number;
   readonly takenBack: number;
   /** Who stays as it is: its former version is on no record, or it has no attempts left, or the service refuses, or no window is its own. */
-  readonly left: readonly Entry[];
+  readonly left: readonly Left[];
   /** Who does not run, and is taken back when it does. */
   readonly offline: number;
+}
+
+export interface Left {
+  readonly collectorId: string;
+  /** For people: the service's own words, or ours. */
+  readonly why: string;
 }
 
 /** @param isZoneless whether windows go by its time zone, and it has none that can be read: nobody would ever start it */
@@ -32,12 +38,18 @@ export function planWayBack(
 ): WayBack {
   const candidates: Entry[] = [];
   const there: Entry[] = [];
-  const left: Entry[] = [];
+  const left: Left[] = [];
   const counts = { underWay: 0, takenBack: 0, offline: 0 };
   for (const entry of draft.entries()) {
-    const place = placeOf(entry, roster, target, graceMs);
-    const isStuck = place === 'candidate' && isZoneless(roster.row(entry.collectorId));
-    switch (isStuck ? 'left' : place) {
+    const { collectorId } = entry;
+    const found = placeOf(entry, roster, target, graceMs);
+    const isStuck = found === 'candidate' && isZoneless(roster.row(collectorId));
+    const place = isStuck ? leftFor('no time zone of its own that can be read') : found;
+    if (typeof place === 'object') {
+      left.push({ collectorId, ...place });
+      continue;
+    }
+    switch (place) {
       case 'elsewhere':
         break;
       case 'underWay':
@@ -49,9 +61,6 @@ export function planWayBack(
       case 'there':
         counts.takenBack++;
         there.push(entry);
-        break;
-      case 'left':
-        left.push(entry);
         break;
       case 'offline':
         counts.offline++;
@@ -69,7 +78,11 @@ export function isWayBackOver({ candidates, underWay }: WayBack): boolean {
   return candidates.length === 0 && underWay === 0;
 }
 
-type Place = 'elsewhere' | 'underWay' | 'takenBack' | 'there' | 'left' | 'offline' | 'candidate';
+type Place = 'elsewhere' | 'underWay' | 'takenBack' | 'there' | 'offline' | 'candidate' | Omit<Left, 'collectorId'>;
+
+function leftFor(why: string): Omit<Left, 'collectorId'> {
+  return { why };
+}
 
 function placeOf(entry: Entry, roster: Roster, target: string, graceMs: number): Place {
   const { open, ending, back, before, used, collectorId } = entry;
@@ -81,12 +94,14 @@ function placeOf(entry: Entry, roster: Roster, target: string, graceMs: number):
   if (!roster.comesFirst(collectorId)) return 'elsewhere';
   // Of a single build no list shows who is at it: they are members all the same (U7).
   if (!row && roster.standingNow(collectorId) === undefined) return 'elsewhere';
-  if (before === undefined || before === target) return 'left';
+  if (before === undefined || before === target) return leftFor('no former version on record');
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
-  if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return 'left';
-  if (back && hasFailed(ending) && used > roster.context.retryLimit) return 'left';
-  // No list shows who is at a single build, nor when it was last alive (U11).
-  if (!row && ending?.kind === 'offline') return 'offline';
+  const words = ending?.message || 'no reason given';
+  if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
+  if (back && hasFailed(ending) && used > roster.context.retryLimit) return leftFor(words);
+  // No list shows who is at a single build, nor when it was last alive (U11), nor that what failed had no effect (U6).
+  if (!row && ending?.kind === 'offline') return leftFor('it did not run, and no list shows when it does');
+  if (!row && back && hasFailed(ending)) return leftFor(`${words}; no list shows where it is, to try it again`);
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 

@@ -40,12 +40,14 @@ export function settleAll({ ledger, roster, observation, now, settings }: Decide
     const row = listing.row(collectorId);
     const task = tasks.get(collectorId);
     const observable = listing.observes(open.toVersion);
+    const showsOrigin = !entry.back || listing.observes(ledger.header.target);
     const evidence = {
       row,
       posted: posted.get(collectorId),
       task,
       flying: flying.has(collectorId),
       observable,
+      showsOrigin,
       sweptSinceMs,
     };
     const settled = settleEntry(entry, evidence, now, settings);

@@ -246,6 +246,13 @@ describe('U5: 35 minutes after its acceptance, adoption or takeover', () => {
     expect(settle(before, { ...unseen, row: undefined }, limitMs + 1)?.ending?.kind).toBe('unobservable');
   });
 
+  test('U7: who sets out from a build that no listing shows is not gone for having no row', () => {
+    const back = openEntry({ sinceMs: 1_000 }, { back: true });
+    const unseen = { showsOrigin: false, sweptSinceMs: limitMs };
+    expect(settle(back, unseen, limitMs + 1)).toMatchObject({ back: true, ending: { kind: 'timedOut' } });
+    expect(settle(back, { ...unseen, showsOrigin: true }, limitMs + 1)).toBeUndefined();
+  });
+
   test('U5, U7: with a single build, too, the judge is a fresh listing', () => {
     const before = openEntry({ sinceMs: 1_000 });
     const stale = { observable: false, row: row(oldVersion, 500), sweptSinceMs: limitMs - 1 };

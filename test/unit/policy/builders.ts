@@ -116,6 +116,7 @@ export function evidence(more: Partial<Evidence> = {}): Evidence {
     task: undefined,
     flying: false,
     observable: true,
+    showsOrigin: true,
     sweptSinceMs: 0,
     ...more,
   };

@@ -46,7 +46,7 @@ export class ListedFleet implements ListedRows, ListingFacts {
     return this.pagesReadMs.get(page);
   }
 
-  observes(): boolean {
+  observes(_version: string): boolean {
     return this.isObservable;
   }
 

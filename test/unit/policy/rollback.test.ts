@@ -105,12 +105,46 @@ describe('where each stands', () => {
     expect(decided(bench, { nowMs }).post).toMatchObject([{ back: true, open: { toVersion: oldVersion } }]);
   });
 
-  test('U11: who was refused as not running, and whom no list shows, is not posted again and again', () => {
-    const bench = rolledBack(backAfter('offline', { used: 0 }), null);
+  test.each<[string, Entry, string]>([
+    [
+      'U11: was refused as not running',
+      backAfter('offline', { used: 0 }),
+      'it did not run, and no list shows when it does',
+    ],
+    [
+      'U6: failed, with attempts left',
+      endedEntry('failed', { toVersion: oldVersion }, { back: true }),
+      'disk full; no list shows where it is, to try it again',
+    ],
+  ])('who is at the only build, which no list shows, and %s, stays and is named', (_, known, why) => {
+    const bench = rolledBack(known, null);
     bench.listing.isObservable = false;
     bench.roster = bench.freshRoster();
-    expect(placeOf(bench)).toBe('offline');
-    expect(decided(bench, { nowMs }).post).toEqual([]);
+    expect(placeOf(bench)).toBe('left');
+    const { post, health, settled, figures } = decided(bench, { nowMs });
+    expect(post).toEqual([]);
+    expect(health.reason).toBe('RolledBack');
+    expect(settled).toBe(true);
+    expect(figures().failureReasons).toMatchObject([{ reason: `not taken back: ${why}` }]);
+    bench.listing.isObservable = true;
+    bench.listing.show(
+      nowMs,
+      fleetOf(1, () => ({ collectorVersion: target, lastSeenAliveMs: 1 })),
+    );
+    bench.roster.sync();
+    expect(placeOf(bench)).toBe('candidates');
+  });
+
+  test('U5: who is at the only build, and of whose way back nothing was heard, is not forgotten', () => {
+    const { openLimitMs } = settings;
+    const unheard = openEntry({ toVersion: oldVersion, state: 'unknown' }, { back: true, ending: updated().ending });
+    const bench = rolledBack(unheard, null);
+    bench.listing.observes = (version: string) => version !== target;
+    bench.listing.sweptMs = openLimitMs;
+    bench.roster = bench.freshRoster();
+    const { changes, health } = decided(bench, { nowMs: openLimitMs + 1 });
+    expect(changes).toMatchObject([{ entry: { back: true, ending: { kind: 'timedOut' } } }]);
+    expect(health.message).toContain('1 could not be taken back, which status.failureReasons names');
   });
 
   test.each<[Entry, Partial<Collector>, boolean]>([
@@ -196,6 +230,12 @@ describe('what is started', () => {
     });
     expect(health.reason).toBe('RolledBack');
     expect(figures().failureReasons).toMatchObject([
+      { reason: 'not taken back: no time zone of its own that can be read' },
+    ]);
+    // Its attempt was written ahead, and withdrawn as never sent.
+    const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
+    const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
+    expect(again.figures().failureReasons).toMatchObject([
       { reason: 'not taken back: no time zone of its own that can be read' },
     ]);
   });

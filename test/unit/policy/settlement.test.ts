@@ -120,6 +120,16 @@ describe('a person tries again', () => {
     expect(settled(known, {}, retry).entry).toMatchObject({ used: 0, failures: 0 });
   });
 
+  test('U11: who is not ours to upgrade is told once a list shows it still, or it was only uninstalled', () => {
+    const shown = (seenAtMs: number) => {
+      const entries = [endedEntry('invalid', {}, { used: 0 })];
+      const bench = new PolicyBench({ entries, collectors: fleetOf(1), seenAtMs });
+      return decided(bench, { nowMs: 2 * settings.graceMs }).health.reason;
+    };
+    expect(shown(settings.graceMs - 1)).toBe('AllUpdated');
+    expect(shown(settings.graceMs)).toBe('CollectorsRefused');
+  });
+
   test.each(['refused', 'invalid'] as const)('who was %s is asked for again, as if for the first time', (kind) => {
     const known = endedEntry(kind, {}, { used: 0, failures: 0 });
     expect(settled(known, { version: oldVersion }, retry).entry).toBeUndefined();
