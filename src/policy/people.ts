@@ -68,13 +68,27 @@ function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: Ledge
  * and hosts may know it; where nobody can tell, the stricter counts.
  */
 function isLast(metadata: ObjectMeta, retry: string | undefined, abort: string | undefined): boolean {
-  const markedMs = (value: string | undefined) => Date.parse(parseRolloutRequest(value)?.mark ?? '');
+  const markedMs = (value: string | undefined) => timeOf(parseRolloutRequest(value)?.mark);
   const writtenMs = (annotation: string) => annotationWriter(metadata, annotation)?.atMs ?? Number.NaN;
+  // In a cluster it is when its writer last changed anything, which may have been another annotation.
+  const isBlurred = sharesItsTime(metadata, annotations.retry);
   const marks = [markedMs(retry), markedMs(abort)] as const;
   const known = marks.some(Number.isNaN)
     ? ([writtenMs(annotations.retry), writtenMs(annotations.abort)] as const)
     : marks;
-  return known[0] > known[1];
+  return known[0] > known[1] && !(isBlurred && known !== marks);
+}
+
+/** Whether the host tells the same writer and time of another annotation, too. */
+function sharesItsTime(metadata: ObjectMeta, annotation: string): boolean {
+  const own = annotationWriter(metadata, annotation);
+  const others = Object.entries(metadata.annotationWriters ?? {}).filter(([name]) => name !== annotation);
+  return others.some(([, { by, atMs }]) => by === own?.by && atMs === own?.atMs);
+}
+
+/** Of a mark as the commands write it, else not a number: `Date.parse` takes `again-2` for a day of 2001. */
+function timeOf(mark = ''): number {
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(mark) ? Date.parse(mark) : Number.NaN;
 }
 
 /** Whether a newer text of the policy ends the rollout, which the ledger does not know yet: asked right before each POST (U2). */

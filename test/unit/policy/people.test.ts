@@ -102,6 +102,13 @@ describe('of both at once, both are noted, and the later one counts', () => {
     ['by what the host knows', [rolloutId, at(1), written(2, 1)], 'Abort, Retry'],
     ['and so the abort', [rolloutId, at(1), written(1, 2)], 'Retry, Abort'],
     ['and the abort where nobody can tell', [rolloutId, rolloutId], 'Retry, Abort'],
+    ['a mark that is no time tells none', [`${rolloutId}/again-2`, `${rolloutId}/1`], 'Retry, Abort'],
+    ['and so what the host knows counts', [`${rolloutId}/1`, `${rolloutId}/2`, written(2, 1)], 'Abort, Retry'],
+    [
+      'and the abort where who asked for a retry wrote something else since',
+      [rolloutId, rolloutId, { ...written(2, 1), [annotations.approve]: { atMs: 2 } }],
+      'Retry, Abort',
+    ],
   ])('%s', (_, asked, order) => {
     const { header, retried } = both(...asked);
     expect(header.actions?.map(({ action }) => action).join(', ')).toBe(order);
