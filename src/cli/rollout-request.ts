@@ -109,8 +109,12 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;
   const reason = readyReason(resource);
   if (reason === reasons.collectorsFailed || reason === reasons.collectorsRefused) return true;
+  if (status?.skippedReasons?.some(({ reason: why }) => refusals.includes(why.split(':', 1)[0]))) return true;
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
+
+/** Reasons why some are left alone whom a retry tries again. The service's own words may follow one. */
+const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
 /** What has ended the rollout, so that nothing is left to abort; undefined while something is. */
 function overBy(resource: CollectorVersionPolicy): string | undefined {

@@ -243,6 +243,19 @@ describe('retry', () => {
     expect((await run('retry', failed)).said).toBe(`what failed is tried again in rollout ${id}.`);
   });
 
+  it.each(['RefusedByService: too old', 'RefusedByService', 'NotPermitted', 'Contested'])(
+    'goes by who is left alone as %s where `Ready` tells of something else first',
+    async (reason) => {
+      const refused = policy({ ...failing(0), skippedReasons: [{ reason, count: 1 }] });
+      expect((await run('retry', refused)).annotated).toEqual(written('retry', `${id}/${now}`));
+    },
+  );
+
+  it('tries nobody again who cannot be upgraded', async () => {
+    const hosted = policy({ ...failing(0), skippedReasons: [{ reason: 'HostedCollector', count: 1 }] });
+    expect((await run('retry', hosted)).failure).toContain('there is nothing to retry');
+  });
+
   it('goes by what stopped it where `Ready` tells of a pause first', async () => {
     const stopped = { reason: 'RolloutStopped', time: now, message: 'Too many failed.' } as const;
     const paused = policy({ ...failing(0), rollout: { ...rollout, stopped } }, 'Paused');
