@@ -39,7 +39,7 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
   if (typeof toMs !== 'number') return { member: toMs.member ?? 'to', problem: toMs.problem };
   if (toMs > fromMs) return { fromMs, toMs };
   const [from, to] = [fromMs, toMs].map((instantMs) => new Date(instantMs).toISOString());
-  const [change] = clockChangesIn(text);
+  const [change] = fromMs - toMs <= mostChangeMs ? clockChangesIn(text) : [];
   return {
     member: 'to',
     problem: `to is ${to}, which is not after from, ${from}${change ? `: ${change.note}` : '; write a later one'}`,
@@ -110,6 +110,8 @@ const millisecondsForm = /^\d{1,15}$/;
 /** So many digits have the seconds from 2001 to 2286, and the milliseconds of the first months of 1970. */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
+/** A range that ends further before it begins does so by whichever reading of a local time. */
+const mostChangeMs = 3 * 3_600_000;
 /** So long after a local time that comes twice, the clocks have changed. */
 const beyondChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;

@@ -115,6 +115,15 @@ describe('a change of the clocks (E12)', () => {
     expect(notes(text, zone)).toEqual([]);
   });
 
+  test('is the reason of a range that ends before it begins where another reading of it might not', () => {
+    const problem = (to: string) =>
+      (readTimeRange({ from: '2026-10-25T02:30:00', to, timeZone: 'Europe/Berlin' }) as { problem: string }).problem;
+    expect(problem('2026-10-25T02:15:00')).toContain('comes twice there');
+    expect(problem('2026-10-20T00:00:00')).toBe(
+      'to is 2026-10-19T22:00:00.000Z, which is not after from, 2026-10-25T00:30:00.000Z; write a later one',
+    );
+  });
+
   test('is told of the end, too', () => {
     const text = { from: '2026-10-25T00:00:00', to: '2026-10-25T02:00:00', timeZone: 'Europe/Berlin' };
     expect(clockChangesIn(text)).toEqual([{ member: 'to', note: expect.stringContaining('comes twice') }]);
