@@ -10,7 +10,7 @@ import { type Certificates, certificatesIn } from '../simulator/certificates.ts'
 import { accessIdProblem } from '../simulator/credentials.ts';
 import { type JournalFile, openJournal } from '../simulator/journal-file.ts';
 import { ServiceModel } from '../simulator/model.ts';
-import type { Scenario } from '../simulator/scenario.ts';
+import { maxGroupCount, type Scenario } from '../simulator/scenario.ts';
 import { parseScenario } from '../simulator/scenario-file.ts';
 import { startServer } from '../simulator/server.ts';
 import { defaultCredentials } from '../simulator/settings.ts';
@@ -24,8 +24,6 @@ import { UsageError } from './usage-error.ts';
 
 /** The size of the fleet when nothing says anything else. */
 const defaultCollectors = 100;
-/** More are checked one by one until the memory is full. */
-const maxCollectors = 1_000_000;
 
 interface Credentials {
   readonly accessId: string;
@@ -101,8 +99,8 @@ async function scenarioFor(options: SimulateOptions, context: CommandContext, st
 
 async function baseScenario(options: SimulateOptions, context: CommandContext, startMs: number): Promise<Scenario> {
   if (options.scenario === undefined) {
-    if ((options.collectors ?? 0) > maxCollectors)
-      throw new UsageError(`--collectors is ${options.collectors}; write 1000000 at most`);
+    if ((options.collectors ?? 0) > maxGroupCount)
+      throw new UsageError(`--collectors is ${options.collectors}; write ${maxGroupCount} at most`);
     return { ...mixedFleet(options.collectors ?? defaultCollectors, options.seed), logs: {} };
   }
   try {

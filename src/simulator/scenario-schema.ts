@@ -2,7 +2,7 @@
  * The JSON Schema of a scenario: `scenario.ts` for documents from outside. Unknown members are refused, so that a slip of the
  * pen is an answer and never a silent default.
  */
-import { faultKinds, omittableMembers, operations } from './scenario.ts';
+import { faultKinds, maxGroupCount, omittableMembers, operations } from './scenario.ts';
 import {
   aboveZero,
   anyText,
@@ -23,6 +23,8 @@ import {
 } from './schema-words.ts';
 import { logSchema } from './search/log-schema.ts';
 import { searchSchema } from './search/search-schema.ts';
+
+const members = { ...count, maximum: maxGroupCount, description: `a whole number from 0 to ${maxGroupCount}` } as const;
 
 const outcome = object(
   {
@@ -132,7 +134,9 @@ export const scenarioSchema = object({
     description: 'a version, as in 19.500-1, or {version: 19.500-1, latest: true}',
   }),
   ids: object({ firstCollector: id, firstTask: id }),
-  groups: mapOf(object({ ...traits, count, name: text, versions: { ...listOf(version), minItems: 1 } }, 'count')),
+  groups: mapOf(
+    object({ ...traits, count: members, name: text, versions: { ...listOf(version), minItems: 1 } }, 'count'),
+  ),
   collectors: mapOf(object(traits)),
   upgrade,
   search: searchSchema,

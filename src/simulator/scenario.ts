@@ -79,6 +79,9 @@ export interface BuildScenario {
   readonly latest?: boolean;
 }
 
+/** The most collectors of a group: each is held in memory. */
+export const maxGroupCount = 1_000_000;
+
 /** The members of a collector (2.7) that can be left out of its answer. */
 export const omittableMembers = [
   'hostName',

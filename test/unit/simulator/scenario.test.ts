@@ -44,7 +44,12 @@ describe('mistakes are told with file, line, column, path and what to write', ()
     [
       'something missing',
       'groups:\n  web: {version: 1.2-3}',
-      's.yaml:2:8: groups.web.count: is missing; write a whole number from 0 on',
+      's.yaml:2:8: groups.web.count: is missing; write a whole number from 0 to 1000000',
+    ],
+    [
+      'more collectors than the memory holds',
+      'groups: {web: {count: 99999999999, version: 1.2-3}}',
+      's.yaml:1:23: groups.web.count: 99999999999 does not fit; write a whole number from 0 to 1000000',
     ],
     [
       'a share above 1',
