@@ -305,7 +305,7 @@ export const exportMutants: readonly Mutant[] = [
     'who goes on with a plan believes the own clock',
     'recentTaken',
     'export/interval-search.ts',
-    'if (!this.#start.opened && !this.#isSettled(job)) return this.#again(false, tooNew);',
+    'if (!this.#start.opened && !this.#isSettled()) return this.#again(false, tooNew);',
     '',
   ),
   mutant(
