@@ -184,7 +184,7 @@ export interface LedgerHeader {
   readonly again?: true;
   /** Absent while the rollout goes on. */
   readonly stop?: RolloutStop;
-  /** What people did in this rollout, the oldest first; the last 20. */
+  /** What people did in this rollout, the oldest first: 20 at most, the newest retry and the newest approval of each stage among them. */
   readonly actions?: readonly ActionRecord[];
   /** What was asked for last by annotation, and has been done; and when the last stop began that was lifted so. */
   readonly handled?: {

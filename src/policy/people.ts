@@ -109,7 +109,26 @@ function whoAndWhen(metadata: ObjectMeta, annotation: string, wallMs: number): P
 }
 
 function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
-  return { ...header, actions: [...(header.actions ?? []), action].slice(-maxActions) };
+  const actions = [...(header.actions ?? []), action];
+  if (actions.length <= maxActions) return { ...header, actions };
+  const oldest = actions.findIndex((one, index) => !isNeeded(one, actions.slice(index + 1)));
+  return { ...header, actions: actions.toSpliced(Math.max(0, oldest), 1) };
+}
+
+/**
+ * Whoever approves tells by the newest approval of a stage whether an operator has heard of it, and by the newest retry whether it
+ * still holds (`logfleet approve`): these stay, however much follows.
+ */
+function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
+  switch (action) {
+    case 'Approve':
+    case 'Retry':
+      return !later.some((one) => one.action === action && one.stage === stage);
+    case 'Pause':
+    case 'Resume':
+    case 'Abort':
+      return false;
+  }
 }
 
 /** Who was taken back has proved nothing: the first stage comes first again, and what was approved was approved for another try. */

@@ -330,7 +330,9 @@ export interface Rollout {
   readonly waitingFor?: string;
   /** Why nothing more of it is started, whatever the conditions tell of; absent while it goes on. */
   readonly stopped?: StoppedRollout;
-  /** What people did in it, the oldest first; up to the last 20. */
+  /**
+   * What people did in it, the oldest first: the last of it, and always the last retry and each stage's last approval.
+   */
   readonly actions?: readonly PersonAction[];
 }
 
@@ -482,7 +484,9 @@ export interface RolloutRecord {
   readonly updated: number;
   /** Collectors that it could not upgrade. */
   readonly failed: number;
-  /** What people did in it, the oldest first; up to the last 20. */
+  /**
+   * What people did in it, the oldest first: the last of it, and always the last retry and each stage's last approval.
+   */
   readonly actions?: readonly PersonAction[];
 }
 

@@ -158,6 +158,21 @@ describe('who and when', () => {
     expect(header.actions?.at(0)?.atMs).toBe(1);
     expect(header.actions?.at(-1)?.action).toBe('Retry');
   });
+
+  test('the newest approval of each stage is kept, and the newest retry, whatever follows', () => {
+    const approved = (stage: string, atMs: number) => ({ action: 'Approve', stage, atMs }) as const;
+    const retried = (atMs: number) => ({ action: 'Retry', atMs }) as const;
+    let before: Partial<LedgerHeader> = {
+      actions: [approved('rest', 1), retried(2), approved('rest', 3), approved('canary', 4), retried(5)],
+      approved: ['rest', 'canary'],
+    };
+    for (let times = 0; times < 30; times++) {
+      before = heed({ [annotations.paused]: times % 2 === 0 ? 'true' : 'false' }, before).header;
+    }
+    expect(before.actions).toHaveLength(20);
+    expect(before.actions?.slice(0, 3)).toEqual([approved('rest', 3), approved('canary', 4), retried(5)]);
+    expect(before.actions?.slice(3).every(({ action }) => action === 'Pause' || action === 'Resume')).toBe(true);
+  });
 });
 
 test.each([
