@@ -5,7 +5,6 @@ import path from 'node:path';
 import type { Line, Section } from '../figures.ts';
 import { compileCache } from '../process-figures.ts';
 import { mainProgram, startSimulator } from '../simulator-process.ts';
-import { memoryLine } from './files.ts';
 import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process.ts';
 
 export interface CommandFigures extends ProcessFigures {
@@ -67,7 +66,8 @@ export function commandSection(figures: readonly CommandFigures[]): Section {
 }
 
 function commandLine({ format, isAsInImage, peakResidentMb }: CommandFigures): Line {
-  const what = `${format}, ${isAsInImage ? 'as in the image' : 'elsewhere'}`;
-  if (!isAsInImage) return { what, measured: `${peakResidentMb.toFixed(0)} MB` };
-  return { ...memoryLine(peakResidentMb), what };
+  return {
+    what: `${format}, ${isAsInImage ? 'as in the image' : 'elsewhere'}`,
+    measured: `${peakResidentMb.toFixed(0)} MB`,
+  };
 }
