@@ -111,17 +111,13 @@ function comparedLine(one: FileRunFigures, plain: FileRunFigures | undefined): L
 function memoryLines(one: FileRunFigures): Line[] {
   return [
     { what: nameOf(one), measured: `${speedOf(one)}, files of ${one.filesMb.toFixed(0)} MB` },
-    { what: '  memory', ...memoryLine(one.peakResidentMb) },
+    {
+      what: '  memory',
+      measured: `${one.peakResidentMb.toFixed(0)} MB`,
+      target: `<= ${mostResidentMb} MB`,
+      met: one.peakResidentMb <= mostResidentMb,
+    },
   ];
-}
-
-/** The most that a process had, beside what was promised. */
-export function memoryLine(megabytes: number): Omit<Line, 'what'> {
-  return {
-    measured: `${megabytes.toFixed(0)} MB`,
-    target: `<= ${mostResidentMb} MB`,
-    met: megabytes <= mostResidentMb,
-  };
 }
 
 function speedOf(one: FileRunFigures): string {
