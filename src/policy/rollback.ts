@@ -43,8 +43,10 @@ export function planWayBack(
   for (const entry of draft.entries()) {
     const { collectorId } = entry;
     const found = placeOf(entry, roster, target, graceMs);
-    const isStuck = found === 'candidate' && isZoneless(roster.row(collectorId));
-    const place = isStuck ? leftFor('no time zone of its own that can be read') : found;
+    const row = roster.row(collectorId);
+    const isStuck = found === 'candidate' && isZoneless(row);
+    const why = row ? 'no time zone of its own that can be read' : 'no list shows its time zone, by which windows open';
+    const place = isStuck ? leftFor(why) : found;
     if (typeof place === 'object') {
       left.push({ collectorId, ...place });
       continue;

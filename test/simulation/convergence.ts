@@ -374,7 +374,8 @@ function takesAll({ spec }: CollectorVersionPolicy): boolean {
   return !last || (last.size === undefined && last.selector === undefined);
 }
 
-function isByZone({ spec }: CollectorVersionPolicy): boolean {
+/** Whether windows open by the collectors' own zones. */
+export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 

@@ -2,6 +2,7 @@
  * U14, R7: only those that a rollout brought to its target are taken back, to the version that they had, and only when it is rolled back; and
  * then nobody is left where it was brought.
  */
+import { isByZone } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
 import { isUnsteady, type RolloutPost, retriesOf, rolloutsOf, wasRewritten } from './rollouts.ts';
 
@@ -29,6 +30,8 @@ function leftBehind(record: HistoryRecord, posts: readonly RolloutPost[]): strin
   const { status } = statuses.findLast(({ uid }) => uid === policy) ?? {};
   const says = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   if (says !== 'RolledBack' || status?.rollout?.id !== rolloutId) return [];
+  // Of a single build no list shows who is at it, nor the zone by which its window opens: who comes after a restart cannot know it.
+  if (plan.fleet.offer === 'single' && isByZone(first.policy)) return [];
   const tried = new Set(posts.filter(({ intent }) => intent.back).map(({ collectorId }) => collectorId));
   const brought = posts.filter(
     ({ intent, task, name }) => !intent.back && task?.status === 2 && !isUnsteady(record, name),

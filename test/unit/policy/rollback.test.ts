@@ -232,6 +232,12 @@ describe('what is started', () => {
     expect(figures().failureReasons).toMatchObject([
       { reason: 'not taken back: no time zone of its own that can be read' },
     ]);
+    const unlisted = rolledBack(updated(), null);
+    unlisted.listing.isObservable = false;
+    unlisted.roster = unlisted.freshRoster();
+    expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures().failureReasons).toMatchObject([
+      { reason: 'not taken back: no list shows its time zone, by which windows open' },
+    ]);
     // Its attempt was written ahead, and withdrawn as never sent.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
