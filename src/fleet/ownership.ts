@@ -165,11 +165,14 @@ export class Ownership {
     for (const [id, flight] of this.#flights) if (flight.policy === policy) this.ended(id, policy);
   }
 
-  /** Flights whose policy is gone and that began before `beforeMs`: nothing can be running any more. */
-  forgetOrphans(beforeMs: number): void {
+  /**
+   * Flights whose policy is gone and that began before `beforeMs`: nothing can be running any more.
+   * @param seenMs what ended before this shows in the list by now; what ended later is not forgotten, however long the list takes (U8)
+   */
+  forgetOrphans(beforeMs: number, seenMs: number): void {
     // In order of time, so that looking ends at the first that is to be kept.
     for (const [id, { atMs }] of this.#landings) {
-      if (atMs >= beforeMs) break;
+      if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
     }
     for (const [id, flight] of this.#flights) {

@@ -71,7 +71,8 @@ export class KeptRoster {
       this.#kept = kept;
       ownership.follow(policy, () => roster.claimNew());
     }
-    ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs);
+    const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
+    ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
     // Of who is new, the others claim what is theirs first (U13).
     ownership.catchUp(policy);
     kept.roster.sync();

@@ -1,6 +1,6 @@
 /**
  * What is to be read next of a whole policy (U9): for the attempts that are open (`watch-plan.ts`), for those who have to be seen before
- * they may be started, and the sweep that is due.
+ * they may be started or after an upgrade that the ledger does not have, and the sweep that is due.
  */
 import { parseDuration } from '../base/duration.ts';
 import type { Admission } from './admission.ts';
@@ -40,7 +40,8 @@ export function planReads(
   if (sweepFromMs !== undefined) {
     sweepAfterMs = Math.max(sweepAfterMs ?? 0, monotonicOf(sweepFromMs, now));
   }
-  for (const [id, sentAfterMs] of admission.look) {
+  const landed = lookForLanded(input, draft);
+  for (const [id, sentAfterMs] of [...admission.look, ...landed.look]) {
     const page = listing.pageOf(id);
     const readMs = page === undefined ? undefined : (listing.pageReadMs(page) ?? 0);
     if (page !== undefined && readMs !== undefined && readMs < sentAfterMs) {
@@ -50,7 +51,26 @@ export function planReads(
     }
   }
   const resyncMs = nextResyncMs(input, admission.mayStart && pending > 0 ? sweepShareAtWork : sweepShareAtRest);
-  return { ...watch, pages, ...planSweep(input, resyncMs, { sweepAfterMs, nextMs: watch.nextMs }) };
+  const nextMs = Math.min(watch.nextMs, landed.nextMs);
+  return { ...watch, pages, ...planSweep(input, resyncMs, { sweepAfterMs, nextMs }) };
+}
+
+/**
+ * Who waits to be seen after an upgrade that this ledger does not have, as one towards a target that went: nothing else looks for them
+ * before the next resync, which is rare where sweeps are long. Each waits for others of its page (U9).
+ */
+function lookForLanded({ roster, now, settings }: DecideInput, draft: Draft) {
+  const look: (readonly [string, number])[] = [];
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const id of roster.members('inProgress')) {
+    const entry = draft.entry(id);
+    const sentAfterMs = entry?.open ? undefined : roster.unseenSinceMs(id, entry);
+    if (sentAfterMs === undefined) continue;
+    const dueMs = sentAfterMs + settings.pageWaitMs;
+    if (dueMs <= now.monotonicMs) look.push([id, sentAfterMs]);
+    else nextMs = Math.min(nextMs, dueMs);
+  }
+  return { look, nextMs };
 }
 
 type SweepPlan = Pick<WatchPlan, 'sweepAfterMs' | 'nextMs'>;

@@ -173,7 +173,7 @@ export class Roster {
     if (row) this.#notes.noteDrift(id, row, entry, before?.standing);
     const standing = this.standing(id, entry);
     const version = row?.collector.collectorVersion || undefined;
-    this.#notes.note(id, row, entry, standing, this.#isNews(id, row, entry));
+    this.#notes.note(id, row, entry, standing, this.unseenSinceMs(id, entry) !== undefined);
     if (this.#stages.isUsed) this.#stages.note(id, this.#stageTraits(id, row, entry, standing));
     const member = { standing, version, selected, stage: this.#stages.stageOf(id) };
     if (before && sameMember(before, member)) return;
@@ -326,18 +326,18 @@ export class Roster {
       entry,
       owned: this.owns(id),
       awaited: ownership.first(id)?.uid === policy,
-      busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.#isNews(id, row, entry),
+      busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.unseenSinceMs(id, entry) !== undefined,
       drifted: this.#notes.driftingSinceMs(id) !== undefined,
       unstaged: this.#stages.isUsed && this.#stages.stageOf(id) === noStage,
       zoneless: this.#opensByCollector && row !== undefined && !timeZone(row.collector.timeZone ?? ''),
     };
   }
 
-  /** Whether an upgrade that this ledger does not have ended after this row was seen, or too shortly before for lists to show it (U8, U13). */
-  #isNews(id: string, row: Row | undefined, entry: Entry | undefined): boolean {
-    const { ownership, policy, settings } = this.#options;
-    const landedMs = ownership.landedMs(id, policy, entry === undefined);
-    return landedMs !== undefined && row !== undefined && row.seenAtMs < landedMs + settings.graceMs;
+  /** From when on a list shows what an upgrade came to that this ledger does not have; undefined where its row is as new (U8, U13). */
+  unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
+    const { listing, ownership, policy, settings } = this.#options;
+    const sinceMs = (ownership.landedMs(id, policy, entry === undefined) ?? Number.NaN) + settings.graceMs;
+    return (listing.row(id)?.seenAtMs ?? Number.NaN) < sinceMs ? sinceMs : undefined;
   }
 
   #remove(id: string): void {

@@ -157,9 +157,9 @@ describe('U13: what is in flight outlives its policy', () => {
     ownership.began('1', flight('a', { sinceMs: 100 }));
     ownership.retire('a');
     ownership.takeChanged('b');
-    ownership.forgetOrphans(100);
+    ownership.forgetOrphans(100, 0);
     expect(ownership.orphan('1')).toBeDefined();
-    ownership.forgetOrphans(101);
+    ownership.forgetOrphans(101, 0);
     expect(ownership.orphan('1')).toBeUndefined();
     expect([...ownership.takeChanged('b')]).toEqual(['1']);
   });
@@ -167,8 +167,18 @@ describe('U13: what is in flight outlives its policy', () => {
   test('what a policy that is there has in flight is not forgotten, however old', () => {
     const { ownership } = table(claimant('a'));
     ownership.began('1', flight('a', { sinceMs: 0 }));
-    ownership.forgetOrphans(1_000_000);
+    ownership.forgetOrphans(1_000_000, 0);
     expect(ownership.flight('1')).toBeDefined();
+  });
+
+  test('how an upgrade ended is not forgotten before a list can show it, however long that takes', () => {
+    const { ownership } = table(claimant('a'));
+    ownership.began('1', flight('a', { taskId: '7' }));
+    ownership.ended('1', 'a', 100);
+    ownership.forgetOrphans(1_000_000, 100);
+    expect(ownership.landedMs('1', 'a', true)).toBe(100);
+    ownership.forgetOrphans(1_000_000, 101);
+    expect(ownership.landedMs('1', 'a', true)).toBeUndefined();
   });
 });
 

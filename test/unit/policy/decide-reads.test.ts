@@ -1,7 +1,7 @@
 /** What `decide` has read, what it learns from what was read, and when it looks again (U9). */
 import { describe, expect, test } from 'vitest';
 import { endedEntry, minuteMs, openEntry, settings, target, task } from './builders.ts';
-import { decided, fleetOf, PolicyBench } from './policy-bench.ts';
+import { decided, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';
 
 const { graceMs } = settings;
 const ofId = (id: string, entry: ReturnType<typeof openEntry>) => ({ ...entry, collectorId: id });
@@ -71,6 +71,26 @@ describe('U9: when the fleet is swept', () => {
     const hidden = swept(bench());
     hidden.listing.pagesReadMs.set(0, graceMs);
     expect(decided(hidden, { nowMs }).watch).toMatchObject({ pages: new Map(), sweepAfterMs: graceMs });
+  });
+
+  test('U8: who was upgraded for a target that went is looked for once lists can show it, long before the next resync', () => {
+    const landedMs = minuteMs;
+    const bench = new PolicyBench({ collectors: fleetOf(2) });
+    const { ownership, listing } = bench;
+    listing.lastSweepMs = minuteMs;
+    ownership.began('1', { policy: policyUid, toVersion: target, taskId: '7', sinceMs: 0 });
+    ownership.ended('1', policyUid, landedMs);
+    bench.roster.sync();
+    const sentAfterMs = landedMs + graceMs;
+    const dueMs = sentAfterMs + settings.pageWaitMs;
+    const paused = { policy: { spec: { paused: true } } };
+    const before = decided(bench, { nowMs: dueMs - 1, ...paused });
+    expect(before).toMatchObject({ watch: { pages: new Map() }, requeueAfterMs: 1 });
+    expect(decided(bench, { nowMs: dueMs, ...paused }).watch.pages).toEqual(new Map([[0, sentAfterMs]]));
+    listing.show(sentAfterMs, fleetOf(2));
+    bench.roster.sync();
+    expect(decided(bench, { nowMs: dueMs, ...paused }).watch.pages).toEqual(new Map());
+    expect(bench.roster.counts).toMatchObject({ pending: 2, inProgress: 0 });
   });
 
   test('one sweep for all who need one: after the last of them', () => {
