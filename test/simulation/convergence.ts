@@ -7,6 +7,7 @@ import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { CollectorState, SimulatorState } from '../../src/simulator/snapshot.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { PolicyChange, PostRecord, SettingsChange } from './record.ts';
+import { isApproval } from './rollouts.ts';
 import {
   acts,
   compareRank,
@@ -130,7 +131,7 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
   const awaitsCollectors = spec.offlinePolicy === 'Wait' && members.some(({ running, alive }) => !running || !alive);
   const comes = plan.actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
   const isGiven = (stage: string | undefined) =>
-    metadata.annotations[annotations.approve] === `${status?.rollout?.id}/${stage}`;
+    isApproval(metadata.annotations[annotations.approve], status?.rollout?.id, stage);
   const current = spec.strategy.stages?.find(({ name }) => name === status?.rollout?.stage);
   const awaitsPerson = !comes && current?.approval === 'Required' && !isGiven(current.name);
   switch (reason) {

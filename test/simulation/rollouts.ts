@@ -1,5 +1,5 @@
 /** The rollouts of a history, put together from the requests that were made for them and from what became of these. */
-import { annotations } from '../../src/api/annotations.ts';
+import { annotations, parseApproval } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { TaskState } from '../../src/simulator/snapshot.ts';
 import type { HistoryRecord, Intent, PostRecord, TaskNews } from './record.ts';
@@ -39,6 +39,16 @@ export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId 
     const isNew = value !== own[index - 1]?.policy.metadata.annotations[annotations.retry];
     return isNew && value?.startsWith(`${rolloutId}/`) ? [change.atMs] : [];
   });
+}
+
+/** Whether a value of the annotation approves this stage of this rollout, given once or again. */
+export function isApproval(
+  value: string | undefined,
+  rolloutId: string | undefined,
+  stage: string | undefined,
+): boolean {
+  const approval = parseApproval(value);
+  return approval !== undefined && approval.rolloutId === rolloutId && approval.stage === stage;
 }
 
 /** Whether the text of the policy's rollouts was ever changed by a person. */

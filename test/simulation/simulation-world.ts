@@ -29,6 +29,7 @@ import {
   type TaskNews,
   versionLookMs,
 } from './record.ts';
+import { isApproval } from './rollouts.ts';
 import { type Sending, SimulatedProcess } from './simulated-process.ts';
 
 export const coordinationPath = '/apis/coordination.k8s.io/v1/namespaces/logfleet-system/leases/logfleet-operator';
@@ -136,7 +137,12 @@ export class SimulationWorld {
   approve(name: string, everyMs: number): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const [, stage] = /approval of stage (\S+)/.exec(policy?.status?.rollout?.waitingFor ?? '') ?? [];
-    if (stage !== undefined) this.annotateRollout(name, annotations.approve, stage);
+    if (stage !== undefined) {
+      // What stands there may be void since a way back: another value is asked for then (R9).
+      const isThere = isApproval(policy?.metadata.annotations[annotations.approve], policy?.status?.rollout?.id, stage);
+      const mark = isThere ? `/${Math.round(this.clock.monotonic())}` : '';
+      this.annotateRollout(name, annotations.approve, `${stage}${mark}`);
+    }
     this.clock.after(everyMs, () => this.approve(name, everyMs));
   }
 

@@ -8,6 +8,7 @@ import { parseDuration } from '../../src/base/duration.ts';
 import type { SelectorSpec } from './planned-policies.ts';
 import type { HistoryRecord } from './record.ts';
 import {
+  isApproval,
   isTouched,
   isUnsteady,
   type RolloutPost,
@@ -66,12 +67,10 @@ function lastSaidMs(record: HistoryRecord, post: RolloutPost): number {
 }
 
 function wasApproved({ policyChanges }: HistoryRecord, { intent, atMs }: RolloutPost, { name }: Stage): boolean {
-  return policyChanges.some(
-    ({ policy, ...change }) =>
-      policy.metadata.uid === intent.policy &&
-      change.atMs <= atMs &&
-      policy.metadata.annotations[annotations.approve] === `${intent.rolloutId}/${name}`,
-  );
+  return policyChanges.some(({ policy: { metadata }, ...change }) => {
+    if (metadata.uid !== intent.policy || change.atMs > atMs) return false;
+    return isApproval(metadata.annotations[annotations.approve], intent.rolloutId, name);
+  });
 }
 
 /** Of those that a stage has begun with: who was neither brought to the target nor has used up its attempts. */
