@@ -4,17 +4,37 @@
  */
 import type { CollectorVersionPolicySpec } from '../../src/api/generated/collector-version-policy.ts';
 import type { TaskState } from '../../src/simulator/snapshot.ts';
-import type { Disturbance, HistoryRecord, TaskNews } from './record.ts';
+import type { Disturbance, HistoryRecord, PolicyChange, TaskNews } from './record.ts';
 import { type RolloutPost, retriesOf, rolloutsOf } from './rollouts.ts';
-import { isSelected } from './wanted.ts';
+import { isSelected, targetOf } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
   // What a process hears of is not what it asked about, and it does not believe it.
   if (record.plan.mixedUpTasks > 0) return [];
-  return rolloutsOf(record).flatMap((posts) => {
+  const rollouts = rolloutsOf(record);
+  return rollouts.flatMap((posts) => {
     const forth = posts.filter(({ intent }) => !intent.back);
-    return forth.flatMap((post) => beyondTolerance(record, post, forth));
+    const others = takenOver(record, rollouts, forth);
+    return forth.flatMap((post) => beyondTolerance(record, post, forth, others));
   });
+}
+
+/** How many attempts of earlier rollouts to the same target this one may have taken over: what was in flight when the target went (R6). */
+function takenOver(
+  { plan, policyChanges }: HistoryRecord,
+  rollouts: readonly (readonly RolloutPost[])[],
+  [first]: readonly RolloutPost[],
+): number {
+  if (!first) return 0;
+  const { policy: uid, target, rolloutId } = first.intent;
+  const isAway = ({ policy, atMs }: PolicyChange) =>
+    policy.metadata.uid === uid && atMs < first.atMs && targetOf(plan, policy) !== target;
+  const awayMs = policyChanges.findLast(isAway)?.atMs ?? 0;
+  const former = rollouts.flat().filter(({ intent, atMs }) => {
+    const isSame = intent.policy === uid && intent.target === target && intent.rolloutId !== rolloutId;
+    return isSame && !intent.back && atMs < first.atMs;
+  });
+  return former.filter(({ news }) => news.every(({ atMs }) => atMs > awayMs)).length;
 }
 
 type Share = number | string;
@@ -27,7 +47,12 @@ interface Scope {
   readonly endedWallMs: number;
 }
 
-function beyondTolerance(record: HistoryRecord, post: RolloutPost, posts: readonly RolloutPost[]): string[] {
+function beyondTolerance(
+  record: HistoryRecord,
+  post: RolloutPost,
+  posts: readonly RolloutPost[],
+  others: number,
+): string[] {
   const { spec } = post.policy;
   const { failurePolicy } = spec;
   if (failurePolicy?.action === 'Continue') return [];
@@ -36,7 +61,7 @@ function beyondTolerance(record: HistoryRecord, post: RolloutPost, posts: readon
     const { failed, succeeded, known } = heardOf(record, post, scope);
     const isNumber = typeof most === 'number';
     // Of how many at most a share is judged, and of how many at least: what was lost is counted on the safe side.
-    const tolerated = isNumber ? most : (Number(most.slice(0, -1)) * known) / 100;
+    const tolerated = isNumber ? most : (Number(most.slice(0, -1)) * (known + others)) / 100;
     if (failed <= tolerated || (!isNumber && failed + succeeded < minSamples)) return [];
     return [
       `failures: ${post.process} posted ${post.collectorId} at ${post.atMs}, knowing of ${failed} failures ${of} where ${most} are tolerated`,
