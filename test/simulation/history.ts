@@ -47,7 +47,11 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
   // Who takes over may go by a clock on which an exclusion has not begun.
   const mayRelapse =
-    mayWait || plan.skewMs !== 0 || Object.keys(plan.fleet.events).length > 0 || plan.deaths.length > 0;
+    mayWait ||
+    mayPassOn(plan) ||
+    plan.skewMs !== 0 ||
+    Object.keys(plan.fleet.events).length > 0 ||
+    plan.deaths.length > 0;
   for (;;) {
     let missing = ['never looked'];
     while (world.clock.monotonic() < deadlineMs && missing.length > 0) {
@@ -61,6 +65,12 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
     const stayed = missing.length === 0 && world.postsSince(convergedAtMs) === 0;
     if (stayed || !mayRelapse) return { convergedAtMs, missing };
   }
+}
+
+/** Whether an upgrade may succeed long after its time-out (U6): by the version that it brings, the collector may be another policy's. */
+function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
+  const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);
+  return policies.length > 1 && outcomes.some(({ end, duration }) => end === 'succeed' && duration !== undefined);
 }
 
 function perform(world: SimulationWorld, action: Action): void {
