@@ -13,7 +13,7 @@ import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
 import { placesOf } from './stages.ts';
-import { type Candidate, type Line, ownWindowClosed, type Refusal, refusalOf } from './start-rules.ts';
+import { type Candidate, type Line, ownStageAhead, ownWindowClosed, type Refusal, refusalOf } from './start-rules.ts';
 
 export interface AdmissionInput {
   readonly spec: CollectorVersionPolicySpec;
@@ -119,6 +119,8 @@ class Batch {
       if (draft.entry(id)?.open) continue;
       const orphan = roster.orphan(id);
       if (!orphan) continue;
+      // It may never have been sent, so that its probe would begin it now (R2, R4). Nothing else begins there before the stage has come.
+      if (orphan.taskId === undefined && ownStageAhead({ id, because: 'pending' }, this.#line())) continue;
       const open: Attempt = {
         number: ++this.#attempts,
         toVersion: orphan.toVersion,

@@ -179,6 +179,11 @@ function closedAt(calendar: MaintenanceCalendar, now: Moment, zone: string | und
   }
 }
 
+/** Whether its stage has not come yet, or waits for a person. */
+export function ownStageAhead(candidate: Candidate, line: Line): Refusal | undefined {
+  return stageNotReached(candidate, line) ?? stageNotApproved(candidate, line);
+}
+
 /** R2: one stage after the other. Who came late to a stage that has ended need not wait; who is taken back, neither (R7). */
 function stageNotReached({ id }: Candidate, { course, roster, now }: Line): Refusal | undefined {
   const { gate, reached } = course.stages;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/admission.ts';
 import { maxInProgressOf } from '../../../src/policy/start-rules.ts';
 import { epochMs, newerVersion, oldVersion, openEntry, settings, spec, target } from './builders.ts';
-import { admitted, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';
+import { admitted, fleetOf, PolicyBench, policyUid, quietCourse } from './policy-bench.ts';
 
 const { graceMs, maxOpen } = settings;
 
@@ -124,6 +124,35 @@ describe('U13: what a policy that is gone left in flight', () => {
     bench.listing.show(51 + 2 * graceMs, fleetOf(2));
     const [probe] = admitted(bench, 51 + 2 * graceMs).post;
     expect(probe).toMatchObject({ collectorId: '1', used: 1, open: { probe: true } });
+  });
+
+  describe('R2: where its stage has not come', () => {
+    const canary = { name: 'canary', soakDuration: '0s', selector: { matchNames: ['none'] } };
+    const stages = [canary, { name: 'rest', soakDuration: '0s' }];
+    const gate = { waitsFor: 'the end of stage canary', reason: undefined, untilMs: undefined, byPerson: false };
+    const later = (taskId: string | undefined) => {
+      const bench = new PolicyBench({
+        spec: { strategy: { maxInProgress: 5, order: 'Name', stages } },
+        collectors: fleetOf(2),
+      });
+      bench.ownership.began('1', { policy: 'gone', toVersion: target, taskId, sinceMs: 50 });
+      bench.roster = bench.freshRoster();
+      return bench;
+    };
+    const course = { ...quietCourse, stages: { ...quietCourse.stages, reached: 0, current: 0, gate } };
+
+    test('without a task id is left alone until it has: a probe might begin it now', () => {
+      const bench = later(undefined);
+      expect(admitted(bench, 500, { course }).draft.changes()).toEqual([]);
+      expect(bench.roster.counts).toMatchObject({ inProgress: 1, pending: 1 });
+      expect(admitted(bench, 500).draft.entry('1')?.open).toMatchObject({ state: 'unknown' });
+    });
+
+    test('is taken over with its task, which is read and never posted', () => {
+      const { draft, post } = admitted(later('88'), 500, { course });
+      expect(draft.entry('1')?.open).toMatchObject({ state: 'accepted', taskId: '88' });
+      expect(post).toEqual([]);
+    });
   });
 
   test('towards another version is waited for', () => {
