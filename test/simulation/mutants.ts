@@ -166,8 +166,8 @@ export const mutants: readonly Mutant[] = [
     'who has just landed and is remembered no more is not looked at again',
     'reselected',
     'policy/roster.ts',
-    'const landedMs = ownership.landedMs(id, policy, entry === undefined);',
-    'const landedMs = ownership.landedMs(id, policy, entry === undefined && id.length === 0);',
+    'ownership.landedMs(id, policy, entry === undefined) ?? Number.NaN',
+    'ownership.landedMs(id, policy, entry === undefined && id.length === 0) ?? Number.NaN',
     'U15:',
   ),
   mutant(
