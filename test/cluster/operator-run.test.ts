@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { describe, expect, vi } from 'vitest';
+import { operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
 import { conditionOf, test } from '../e2e/support/cluster.ts';
 import { expectPromiseKept } from '../e2e/support/oracles.ts';
 import { runToEnd } from '../e2e/support/program.ts';
@@ -98,6 +99,8 @@ test.concurrent('everything is paused at once, and goes on, by the settings besi
 }) => {
   await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
   await operator();
+  const lease = await namespace.kubectl(['wait', '--for=create', `lease/${operatorLeaseName}`, '--timeout=60s']);
+  expect(lease).toMatchObject({ status: 0 });
   const where = ['--operator-namespace', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
   const paused = await runToEnd(['pause', '--all', ...where]);
   expect(paused).toMatchObject({ status: 0, stderr: '' });
