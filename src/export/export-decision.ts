@@ -157,12 +157,12 @@ function refusalOf(input: DecideInput, { strays, rest }: Coverage): Wait | undef
   const { limits, records, running } = input;
   if (strays.length > 0) return { kind: 'disorder', strays };
   if (rest.length === 0) return undefined;
-  if (isOver(input)) return { kind: 'deadline' };
+  if (isOver(input.limits, input.now.wallMs)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
   const written = writtenRows(records);
   const found = running.reduce((sum, { messageCount }) => sum + messageCount, 0);
   if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };
-  if (isScannedOut(input)) return { kind: 'maxBytesScanned' };
+  if (isScannedOut(input.limits, scannedBytes(input))) return { kind: 'maxBytesScanned' };
   return isInTrouble(input) ? { kind: 'trouble' } : undefined;
 }
 
@@ -196,13 +196,14 @@ function isInTrouble({ troubleUntilMs, now }: DecideInput): boolean {
   return troubleUntilMs !== undefined && troubleUntilMs > now.monotonicMs;
 }
 
-function isOver({ limits, now }: DecideInput): boolean {
-  return limits.deadlineMs !== undefined && now.wallMs >= limits.deadlineMs;
+/** Whether the time of the export is over. */
+export function isOver({ deadlineMs }: Pick<ExportLimits, 'deadlineMs'>, wallMs: number): boolean {
+  return deadlineMs !== undefined && wallMs >= deadlineMs;
 }
 
-function isScannedOut(input: DecideInput): boolean {
-  const { maxBytesScanned } = input.limits;
-  return maxBytesScanned !== undefined && scannedBytes(input) >= maxBytesScanned;
+/** Whether nothing more is searched, by all that was scanned for the export. */
+export function isScannedOut({ maxBytesScanned }: Pick<ExportLimits, 'maxBytesScanned'>, scanned: number): boolean {
+  return maxBytesScanned !== undefined && scanned >= maxBytesScanned;
 }
 
 function scannedBytes({ running, scannedBytes: before }: DecideInput): number {
@@ -221,9 +222,9 @@ function stopsOf(input: DecideInput, { rest }: Coverage): ExportDecision['stop']
 function stopReason(input: DecideInput, search: RunningSearch, endMs: number | undefined): StopReason | undefined {
   // Somebody else has committed up to its end.
   if (endMs !== search.toMs) return 'Overtaken';
-  if (isOver(input)) return 'DeadlineExceeded';
+  if (isOver(input.limits, input.now.wallMs)) return 'DeadlineExceeded';
   if (input.limits.isPaused && search.createdAtMs === undefined) return 'Paused';
-  return search.isSearching && isScannedOut(input) ? 'MaxBytesScanned' : undefined;
+  return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;
 }
 
 /** When a segment may be searched up to its end, on our wall clock: by the earlier of both clocks (E11). */

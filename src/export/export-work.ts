@@ -17,7 +17,7 @@ import type { LogFields } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
 import { ChosenFields } from './chosen-fields.ts';
-import { decide, type ExportDecision, type ExportProgress, type SearchOrder } from './export-decision.ts';
+import { decide, type ExportDecision, type ExportProgress, isScannedOut, type SearchOrder } from './export-decision.ts';
 import { ExportHolds } from './export-holds.ts';
 import { NewestTexts } from './newest-texts.ts';
 import {
@@ -189,7 +189,7 @@ export class ExportWork {
 
   get #isScannedOut(): boolean {
     const scanned = [...this.#searches.keys()].reduce((sum, each) => sum + each.scannedBytes, this.#scannedBytes);
-    return scanned >= (this.#limits?.maxBytesScanned ?? Number.POSITIVE_INFINITY);
+    return isScannedOut(this.#limits as WorkLimits, scanned);
   }
 
   #learn(order: SearchOrder, outcome: SearchOutcome): void {

@@ -2,7 +2,7 @@
  * The planning of an export while it is under way: what can be seen of it, what it has scanned, and why planning does not begin or go
  * on. What is planned, and how, is `export-planning.ts`'s.
  */
-import type { Wait } from './export-decision.ts';
+import { isOver, isScannedOut, type Wait } from './export-decision.ts';
 import type { PlannedExport, PlanningOptions, PlanningView } from './export-planning.ts';
 import type { SearchTools } from './search-tools.ts';
 import { settlingMs } from './settling.ts';
@@ -92,10 +92,9 @@ export interface UnplannedFacts extends PlanningFacts {
 
 /** Why planning does not begin, or does not go on; undefined where nothing keeps it. It waits by itself for its range to settle. */
 export function waitBeforePlan(limits: WorkLimits, { wallMs, scannedBytes }: PlanningFacts): Wait | undefined {
-  const { isPaused, maxBytesScanned } = limits;
   if (isOver(limits, wallMs)) return { kind: 'deadline' };
-  if (isPaused) return { kind: 'paused' };
-  return maxBytesScanned !== undefined && scannedBytes >= maxBytesScanned ? { kind: 'maxBytesScanned' } : undefined;
+  if (limits.isPaused) return { kind: 'paused' };
+  return isScannedOut(limits, scannedBytes) ? { kind: 'maxBytesScanned' } : undefined;
 }
 
 /** Why nothing is searched before there is a plan. What stands at the destination may be all: the deadline is heeded once it cannot be read. */
@@ -112,8 +111,4 @@ export function waitBeforeSearch(limits: WorkLimits, facts: UnplannedFacts): Wai
 /** After how long that may be another; infinite where time alone does not change it. */
 export function delayBeforePlan({ deadlineMs = Number.POSITIVE_INFINITY }: WorkLimits, wallMs: number): number {
   return deadlineMs > wallMs ? deadlineMs - wallMs : Number.POSITIVE_INFINITY;
-}
-
-function isOver({ deadlineMs }: WorkLimits, wallMs: number): boolean {
-  return deadlineMs !== undefined && wallMs >= deadlineMs;
 }

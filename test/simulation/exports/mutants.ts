@@ -3,7 +3,7 @@
  * A mutation whose text is not found exactly once fails loudly, so that none is lost when the code changes.
  */
 import { type Mutant, mutant } from '../mutant.ts';
-import { limitMutants, recordMutants } from './record-and-limit-mutants.ts';
+import { fewerThanCounted, limitMutants, recordMutants } from './record-and-limit-mutants.ts';
 
 const differs = 'end: incomplete for CountDiffers';
 const isUnsearched = 'E6: no search has gone through';
@@ -203,18 +203,7 @@ export const exportMutants: readonly Mutant[] = [
     name: 'pages may have fewer rows than the job counts',
     directions: 'forgetful',
     shows: othersRows,
-    mutations: [
-      {
-        file: 'export/proof.ts',
-        find: "return sign === 'timeOver' ? received < jobCount : received !== jobCount;",
-        replace: "return sign === 'timeOver' && received < jobCount;",
-      },
-      {
-        file: 'destination/commit-record.ts',
-        find: 'if (count.rows === received) return undefined;',
-        replace: 'if (count.rows > 0) return undefined;',
-      },
-    ],
+    mutations: fewerThanCounted,
   },
   mutant(
     'E6',

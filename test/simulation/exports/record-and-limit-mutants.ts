@@ -1,7 +1,22 @@
 /** Mutants of what exports of records promise, and of limits: see `mutants.ts`. */
 import { type Mutant, mutant } from '../mutant.ts';
+import type { Mutation } from '../mutated-sources.ts';
 
 const othersRows = 'rows:';
+
+/** Pages may have fewer than the job counts. */
+export const fewerThanCounted: readonly Mutation[] = [
+  {
+    file: 'export/proof.ts',
+    find: "return sign === 'timeOver' ? received < jobCount : received !== jobCount;",
+    replace: "return sign === 'timeOver' && received < jobCount;",
+  },
+  {
+    file: 'destination/commit-record.ts',
+    find: 'if (count.rows === received) return undefined;',
+    replace: 'if (count.rows > 0) return undefined;',
+  },
+];
 
 export const recordMutants: readonly Mutant[] = [
   mutant(
@@ -36,18 +51,7 @@ export const recordMutants: readonly Mutant[] = [
     name: 'pages may have fewer records than the job counts',
     directions: 'addedForgetful',
     shows: 'E6: [',
-    mutations: [
-      {
-        file: 'export/proof.ts',
-        find: "return sign === 'timeOver' ? received < jobCount : received !== jobCount;",
-        replace: "return sign === 'timeOver' && received < jobCount;",
-      },
-      {
-        file: 'destination/commit-record.ts',
-        find: 'if (count.rows === received) return undefined;',
-        replace: 'if (count.rows > 0) return undefined;',
-      },
-    ],
+    mutations: fewerThanCounted,
   },
   mutant(
     'E8',
@@ -116,16 +120,16 @@ export const limitMutants: readonly Mutant[] = [
     'time is never over',
     'bounded',
     'export/export-decision.ts',
-    'return limits.deadlineMs !== undefined && now.wallMs >= limits.deadlineMs;',
-    'return limits.deadlineMs !== undefined && now.wallMs < 0;',
+    'return deadlineMs !== undefined && wallMs >= deadlineMs;',
+    'return deadlineMs !== undefined && wallMs < 0;',
   ),
   mutant(
     'limits',
     'nobody counts the bytes that are scanned',
     'scanned',
     'export/export-decision.ts',
-    'return maxBytesScanned !== undefined && scannedBytes(input) >= maxBytesScanned;',
-    'return maxBytesScanned !== undefined && scannedBytes(input) < 0;',
+    'return maxBytesScanned !== undefined && scanned >= maxBytesScanned;',
+    'return maxBytesScanned !== undefined && scanned < 0;',
   ),
   mutant(
     'limits',
@@ -140,7 +144,7 @@ export const limitMutants: readonly Mutant[] = [
     'searches that run go on however much was scanned',
     'scannedAside',
     'export/export-decision.ts',
-    "return search.isSearching && isScannedOut(input) ? 'MaxBytesScanned' : undefined;",
+    "return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;",
     'return undefined;',
   ),
   mutant(
@@ -156,7 +160,7 @@ export const limitMutants: readonly Mutant[] = [
     'planning goes on however much was scanned',
     'scannedEarly',
     'export/planning-step.ts',
-    'return maxBytesScanned !== undefined && scannedBytes >= maxBytesScanned ?',
-    'return maxBytesScanned !== undefined && scannedBytes < 0 ?',
+    'return isScannedOut(limits, scannedBytes) ?',
+    'return isScannedOut(limits, -1) ?',
   ),
 ];
