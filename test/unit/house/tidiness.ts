@@ -1,8 +1,5 @@
-/** Small rules that keep the tree readable: names, sizes, opening comments, leftovers. */
+/** Small rules that keep the tree readable: names, opening comments, leftovers. */
 import type { SourceFile, SyntaxNode } from './source-file.ts';
-
-/** Above this a file has more than one subject. */
-const maxLines = 400;
 
 /** Names that say nothing about what is inside. */
 const emptyNames = /^types$|(?:^|-)(?:utils?|helpers?|common|misc)$/;
@@ -19,13 +16,10 @@ export function nameViolations(path: string): string[] {
     });
 }
 
-/** Of a file of `src`. */
-export function shapeViolations(file: SourceFile): string[] {
-  const found: string[] = [];
-  const lines = file.text.split('\n').length - 1;
-  if (lines > maxLines) found.push(`${file.path}: has ${lines} lines: split it, ${maxLines} are the most`);
-  if (!/^(?:#!.*\n)?\/\*/.test(file.text)) found.push(`${file.path}: open it with a comment that says what it is for`);
-  return found;
+/** Lists a file of `src` that does not open with a comment. */
+export function openingViolations(file: SourceFile): string[] {
+  if (/^(?:#!.*\n)?\/\*/.test(file.text)) return [];
+  return [`${file.path}: open it with a comment that says what it is for`];
 }
 
 const marks = new RegExp(`\\b(?:${['TODO', 'FIXME', 'XXX', 'HACK'].join('|')})\\b`);
