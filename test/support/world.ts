@@ -11,7 +11,7 @@ import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connection.ts';
-import { InProcessService } from '../../src/simulator/in-process.ts';
+import { InProcessService, type Network } from '../../src/simulator/in-process.ts';
 import type { JournalEntry } from '../../src/simulator/journal.ts';
 import type { LogData } from '../../src/simulator/log-data/log-data.ts';
 import { ServiceModel } from '../../src/simulator/model.ts';
@@ -34,9 +34,13 @@ export interface WorldOptions {
   readonly jitterMs?: number;
   readonly log?: Logger;
   readonly logData?: (startMs: number) => LogData;
+  /** Makes the service that the operator talks to, such as a lying one. */
+  readonly service?: ServiceMaker;
   /** What exports are lent. */
   readonly exports?: OperatorOptions['exports'];
 }
+
+export type ServiceMaker = (model: ServiceModel, clock: VirtualClock, network: Network) => InProcessService;
 
 /** One replica of the operator. */
 export interface Replica {
@@ -70,11 +74,9 @@ export class World {
       ...(options.logData === undefined ? {} : { logData: options.logData(startMs) }),
       journal: (entry) => this.journal.push(entry),
     });
-    this.service = new InProcessService(this.model, this.clock, {
-      latencyMs: options.latencyMs ?? 10,
-      jitterMs: options.jitterMs ?? 0,
-      random: this.random,
-    });
+    const { latencyMs = 10, jitterMs = 0, service } = options;
+    const network = { latencyMs, jitterMs, random: this.random };
+    this.service = service?.(this.model, this.clock, network) ?? new InProcessService(this.model, this.clock, network);
   }
 
   /** A Secret that leads to the service. */

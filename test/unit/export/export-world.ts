@@ -7,7 +7,7 @@ import { Writer } from '../../../src/destination/writer.ts';
 import type { ExportSettings } from '../../../src/export/export-settings.ts';
 import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
-import { exportsPath, type Replica, World } from '../../support/world.ts';
+import { exportsPath, type Replica, type ServiceMaker, World } from '../../support/world.ts';
 import { type Message, RowData } from '../simulator/search/row-data.ts';
 
 export const hourMs = 3_600_000;
@@ -28,6 +28,7 @@ export interface ExportWorldOptions {
   readonly messages?: readonly Message[];
   readonly scenario?: Scenario;
   readonly settings?: Partial<ExportSettings>;
+  readonly service?: ServiceMaker;
 }
 
 export class ExportWorld {
@@ -40,8 +41,9 @@ export class ExportWorld {
   opened = 0;
   #processes = 0;
 
-  constructor({ messages = evenly(600), scenario = {}, settings = {} }: ExportWorldOptions = {}) {
+  constructor({ messages = evenly(600), scenario = {}, settings = {}, service }: ExportWorldOptions = {}) {
     this.world = new World({
+      ...(service && { service }),
       scenario: { builds: ['19.100-1'], ...scenario },
       logData: () => new RowData(messages),
       exports: {
@@ -97,6 +99,13 @@ export class ExportWorld {
 
   /** The texts of all rows in the files that count, sorted. */
   rows(): readonly string[] {
+    return this.writtenRows()
+      .map((row) => row['_raw'] ?? '')
+      .sort();
+  }
+
+  /** All rows in the files that count. */
+  writtenRows(): readonly Readonly<Record<string, string>>[] {
     const manifest = [...this.store.objects].find(([name]) => name.endsWith('/manifest.json'));
     if (!manifest) return [];
     const folder = manifest[0].slice(0, -'manifest.json'.length);
@@ -110,7 +119,7 @@ export class ExportWorld {
           .split('\n')
           .slice(0, -1),
       );
-    return lines.map((line) => (JSON.parse(line) as { readonly _raw: string })._raw).sort();
+    return lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
   }
 
   /** Search jobs that the service was asked for. */

@@ -1,0 +1,34 @@
+/**
+ * Exports from a service that lies: no export is proven whose files contradict an honest aggregation (E6). The whole operator works in
+ * virtual time, with a lying proxy between it and the simulated service.
+ */
+import { describe, expect, test } from 'vitest';
+import { ExportWorld, minuteMs } from '../export-world.ts';
+import { messages, truth } from './corpus.ts';
+import { type LieCase, lies, type Outcome } from './lie-table.ts';
+import { LyingService } from './lying-service.ts';
+
+describe('a lying service', () => {
+  test.each(Object.entries(lies))('%s', async (_name, { outcome, ...lie }) => {
+    expect(await outcomeOf(lie)).toBe(outcome);
+  });
+});
+
+async function outcomeOf({ lie, spec = {}, search = {} }: Omit<LieCase, 'outcome'>): Promise<Outcome> {
+  const world = new ExportWorld({
+    messages,
+    scenario: { search: { duration: '1s', ...search } },
+    service: (...options) => new LyingService(lie, truth, ...options),
+  });
+  world.add(spec);
+  world.start();
+  const isOver = () => world.reason === 'Exported' || world.condition('Stalled')?.status === 'True';
+  await world.world.until(isOver, 10 * minuteMs);
+  if (world.reason !== 'Exported') return 'noticed';
+  const written = world.writtenRows().map(textOf).sort();
+  return JSON.stringify(written) === JSON.stringify(truth.map(textOf).sort()) ? 'whole' : 'undetectable';
+}
+
+function textOf(row: Readonly<Record<string, string>>): string {
+  return JSON.stringify(Object.entries(row).sort());
+}

@@ -1,0 +1,155 @@
+/**
+ * A proxy between the operator and the simulated service that lies about search jobs: about the rows of their pages, their statuses,
+ * and the records of aggregations. What a lie does not touch passes as it came.
+ *
+ * The proxy knows all rows that there are, and cuts pages from its own list, so that a lie can be the same at every offset.
+ */
+import {
+  type InProcessAnswer,
+  type InProcessRequest,
+  InProcessService,
+  type Network,
+} from '../../../../src/simulator/in-process.ts';
+import type { ServiceModel } from '../../../../src/simulator/model.ts';
+import type { VirtualClock } from '../../../support/virtual-clock.ts';
+
+/** The `map` of a message or of a record. */
+export type Row = Readonly<Record<string, string>>;
+
+export interface LyingJob {
+  readonly query: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly isAggregation: boolean;
+  /** Jobs of the same kind that were created before it. */
+  readonly number: number;
+}
+
+export interface PageRequest {
+  readonly offset: number;
+  readonly limit: number;
+  /** How often the first row of this job was asked for, this request included. */
+  readonly reading: number;
+  readonly job: LyingJob;
+}
+
+export interface JobStatus {
+  readonly state: string;
+  readonly messageCount: number;
+  readonly recordCount: number;
+  readonly histogramBuckets: readonly Bucket[];
+  readonly [other: string]: unknown;
+}
+
+export interface Bucket {
+  readonly startTimestamp: number;
+  readonly length: number;
+  readonly count: number;
+}
+
+export interface Lie {
+  /** The rows of a job, newest first: its pages are cut from what is returned. */
+  readonly rows?: (rows: readonly Row[], job: LyingJob) => readonly Row[];
+  /** The status agrees with `rows`: message count and histogram. */
+  readonly isCounted?: boolean;
+  /** The rows of one page. */
+  readonly page?: (rows: readonly Row[], request: PageRequest) => readonly Row[];
+  readonly status?: (status: JobStatus, job: LyingJob) => JobStatus;
+  /** The records of an aggregation. */
+  readonly records?: (records: readonly Row[], job: LyingJob) => readonly Row[];
+}
+
+interface KnownJob extends LyingJob {
+  /** Rows that the newest status counts. */
+  count: number;
+  isDone: boolean;
+  readings: number;
+}
+
+export class LyingService extends InProcessService {
+  readonly #lie: Lie;
+  readonly #truth: readonly Row[];
+  readonly #jobs = new Map<string, KnownJob>();
+
+  /** `truth`: all rows of the service. */
+  constructor(lie: Lie, truth: readonly Row[], model: ServiceModel, clock: VirtualClock, network: Network) {
+    super(model, clock, network);
+    this.#lie = lie;
+    this.#truth = truth.toSorted((left, right) => timeOf(right) - timeOf(left));
+  }
+
+  override async request(request: InProcessRequest): Promise<InProcessAnswer> {
+    const answer = await super.request(request);
+    const { method, path } = request;
+    if (method === 'POST' && answer.status === 202) this.#created(request, answer);
+    const [, id, what, offset, limit] =
+      /\/jobs\/(\w+)(?:\/(messages|records)\?.*?offset=(\d+)&limit=(\d+))?$/.exec(path) ?? [];
+    const job = id === undefined ? undefined : this.#jobs.get(id);
+    if (method !== 'GET' || answer.status !== 200 || !job) return answer;
+    if (what === 'messages') return this.#messages(answer, job, Number(offset), Number(limit));
+    return what === 'records' ? this.#records(answer, job) : this.#status(answer, job);
+  }
+
+  #created({ body = '' }: InProcessRequest, { body: created }: InProcessAnswer): void {
+    const order = JSON.parse(body) as { readonly query: string; readonly from: string; readonly to: string };
+    const { id } = JSON.parse(created) as { readonly id: string };
+    const isAggregation = /\|\s*(?:count|sum|min|max)\b/.test(order.query);
+    const number = [...this.#jobs.values()].filter((other) => other.isAggregation === isAggregation).length;
+    const facts = { query: order.query, fromMs: Number(order.from), toMs: Number(order.to), isAggregation, number };
+    this.#jobs.set(id, { ...facts, count: 0, isDone: false, readings: 0 });
+  }
+
+  #status(answer: InProcessAnswer, job: KnownJob): InProcessAnswer {
+    const status = JSON.parse(answer.body) as JobStatus;
+    job.count = status.messageCount;
+    job.isDone = /^(?:DONE GATHERING RESULTS|FORCE PAUSED)$/.test(status.state);
+    const counted = this.#lie.isCounted && !job.isAggregation ? this.#recounted(status, job) : status;
+    return { ...answer, body: JSON.stringify(this.#lie.status?.(counted, job) ?? counted) };
+  }
+
+  #recounted(status: JobStatus, job: KnownJob): JobStatus {
+    const rows = this.#rowsOf(job);
+    const histogramBuckets = status.histogramBuckets.map((bucket) => ({
+      ...bucket,
+      count: rows.filter((row) => isIn(bucket, timeOf(row))).length,
+    }));
+    const messageCount = job.isDone ? rows.length : Math.min(status.messageCount, rows.length);
+    return { ...status, messageCount, histogramBuckets };
+  }
+
+  #messages(answer: InProcessAnswer, job: KnownJob, offset: number, limit: number): InProcessAnswer {
+    const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: Row }[] };
+    if (offset === 0) job.readings++;
+    const there = this.#rowsOf(job);
+    // Of a job that runs, rows behind what it has found are not there yet.
+    const end = job.isDone ? offset + limit : offset + page.messages.length;
+    const rows = there.slice(offset, Math.min(end, offset + limit));
+    const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;
+    return { ...answer, body: JSON.stringify({ ...page, messages: lied.map((map) => ({ map })) }) };
+  }
+
+  #records(answer: InProcessAnswer, job: KnownJob): InProcessAnswer {
+    const page = JSON.parse(answer.body) as { readonly records: readonly { readonly map: Row }[] };
+    const records = page.records.map(({ map }) => map);
+    const lied = this.#lie.records?.(records, job) ?? records;
+    return { ...answer, body: JSON.stringify({ ...page, records: lied.map((map) => ({ map })) }) };
+  }
+
+  /** Of a job that was cut, the newest ones. */
+  #rowsOf(job: KnownJob): readonly Row[] {
+    const [, ending = ''] = /_messageid matches "\*(\d+)"/.exec(job.query) ?? [];
+    const matching = this.#truth.filter((row) => {
+      return timeOf(row) >= job.fromMs && timeOf(row) < job.toMs && (row['_messageid'] ?? '').endsWith(ending);
+    });
+    const found = job.isDone ? matching.slice(0, job.count) : matching;
+    return this.#lie.rows?.(found, job) ?? found;
+  }
+}
+
+export function timeOf(row: Row): number {
+  return Number(row['_messagetime']);
+}
+
+function isIn({ startTimestamp, length }: Bucket, timeMs: number): boolean {
+  return timeMs >= startTimestamp && timeMs < startTimestamp + length;
+}
