@@ -14,6 +14,7 @@ import { RegularExpression } from './regular-expression.ts';
 import type { FieldDescriptor } from './row.ts';
 import {
   applied,
+  computeStep,
   costOf,
   hideStep,
   jsonStep,
@@ -30,6 +31,8 @@ import type { Visibility } from './working-row.ts';
 const durationForm = /[\da-z]+/y;
 const daysForm = /^(\d+)([dw])$/;
 const dayMs = 86_400_000;
+const signs = ['+', '-'] as const;
+const wholeTypes: ReadonlySet<FieldDescriptor['fieldType']> = new Set(['long', 'int']);
 
 export class RowStage {
   #filter: Predicate;
@@ -123,8 +126,22 @@ export class RowStage {
         this.#messageLimit = Math.min(this.#messageLimit ?? Number.POSITIVE_INFINITY, expectLimit(cursor));
         return true;
       default:
-        return false;
+        return this.#parseComputation(cursor, operator);
     }
+  }
+
+  /** `a - b as c`, whose first operand was read as the name of an operator; false where no sign follows it. */
+  #parseComputation(cursor: Cursor, left: string): boolean {
+    const sign = signs.find((each) => left !== '' && cursor.take(each));
+    if (sign === undefined) return false;
+    const right = expectName(cursor).toLowerCase();
+    cursor.expectKeyword('as');
+    const nameAt = cursor.offset;
+    const name = expectName(cursor);
+    this.#refuseName(cursor, name, nameAt);
+    const isWhole = [left, right].every((operand) => wholeTypes.has(this.typeOf(operand)));
+    this.#add(computeStep({ left, sign, right }, { name, fieldType: isWhole ? 'long' : 'double', keyField: false }));
+    return true;
   }
 
   #parseWhere(cursor: Cursor, start: number): void {

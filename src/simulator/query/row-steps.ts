@@ -1,6 +1,7 @@
 /** The row-wise operators, one step each: what a step reads and adds, and what it does to a row. They are read by `row-stage.ts`. */
 import { jsonFields } from './json-fields.ts';
 import { messageField } from './message-fields.ts';
+import { type Numeric, parseNumeric } from './numeric.ts';
 import type { Predicate } from './predicate.ts';
 import type { RegularExpression } from './regular-expression.ts';
 import type { FieldDescriptor, Row } from './row.ts';
@@ -119,6 +120,35 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
       return true;
     },
   };
+}
+
+export interface Computation {
+  /** Names of fields, in lower case. */
+  readonly left: string;
+  readonly sign: '+' | '-';
+  readonly right: string;
+}
+
+/** Adds a sum or a difference of two fields. A row in which one of the two is no number gets no field. */
+export function computeStep({ left, sign, right }: Computation, field: FieldDescriptor): RowStep {
+  return {
+    ...additions([field]),
+    reads: new Set([left, right]),
+    drops: false,
+    run(row) {
+      const [one, other] = [left, right].map((name) => parseNumeric(row.field(name) ?? ''));
+      if (one !== undefined && other !== undefined) row.set(field.name, String(computed(one, sign, other)));
+      return true;
+    },
+  };
+}
+
+/** Whole numbers stay exact; all others are doubles. */
+function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Numeric {
+  const areWhole = [one, other].every((value) => typeof value === 'bigint' || Number.isSafeInteger(value));
+  const [left, right] = areWhole ? [BigInt(one), BigInt(other)] : [Number(one), Number(other)];
+  if (typeof left === 'bigint' && typeof right === 'bigint') return sign === '+' ? left + right : left - right;
+  return sign === '+' ? Number(left) + Number(right) : Number(left) - Number(right);
 }
 
 /** `fields a, b`: hides all others. `sees` is what was seen of stored fields before. */

@@ -126,6 +126,41 @@ describe('fields of JSON from the start (4.1, AutoParse)', () => {
   });
 });
 
+describe('computed fields', () => {
+  test.each<[string, Readonly<Record<string, string>>, Readonly<Record<string, string>>]>([
+    ['* | _size - _messagecount as rest', { _size: '12', _messagecount: '5' }, { rest: '7' }],
+    ['* | _SIZE + _messagecount as all', { _size: '12', _messagecount: '5' }, { all: '17' }],
+    ['* | _size - _messagecount as rest', { _size: '1.5', _messagecount: '5' }, { rest: '-3.5' }],
+    ['* | _messageid - _size as x', { _messageid: '-9223372036854775808', _size: '1' }, { x: '-9223372036854775809' }],
+    ['* | _size - _messagecount as rest', { _size: '12' }, {}],
+    ['* | _size - _sourceHost as rest', { _size: '12', _sourceHost: 'web' }, {}],
+  ])('%s of %j: %j', (query, fields, added) => {
+    expect(parsed(query, fields)).toEqual(added);
+  });
+
+  test('a difference with the begin of a slice is the place in the slice', () => {
+    const fields = { _messagetime: '1788000061999' };
+    const query = '* | timeslice 1m | _messagetime - _timeslice as offset';
+    expect(parsed(query, fields)).toEqual({ _timeslice: '1788000060000', offset: '1999' });
+    const transform = transformOf(query);
+    expect(transform.reads).toEqual(new Set(['_messagetime']));
+    expect(transform.adds.map(({ name, fieldType }) => `${name} ${fieldType}`)).toEqual([
+      '_timeslice long',
+      'offset long',
+    ]);
+    expect(parseQuery(`${query} | count by offset`).sliceMs).toBeUndefined();
+  });
+
+  test.each([
+    ['* | _size -', '1:12: expected the name of a field, but found the end of the query'],
+    ['* | _size - _messagecount', '1:26: expected "as", but found the end of the query'],
+    ['* | _size - _messagecount as _raw', '1:30: messages have a field _raw of their own: write another name'],
+    ['* | _size', '1:5: expected one of'],
+  ])('%s: %s', (query, message) => {
+    expect(() => parseQuery(query)).toThrow(message);
+  });
+});
+
 describe('timeslice', () => {
   test.each<[string, string, Readonly<Record<string, string>>]>([
     ['1m', '1788000061999', { _timeslice: '1788000060000' }],
