@@ -16,6 +16,8 @@ export class FoundRows implements PageRows {
   /** ms since the epoch, by entry of the finder's table. */
   readonly #messageTimesMs = new Float64Array(mostRows);
   readonly #receiptTimesMs = new Float64Array(mostRows);
+  /** By entry, too. */
+  readonly #sizes = new Float64Array(mostRows);
   #page: Buffer = Buffer.alloc(0);
   /** Entry of the first row of those that were taken, and of the first one that was not. */
   #first = 0;
@@ -99,6 +101,12 @@ export class FoundRows implements PageRows {
     return this.#receiptTimesMs[this.#first + index] as number;
   }
 
+  /** Undefined where the row has no `_size`. */
+  size(index: number): number | undefined {
+    const size = this.#sizes[this.#first + index] as number;
+    return size < 0 ? undefined : size;
+  }
+
   messageId(index: number): string {
     const row = this.#first + index;
     return this.#page.toString('latin1', this.#place(row, found.messageId), this.#place(row, found.messageId + 1));
@@ -110,8 +118,19 @@ export class FoundRows implements PageRows {
     const receiptTimeMs = this.#number(row, found.receiptTime);
     this.#messageTimesMs[row] = messageTimeMs;
     this.#receiptTimesMs[row] = receiptTimeMs;
+    const size = this.#number(row, found.size);
+    this.#sizes[row] = size;
+    // A number may be written otherwise, as with an exponent.
+    if (size < 0 && this.#hasText(row, found.size)) return false;
     const isId = isInteger(this.#page, this.#place(row, found.messageId), this.#place(row, found.messageId + 1));
     return messageTimeMs >= 0 && receiptTimeMs >= 0 && isId;
+  }
+
+  /** Whether the row has the field, with a value that is not empty. */
+  #hasText(row: number, field: number): boolean {
+    const { table } = this.#finder;
+    const start = table[row * entryLength + field] as number;
+    return start !== 0 && start !== table[row * entryLength + field + 1];
   }
 
   /** -1 where it is not of digits alone, or missing. */
@@ -149,6 +168,10 @@ class FoundRow implements PageRow {
 
   get receiptTimeMs(): number {
     return this.#rows.receiptTimeMs(this.index);
+  }
+
+  get size(): number | undefined {
+    return this.#rows.size(this.index);
   }
 
   get nextTimeMs(): number | undefined {

@@ -17,6 +17,8 @@ export interface PageRow {
   readonly messageId: string;
   /** `_receipttime`, ms since the epoch; undefined where it is absent, `null` or `""`. */
   readonly receiptTimeMs: number | undefined;
+  /** `_size`, the bytes of the message; undefined where the row has no such field, or something else than a whole number in it. */
+  readonly size?: number | undefined;
   /** `_messagetime` of the row behind it in the page, where that is known already. */
   readonly nextTimeMs?: number | undefined;
 }
@@ -92,6 +94,7 @@ class ReadRow implements PageRow {
   readonly bytes: Buffer;
   readonly messageTimeMs: number;
   receiptTimeMs: number | undefined;
+  size: number | undefined;
   readonly #id: Buffer;
   readonly #idStart: number;
   readonly #idEnd: number;
@@ -110,11 +113,12 @@ class ReadRow implements PageRow {
   }
 }
 
-/** Takes in where the members of one row stand, and then reads the three that are wanted. */
+/** Takes in where the members of one row stand, and then reads the four that are wanted. */
 export class RowFields {
   readonly #messageTime = new FieldValue('_messagetime', 'milliseconds since the epoch');
   readonly #messageId = new FieldValue('_messageid', 'an integer of 64 bits');
   readonly #receiptTime = new FieldValue('_receipttime', 'milliseconds since the epoch');
+  readonly #size = new FieldValue('_size', 'a number of bytes');
   /** Whose value comes next; undefined where nobody wants it. */
   #named: FieldValue | undefined;
 
@@ -122,6 +126,7 @@ export class RowFields {
     this.#messageTime.kind = token.more;
     this.#messageId.kind = token.more;
     this.#receiptTime.kind = token.more;
+    this.#size.kind = token.more;
   }
 
   /** A name of the row, from quote to quote. */
@@ -150,6 +155,7 @@ export class RowFields {
     this.#messageTime.take(table, entry + found.messageTime, row);
     this.#messageId.take(table, entry + found.messageId, row);
     this.#receiptTime.take(table, entry + found.receiptTime, row);
+    this.#size.take(table, entry + found.size, row);
   }
 
   /** The row from `bytes[row]` to `end`. Throws what `complain` made where a field cannot be read. */
@@ -161,6 +167,7 @@ export class RowFields {
     read.receiptTimeMs = readInstant(this.#receiptTime, bytes, row);
     if (read.receiptTimeMs === undefined && !this.#receiptTime.isAbsent)
       throw this.#receiptTime.complaint(row, end, complain);
+    read.size = readAmount(this.#size, bytes, row);
     return read;
   }
 
@@ -183,6 +190,8 @@ export class RowFields {
       case messageTime.length:
         if (isName(bytes, start, messageTime)) return this.#messageTime;
         return isName(bytes, start, receiptTime) ? this.#receiptTime : undefined;
+      case size.length:
+        return isName(bytes, start, size) ? this.#size : undefined;
       default:
         return undefined;
     }
@@ -192,10 +201,11 @@ export class RowFields {
 const messageTime = Buffer.from('_messagetime');
 const receiptTime = Buffer.from('_receipttime');
 const messageId = Buffer.from('_messageid');
+const size = Buffer.from('_size');
 
 /** 1 at each length that the name of a field has which is read, its quotes among it and without escapes. */
 export const nameLengths: Uint8Array = new Uint8Array(64);
-for (const { length } of [messageTime, receiptTime, messageId]) nameLengths[length + 2] = 1;
+for (const { length } of [messageTime, receiptTime, messageId, size]) nameLengths[length + 2] = 1;
 
 /** Whether the name stands there, in small letters or in capitals: behind its underscore it has only letters. */
 function isName(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
@@ -219,6 +229,12 @@ function readInstant(field: FieldValue, bytes: Buffer, row: number): number | un
   const text = field.text(bytes, row);
   const instantMs = text !== undefined && numberForm.test(text) ? Number(text) : Number.NaN;
   return Number.isSafeInteger(instantMs) ? instantMs : undefined;
+}
+
+/** Undefined where it is no whole number from 0 on. */
+function readAmount(field: FieldValue, bytes: Buffer, row: number): number | undefined {
+  const amount = readInstant(field, bytes, row);
+  return amount !== undefined && amount >= 0 ? amount : undefined;
 }
 
 /** Any number of so many digits is exact. */

@@ -31,9 +31,9 @@ import {
 } from './wasm-code.ts';
 
 /** Where each thing of a row stands in its entry of the table: its begin, and the end right behind it. None where the begin is 0. */
-export const found = { row: 0, messageTime: 2, messageId: 4, receiptTime: 6 } as const;
+export const found = { row: 0, messageTime: 2, messageId: 4, receiptTime: 6, size: 8 } as const;
 /** Length of an entry, in numbers of 32 bits. */
-export const entryLength = 8;
+export const entryLength = 10;
 
 const pageBytes = 65_536;
 /** Of a chunk so much is looked at at once. Behind it is room for what a look of sixteen bytes sees of what follows. */
@@ -223,10 +223,11 @@ const findRows = ((): WasmFunction => {
       const letters = i64.or(i64.load(get(member), 2 + offset), i64.of(word(' '.repeat(8))));
       return i64.eq(letters, i64.of(word(name.slice(1 + offset, 9 + offset))));
     };
-    const isName = i32.and(
-      i32.eq(i32.load8(get(member), 1), i32.of(char.underscore)),
-      i32.and(isRest(0), isRest(name.length - 9)),
-    );
+    const isAll =
+      name.length === 5
+        ? i32.eq(i32.or(i32.load(get(member), 2), i32.of(fourBytes('    '))), i32.of(fourBytes(name.slice(1))))
+        : i32.and(isRest(0), isRest(name.length - 9));
+    const isName = i32.and(i32.eq(i32.load8(get(member), 1), i32.of(char.underscore)), isAll);
     const isAsLong = i32.eq(i32.sub(get(nameEnd), get(member)), i32.of(1 + name.length));
     return when(
       isAsLong,
@@ -243,7 +244,7 @@ const findRows = ((): WasmFunction => {
     sequence(
       i32.store(get(entry), offsetOf(found.row), get(at)),
       branchIf(leave, i32.gt(i32.add(get(entry), i32.of(2 * entryBytes)), i32.of(tableEnd))),
-      ...[found.messageTime, found.messageId, found.receiptTime].map((field) =>
+      ...[found.messageTime, found.messageId, found.receiptTime, found.size].map((field) =>
         i32.store(get(entry), offsetOf(field), i32.of(0)),
       ),
       set(member, i32.add(get(at), i32.of(1))),
@@ -253,6 +254,7 @@ const findRows = ((): WasmFunction => {
           note('_messagetime', found.messageTime, leave),
           note('_messageid', found.messageId, leave),
           note('_receipttime', found.receiptTime, leave),
+          note('_size', found.size, leave),
           set(member, i32.add(get(valueEnd), i32.of(2))),
           branchIf(again, i32.eq(i32.load8(get(valueEnd), 1), i32.of(char.comma))),
         ),
@@ -310,6 +312,10 @@ const writeLines = ((): WasmFunction => {
 function isOneOf(local: number, characters: string): Code {
   const tests = [...characters].map((character) => i32.eq(get(local), i32.of(character.charCodeAt(0))));
   return tests.reduce((left, right) => i32.or(left, right));
+}
+
+function fourBytes(characters: string): number {
+  return Buffer.from(characters, 'latin1').readInt32LE();
 }
 
 function threeBytes(characters: string): number {

@@ -108,6 +108,8 @@ export const mutants: readonly Mutant[] = [
     ['escapes in names are text', 'if (escaped) {', 'if (false) {'],
     ['numbers are no values', "if (this.kind === token.number) return bytes.toString('latin1', start, end);", ''],
     ['the time of receipt stays from row to row', 'this.#receiptTime.kind = token.more;', ''],
+    ['the size stays from row to row', 'this.#size.kind = token.more;', ''],
+    ['a size may be below zero', 'amount !== undefined && amount >= 0', 'amount !== undefined'],
     ['the largest id is refused', 'return order <= 0;', 'return order < 0;'],
     ['ids beyond 64 bits pass', 'return order <= 0;', 'return true;'],
     ['the least id is the largest with a sign', 'isNegative ? smallest : largest', 'largest'],
@@ -129,6 +131,8 @@ export const mutants: readonly Mutant[] = [
     ],
     ['a time that is wrong is taken as it was found', 'return messageTimeMs >= 0 && ', 'return '],
     ['a time of receipt that is wrong is taken as it was found', '&& receiptTimeMs >= 0 ', ''],
+    ['a size with an exponent is none', 'if (size < 0 && this.#hasText(row, found.size)) return false;', ''],
+    ['the size of a row is that of the one before', 'this.#sizes[row] = size;', 'this.#sizes[row + 1] = size;'],
     ['an id that is wrong is taken as it was found', ' && isId;', ';'],
     ['rows behind one that needs care are taken for those before it', 'this.#first = this.#at;', ''],
     [

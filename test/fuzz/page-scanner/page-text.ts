@@ -45,6 +45,7 @@ function drawPlainMessages(chance: Chance): string {
       `"_raw":${drawString(chance)}`,
     ];
     if (chance.happens(0.9)) members.push(`"_receipttime":"${receipt}"`);
+    if (chance.happens(0.8)) members.push(`"_size":"${chance.one(['120', '0', '', '1.2E3', '-7', 'none'])}"`);
     return `{"map":{${shuffled(chance, members).join(',')}}}`;
   };
   const rows = Array.from({ length: chance.whole(1, 12) }, () => (chance.happens(0.04) ? drawElement(chance) : row()));
@@ -67,6 +68,7 @@ function drawMap(chance: Chance): string {
   if (!chance.happens(rarely / 2)) members.push([anyCase(chance, '_messageid'), drawId(chance)]);
   if (chance.happens(0.7)) members.push([anyCase(chance, '_receipttime'), drawReceiptTime(chance)]);
   if (chance.happens(0.1)) members.push([anyCase(chance, '_messagetime'), drawTime(chance)]);
+  if (chance.happens(0.5)) members.push([anyCase(chance, '_size'), drawReceiptTime(chance)]);
   members.push(...times(chance, 4, () => drawOtherField(chance)));
   return drawObject(chance, shuffled(chance, members));
 }

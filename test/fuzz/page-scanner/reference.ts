@@ -11,6 +11,7 @@ export interface ReferenceRow {
   readonly messageTimeMs: number;
   readonly messageId: string;
   readonly receiptTimeMs: number | undefined;
+  readonly size: number | undefined;
 }
 
 export interface ReferenceField {
@@ -178,7 +179,14 @@ class PageReading {
     const isAbsent =
       receipt === undefined || receipt.kind === 'null' || (receipt.kind === 'string' && receipt.text === '');
     if (receiptTimeMs === undefined && !isAbsent) return this.#wrong(receipt.start);
-    this.rows.push({ start: map.start, end: map.end, messageTimeMs, messageId, receiptTimeMs });
+    this.rows.push({
+      start: map.start,
+      end: map.end,
+      messageTimeMs,
+      messageId,
+      receiptTimeMs,
+      size: amountOf(lastOf(map, '_size')),
+    });
     return true;
   }
 }
@@ -199,6 +207,11 @@ function instantOf(node: TreeNode | undefined): number | undefined {
   const text = textOf(node);
   if (!/^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$/.test(text)) return undefined;
   return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
+}
+
+function amountOf(node: TreeNode | undefined): number | undefined {
+  const amount = instantOf(node);
+  return amount !== undefined && amount >= 0 ? amount : undefined;
 }
 
 function integerOf(node: TreeNode | undefined): string | undefined {

@@ -31,18 +31,18 @@ export interface Scan {
 export function scan(page: Buffer, cuts: Cuts, together: boolean): Scan {
   const rows: ScannedRow[] = [];
   const scanner = new PageScanner({
-    row({ bytes, messageTimeMs, messageId, receiptTimeMs }) {
-      const values = { messageTimeMs, messageId, receiptTimeMs };
+    row({ bytes, messageTimeMs, messageId, receiptTimeMs, size }) {
+      const values = { messageTimeMs, messageId, receiptTimeMs, size };
       rows.push({ ...values, bytes: Buffer.from(bytes), rowsBefore: scanner.rows });
     },
     ...(together && {
       run(found: PageRows) {
         const lines = linesOf(found);
         for (let index = 0; index < found.length; index++) {
-          const { messageTimeMs, messageId, receiptTimeMs, bytes, nextTimeMs } = found.row(index);
+          const { messageTimeMs, messageId, receiptTimeMs, size, bytes, nextTimeMs } = found.row(index);
           const isSame = lines[index] === Buffer.from(bytes).toString('latin1');
           const isNext = index + 1 === found.length || nextTimeMs === found.row(index + 1).messageTimeMs;
-          const values = { messageTimeMs, messageId, receiptTimeMs };
+          const values = { messageTimeMs, messageId, receiptTimeMs, size };
           const seen = isSame && isNext ? bytes : Buffer.from('not as it is alone');
           rows.push({ ...values, bytes: Buffer.from(seen), rowsBefore: scanner.rows + index });
         }

@@ -21,6 +21,7 @@ interface FoundRow {
   readonly messageId: string | undefined;
   readonly messageTime: string | undefined;
   readonly receiptTime: string | undefined;
+  readonly size: string | undefined;
 }
 
 function findAll(finder: RowFinder, page: Buffer, from = before.length): FoundRow[] {
@@ -42,6 +43,7 @@ function findAll(finder: RowFinder, page: Buffer, from = before.length): FoundRo
         messageId: fieldAt(found.messageId),
         messageTime: fieldAt(found.messageTime),
         receiptTime: fieldAt(found.receiptTime),
+        size: fieldAt(found.size),
       });
     }
   }
@@ -58,11 +60,12 @@ describe('rows as the service writes them', () => {
   });
 
   test('have names in capitals, too, and of a name that stands twice the last one counts', () => {
-    const first = '{"_MessageTime":"1","_messageTIME":"2","_MESSAGEID":"3","_ReceiptTime":"4","x_messageid":"5"}';
+    const first =
+      '{"_MessageTime":"1","_messageTIME":"2","_MESSAGEID":"3","_ReceiptTime":"4","x_messageid":"5","_SiZe":"6"}';
     const page = Buffer.from(`${before}${first}},{"map":{}}]}`);
     const end = before.length + first.length;
     expect(findAll(new RowFinder(), page)).toEqual([
-      { text: first, end, messageTime: '2', messageId: '3', receiptTime: '4' },
+      { text: first, end, messageTime: '2', messageId: '3', receiptTime: '4', size: '6' },
     ]);
   });
 

@@ -9,17 +9,19 @@ interface Row {
   readonly time: number;
   readonly id: string;
   readonly receipt: number | undefined;
+  readonly size: number | undefined;
 }
 
 function scan(page: string | Uint8Array) {
   const rows: Row[] = [];
   const scanner = new PageScanner({
-    row({ bytes, messageTimeMs, messageId, receiptTimeMs }) {
+    row({ bytes, messageTimeMs, messageId, receiptTimeMs, size }) {
       rows.push({
         text: Buffer.from(bytes).toString('utf8'),
         time: messageTimeMs,
         id: messageId,
         receipt: receiptTimeMs,
+        size,
       });
     },
   });
@@ -110,6 +112,18 @@ describe('values of a row', () => {
     ['white space', ' "_messagetime" : "1788000000123" ,\n"_messageid"\t:\r"-5" '],
   ])('%s', (_name, members) => {
     expect(scan(pageOf(members)).rows).toMatchObject([{ time: 1_788_000_000_123, id: '-5', receipt: undefined }]);
+  });
+
+  test.each([
+    ['', undefined],
+    [',"_size":""', undefined],
+    [',"_size":"-1"', undefined],
+    [',"_size":"1.5"', undefined],
+    [',"_size":"0"', 0],
+    [',"_Size":120', 120],
+    [',"_size":"1.2E3"', 1_200],
+  ])('the size: %s', (member, size) => {
+    expect(scan(pageOf(`${time},${id}${member}`)).rows).toMatchObject([{ size }]);
   });
 
   test.each([
