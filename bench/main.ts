@@ -24,6 +24,11 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                 --quick   few messages and no repetitions
                 --only    parts: requests, compared (with plain code), large (ten million messages, and pages of 100 MB)
                 --json    one JSON document instead of tables
+  many        what thousands of resources cost that are in order already: a restart, memory, first statuses, a minute at rest
+                --resources N  how many of each population; 10000 unless told
+                --only    populations: paused (exports), complete (exports), policies, waiting (exports whose Secret is missing)
+                --profiles DIR  also writes profiles of the operator's processor there
+                --json    one JSON document instead of tables
   simulator   what the simulated service serves with its limits lifted`;
 
 const { values, positionals } = parseArgs({
@@ -33,6 +38,8 @@ const { values, positionals } = parseArgs({
     full: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     only: { type: 'string' },
+    resources: { type: 'string', default: '10000' },
+    profiles: { type: 'string' },
   },
 });
 
@@ -58,6 +65,13 @@ switch (positionals[0]) {
     const { benchExport } = await import('./export.ts');
     const { only, ...rest } = values;
     await benchExport({ ...rest, ...(only === undefined ? {} : { only: only.split(',') }) });
+    break;
+  }
+  case 'many': {
+    const { benchMany } = await import('./many.ts');
+    const { only, profiles, resources, json } = values;
+    const options = { json, resources: Number(resources), ...(profiles === undefined ? {} : { profiles }) };
+    await benchMany({ ...options, ...(only === undefined ? {} : { only: only.split(',') }) });
     break;
   }
   case 'simulator': {

@@ -1,0 +1,113 @@
+/**
+ * `npm run bench -- many`: what thousands of resources cost that are in order already, beside what was promised: a restart, memory, the
+ * first statuses, a minute at rest.
+ */
+import { mkdirSync } from 'node:fs';
+import { type Line, renderSections, type Section } from './figures.ts';
+import { type ManyFigures, measureMany } from './many/measure.ts';
+import { populationNames, populations } from './many/populations.ts';
+import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
+
+export interface BenchOptions {
+  readonly resources: number;
+  readonly json: boolean;
+  readonly only?: readonly string[];
+  /** A folder for profiles of the operator's processor. */
+  readonly profiles?: string;
+}
+
+const idleSeconds = 60;
+const count = new Intl.NumberFormat('en-US');
+
+/** The promises are for ten thousand resources. */
+const goals = {
+  resources: 10_000,
+  restartCpuSeconds: 3,
+  residentMiB: 180,
+  firstCpuSeconds: 8,
+  idleCpuSeconds: 0.2,
+  writeP50Ms: 13,
+  writeP99Ms: 35,
+  metricsBytes: 500_000,
+  /** For each Secret that is waited for: one read in 5 s. */
+  secretReads: 12,
+  noticedSeconds: 5,
+} as const;
+
+export async function benchMany({ only, json, ...options }: BenchOptions): Promise<void> {
+  const wants = wantedParts(populationNames, only);
+  if (!wants) return;
+  if (options.profiles !== undefined) mkdirSync(options.profiles, { recursive: true });
+  const machine = thisMachine();
+  const figures: ManyFigures[] = [];
+  for (const name of populationNames.filter(wants)) {
+    console.error(`measuring ${count.format(options.resources)} ${populations[name].title} ...`);
+    figures.push(await measureMany(name, { ...options, idleSeconds }));
+  }
+  console.log(json ? JSON.stringify({ ...machine, figures }, undefined, 2) : render(machine, figures));
+}
+
+function render(machine: Machine, figures: readonly ManyFigures[]): string {
+  return `${machineLine(machine)}\n\n${renderSections(figures.map(section))}`;
+}
+
+function section(figures: ManyFigures): Section {
+  const { population, resources, noticedSeconds, reasons } = figures;
+  const states = Object.entries(reasons).map(([reason, times]) => `${count.format(times)} ${reason}`);
+  return {
+    title: `${count.format(resources)} ${populations[population].title}`,
+    lines: [
+      ...firstLines(figures),
+      ...restartLines(figures),
+      ...idleLines(figures),
+      ...(noticedSeconds === undefined
+        ? []
+        : [line(figures, 'Secret is there, and is noticed', noticedSeconds, 's', goals.noticedSeconds + 1)]),
+    ],
+    notes: [`In the end: ${states.join(', ')}.`],
+  };
+}
+
+function firstLines(figures: ManyFigures): Line[] {
+  const { first } = figures;
+  if (!first) return [];
+  return [
+    line(figures, 'first statuses of all written', first.cpuSeconds, 'CPU s', goals.firstCpuSeconds),
+    { what: 'first statuses of all written, time', measured: `${first.seconds.toFixed(1)} s` },
+    line(figures, 'a write of status, p50', first.writeP50Ms, 'ms', goals.writeP50Ms),
+    line(figures, 'a write of status, p99', first.writeP99Ms, 'ms', goals.writeP99Ms),
+  ];
+}
+
+function restartLines(figures: ManyFigures): Line[] {
+  const { restart, residentMiB, metricsBytes, restartRequests } = figures;
+  const rest = restart.isAtRest ? '' : ' and not at rest yet';
+  return [
+    line(figures, 'restart until at rest', restart.cpuSeconds, `CPU s${rest}`, goals.restartCpuSeconds),
+    { what: 'restart until at rest, time', measured: `${restart.seconds.toFixed(1)} s` },
+    { what: 'restart, requests', measured: renderRequests(restartRequests) },
+    line(figures, 'memory', residentMiB, 'MiB', goals.residentMiB),
+    line(figures, '/metrics', metricsBytes, 'bytes', goals.metricsBytes),
+  ];
+}
+
+function idleLines(figures: ManyFigures): Line[] {
+  const { idleCpuSeconds, idleRequests } = figures;
+  return [
+    line(figures, 'a minute at rest', idleCpuSeconds, 'CPU s', goals.idleCpuSeconds),
+    { what: 'a minute at rest, requests', measured: renderRequests(idleRequests) },
+    line(figures, 'a minute at rest, reads of Secrets', idleRequests['GET secrets'] ?? 0, '', goals.secretReads + 1),
+  ];
+}
+
+function line({ resources }: ManyFigures, what: string, value: number, unit: string, goal: number): Line {
+  const measured =
+    `${value >= 100 ? count.format(Math.round(value)) : value.toFixed(value < 10 ? 2 : 1)} ${unit}`.trim();
+  if (resources !== goals.resources) return { what, measured };
+  return { what, measured, target: `<= ${count.format(goal)}`, met: value <= goal };
+}
+
+function renderRequests(requests: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(requests).sort(([left], [right]) => left.localeCompare(right));
+  return parts.map(([what, times]) => `${count.format(Math.round(times))} ${what}`).join(', ');
+}

@@ -1,0 +1,90 @@
+/** A real API server as the administrator sees it, for populations of thousands: objects made many at a time, and their statuses. */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'undici';
+import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';
+
+export type Plural = 'searchexports' | 'collectorversionpolicies';
+
+export const namespace = 'default';
+const secrets = `/api/v1/namespaces/${namespace}/secrets`;
+const atOnce = 24;
+
+export interface Status {
+  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+}
+
+interface Made {
+  readonly metadata: { readonly name: string };
+  readonly status?: Status;
+}
+
+export class ClusterObjects {
+  readonly #access: ControlPlaneAccess;
+  readonly #agent: Agent;
+
+  constructor(access: ControlPlaneAccess) {
+    this.#access = access;
+    this.#agent = new Agent({ connect: { ca: readFileSync(access.caFile) }, connections: atOnce });
+  }
+
+  async makeSecret(name: string, stringData: Readonly<Record<string, string>>): Promise<void> {
+    await this.#call('POST', secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
+  }
+
+  /** All of them, several at a time. */
+  async makeAll(plural: Plural, objects: readonly object[]): Promise<void> {
+    await each(objects, (object) => this.#call('POST', pathOf(plural), object));
+  }
+
+  /** The same status for all of these names. */
+  async giveStatus(plural: Plural, names: readonly string[], status: Status): Promise<void> {
+    await each(names, (name) => this.#call('PATCH', `${pathOf(plural)}/${name}/status`, { status }));
+  }
+
+  async status(plural: Plural, name: string): Promise<Status | undefined> {
+    return ((await this.#call('GET', `${pathOf(plural)}/${name}`)) as Made).status;
+  }
+
+  /** How many there are with each reason of the condition Ready; `none` for those without. */
+  async countReasons(plural: Plural): Promise<Readonly<Record<string, number>>> {
+    const { items } = (await this.#call('GET', pathOf(plural))) as { readonly items: readonly Made[] };
+    const counts: Record<string, number> = {};
+    for (const { status } of items) {
+      const reason = status?.conditions?.find(({ type }) => type === 'Ready')?.reason ?? 'none';
+      counts[reason] = (counts[reason] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  async #call(method: 'GET' | 'POST' | 'PATCH', path: string, object?: object): Promise<unknown> {
+    const answer = await request(`${this.#access.server}${path}`, {
+      method,
+      dispatcher: this.#agent,
+      headers: {
+        authorization: `Bearer ${this.#access.adminToken}`,
+        accept: 'application/json',
+        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+      },
+      body: object === undefined ? null : JSON.stringify(object),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
+    return JSON.parse(text);
+  }
+}
+
+function pathOf(plural: Plural): string {
+  return `/apis/logfleet.dev/v1alpha1/namespaces/${namespace}/${plural}`;
+}
+
+async function each<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+  const queue = [...items];
+  const lane = async () => {
+    for (let item = queue.pop(); item !== undefined; item = queue.pop()) await work(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+}

@@ -1,0 +1,133 @@
+/** One population from nothing to rest: a control plane, a service and an operator, each a process of its own and all of them new. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startControlPlane } from '../../test/support/control-plane-process.ts';
+import { simulatorState } from '../control-address.ts';
+import { percentile } from '../figures.ts';
+import { type SimulatorProcess, startSimulator } from '../simulator-process.ts';
+import { ClusterObjects } from './cluster-objects.ts';
+import { type OperatorOptions, OperatorProcess, type Reached, type Rest } from './operator-process.ts';
+import { makeSecret, nameOf, type Population, type PopulationName, populations, scenarioFor } from './populations.ts';
+
+export interface ManyOptions {
+  readonly resources: number;
+  readonly idleSeconds: number;
+  /** A folder for profiles of the operator's processor; none are made where it is absent. */
+  readonly profiles?: string;
+}
+
+export interface ManyFigures {
+  readonly population: PopulationName;
+  readonly resources: number;
+  /** Of an operator that meets resources without a status; absent where they have one. */
+  readonly first?: Reached & { readonly writeP50Ms: number; readonly writeP99Ms: number };
+  readonly restart: Rest;
+  /** Requests to the API server until rest, by method and resource. */
+  readonly restartRequests: Readonly<Record<string, number>>;
+  readonly residentMiB: number;
+  readonly metricsBytes: number;
+  /** Of a minute at rest. */
+  readonly idleCpuSeconds: number;
+  readonly idleRequests: Readonly<Record<string, number>>;
+  /** From the making of the Secret to the first request to the service; absent where the Secret was there before. */
+  readonly noticedSeconds?: number;
+  /** Resources by the reason of their condition Ready, in the end. */
+  readonly reasons: Readonly<Record<string, number>>;
+}
+
+interface Place {
+  readonly objects: ClusterObjects;
+  readonly simulator: SimulatorProcess;
+  readonly operator: OperatorOptions;
+}
+
+export async function measureMany(population: PopulationName, options: ManyOptions): Promise<ManyFigures> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
+  const volume = path.join(directory, 'volume');
+  mkdirSync(volume);
+  const simulator = await startSimulator(directory, scenarioFor(options.resources));
+  try {
+    const controlPlane = await startControlPlane();
+    const objects = new ClusterObjects(controlPlane.access);
+    try {
+      const operator = { access: controlPlane.access, volume, profiles: options.profiles };
+      return await measureIn({ objects, simulator, operator }, population, options);
+    } finally {
+      await objects.close();
+      await controlPlane.stop();
+    }
+  } finally {
+    await simulator.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function measureIn(place: Place, name: PopulationName, options: ManyOptions): Promise<ManyFigures> {
+  const { objects, simulator } = place;
+  const population = populations[name];
+  const { resources } = options;
+  if (population.hasSecret) await makeSecret(objects, simulator);
+  const names = Array.from({ length: resources }, (_, index) => nameOf(index));
+  if (population.finish) await population.finish(names, place);
+  else
+    await objects.makeAll(
+      population.plural,
+      names.map((_, index) => population.make(index)),
+    );
+  const first = population.finish ? undefined : await firstStatuses(place, name, resources);
+  const rest = await restart(place, name, population, options);
+  const reasons = await objects.countReasons(population.plural);
+  return { population: name, resources, ...(first && { first }), ...rest, reasons };
+}
+
+async function firstStatuses({ operator }: Place, name: PopulationName, count: number) {
+  const process = await OperatorProcess.start(operator);
+  try {
+    const reached = await process.untilWritten(count);
+    await process.profiled(`${name}-first`);
+    const { statusWritesMs } = await process.figures();
+    const sorted = statusWritesMs.toSorted((left, right) => left - right);
+    // What is written later, as figures, must not be left to the restart.
+    await process.untilQuiet();
+    return { ...reached, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
+  } finally {
+    await process.stop();
+  }
+}
+
+async function restart(place: Place, name: PopulationName, population: Population, { idleSeconds }: ManyOptions) {
+  const process = await OperatorProcess.start(place.operator);
+  try {
+    const reached = await process.untilQuiet();
+    const residentMiB = process.residentMiB();
+    await process.profiled(`${name}-restart`);
+    const { requests: restartRequests } = await process.figures();
+    const metricsBytes = await process.metricsBytes();
+    await process.forget();
+    await process.profile();
+    const before = process.reached();
+    await delay(idleSeconds * 1_000);
+    const after = process.reached();
+    const { requests } = await process.figures();
+    await process.profiled(`${name}-idle`);
+    const perMinute = 60 / (after.seconds - before.seconds);
+    return {
+      ...{ restart: reached, restartRequests, residentMiB, metricsBytes },
+      idleCpuSeconds: (after.cpuSeconds - before.cpuSeconds) * perMinute,
+      idleRequests: Object.fromEntries(Object.entries(requests).map(([what, count]) => [what, count * perMinute])),
+      ...(population.hasSecret ? {} : { noticedSeconds: await secretNoticed(place) }),
+    };
+  } finally {
+    await process.stop();
+  }
+}
+
+async function secretNoticed({ objects, simulator }: Place): Promise<number> {
+  const before = (await simulatorState(simulator)).counters.requests;
+  await makeSecret(objects, simulator);
+  const startMs = performance.now();
+  while ((await simulatorState(simulator)).counters.requests === before) await delay(100);
+  return (performance.now() - startMs) / 1_000;
+}

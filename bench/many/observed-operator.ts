@@ -1,0 +1,95 @@
+/**
+ * `logfleet run` in a process that answers questions about itself over the channel of its parent: requests to the API server, how long
+ * writes of status took, and a profile. It adds nothing else to the operator.
+ *
+ * `node observed-operator.ts SERVER run …`
+ */
+import { subscribe } from 'node:diagnostics_channel';
+import { writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
+
+/** What the parent asks for. `profileFile`: where the profile goes that `profile` began. */
+export type Question =
+  | { readonly ask: 'figures' }
+  | { readonly ask: 'forget' }
+  | { readonly ask: 'profile' }
+  | { readonly ask: 'profiled'; readonly profileFile: string };
+
+/** Since the start of the process, or since `forget`. */
+export interface RequestFigures {
+  /** Requests to the API server by method and resource; `WATCH` for watches. */
+  readonly requests: Readonly<Record<string, number>>;
+  /** From the sending of each write of status to the end of its answer, milliseconds. */
+  readonly statusWritesMs: readonly number[];
+  /** Names of the resources whose status was written. */
+  readonly written: number;
+}
+
+interface Sent {
+  readonly origin: string;
+  readonly method: string;
+  readonly path: string;
+}
+
+const server = process.argv.splice(2, 1)[0];
+const startedMs = new WeakMap<Sent, number>();
+const requests = new Map<string, number>();
+const written = new Set<string>();
+let statusWritesMs: number[] = [];
+const session = new Session();
+session.connect();
+
+subscribe('undici:request:create', (message) => {
+  const { request } = message as { readonly request: Sent };
+  if (request.origin !== server) return;
+  startedMs.set(request, performance.now());
+  const name = `${isWatch(request) ? 'WATCH' : request.method} ${resourceOf(request)}`;
+  requests.set(name, (requests.get(name) ?? 0) + 1);
+});
+
+subscribe('undici:request:trailers', (message) => {
+  const { request } = message as { readonly request: Sent };
+  const startMs = startedMs.get(request);
+  if (startMs === undefined || !resourceOf(request).endsWith('/status')) return;
+  statusWritesMs.push(performance.now() - startMs);
+  written.add(request.path.split('?')[0] ?? '');
+});
+
+function isWatch({ path }: Sent): boolean {
+  return new URLSearchParams(path.split('?')[1]).has('watch');
+}
+
+/** `searchexports/status`, `secrets`: never a name. */
+function resourceOf({ path }: Sent): string {
+  const parts = (path.split('?')[0] ?? '').split('/').slice(path.startsWith('/api/') ? 3 : 4);
+  const [plural = 'other', , subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;
+  return subresource === undefined ? plural : `${plural}/${subresource}`;
+}
+
+process.on('message', async (question: Question) => {
+  process.send?.(await answer(question));
+});
+process.channel?.unref();
+
+async function answer(question: Question): Promise<RequestFigures | 'done'> {
+  switch (question.ask) {
+    case 'figures':
+      return { requests: Object.fromEntries(requests), statusWritesMs, written: written.size };
+    case 'forget':
+      requests.clear();
+      written.clear();
+      statusWritesMs = [];
+      return 'done';
+    case 'profile':
+      await session.post('Profiler.enable');
+      await session.post('Profiler.start');
+      return 'done';
+    case 'profiled': {
+      const { profile } = await session.post('Profiler.stop');
+      writeFileSync(question.profileFile, JSON.stringify(profile));
+      return 'done';
+    }
+  }
+}
+
+await import('../../src/main.ts');

@@ -1,0 +1,161 @@
+/** The operator of a measurement: a process of its own that is asked for its figures, and looked at from outside. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
+import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';
+import { freePorts } from '../../test/support/kept-program.ts';
+import { imageEnvironment } from '../export/whole-process.ts';
+import { compileCache, processorSeconds, residentMiB } from '../process-figures.ts';
+import { ended } from '../simulator-process.ts';
+import type { Question, RequestFigures } from './observed-operator.ts';
+
+const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
+const pollMs = 250;
+/** The operator is at rest when it used less than `quietShare` of a processor for so long. */
+const quietMs = 3_000;
+const quietShare = 0.05;
+const longestMs = 600_000;
+
+export interface OperatorOptions {
+  readonly access: ControlPlaneAccess;
+  /** Where exports write: the volume `exports`. */
+  readonly volume: string;
+  /** A folder for profiles; none are made where it is absent. */
+  readonly profiles: string | undefined;
+}
+
+/** When something was reached, since the start of the process. */
+export interface Reached {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+}
+
+export interface Rest extends Reached {
+  /** False where the operator has not come to rest in the time that it was given. */
+  readonly isAtRest: boolean;
+}
+
+export class OperatorProcess {
+  readonly #child: ChildProcess;
+  readonly #pid: number;
+  readonly #health: string;
+  readonly #profiles: string | undefined;
+  readonly #startMs = performance.now();
+
+  private constructor(child: ChildProcess, health: string, profiles: string | undefined) {
+    this.#child = child;
+    this.#pid = child.pid as number;
+    this.#health = health;
+    this.#profiles = profiles;
+  }
+
+  static async start({ access, volume, profiles }: OperatorOptions): Promise<OperatorProcess> {
+    const [port] = await freePorts(1);
+    const health = `127.0.0.1:${port}`;
+    const args = ['run', '--kubeconfig', access.adminKubeconfig, '--volume', `exports=${volume}`];
+    const child = spawn(process.execPath, [program, access.server, ...args, '--health-listen', health], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      env: { ...process.env, ...imageEnvironment, NODE_COMPILE_CACHE: compileCache },
+    });
+    const operator = new OperatorProcess(child, health, profiles);
+    await operator.profile();
+    return operator;
+  }
+
+  /** Until it is ready and uses no processor any more. `seconds` and `cpuSeconds` are those at the beginning of this rest. */
+  async untilQuiet(): Promise<Rest> {
+    const samples: Reached[] = [];
+    const endMs = performance.now() + longestMs;
+    while (performance.now() < endMs) {
+      const now = this.reached();
+      samples.push(now);
+      const first = samples.findLast(({ seconds }) => now.seconds - seconds >= quietMs / 1_000);
+      const share = first ? (now.cpuSeconds - first.cpuSeconds) / (now.seconds - first.seconds) : 1;
+      if (first && share < quietShare && (await this.#isReady())) return { ...first, isAtRest: true };
+      await delay(pollMs);
+    }
+    return { ...this.reached(), isAtRest: false };
+  }
+
+  /** Until the status of so many resources was written. */
+  async untilWritten(count: number): Promise<Reached> {
+    const endMs = performance.now() + longestMs;
+    while (performance.now() < endMs) {
+      const { written } = await this.figures();
+      if (written >= count) return this.reached();
+      await delay(pollMs);
+    }
+    throw new Error(`${count} statuses have not been written`);
+  }
+
+  reached(): Reached {
+    this.#mustLive();
+    return { seconds: (performance.now() - this.#startMs) / 1_000, cpuSeconds: processorSeconds(this.#pid) };
+  }
+
+  residentMiB(): number {
+    return residentMiB(this.#pid);
+  }
+
+  async metricsBytes(): Promise<number> {
+    const { body } = await request(`http://${this.#health}/metrics`);
+    return (await body.arrayBuffer()).byteLength;
+  }
+
+  figures(): Promise<RequestFigures> {
+    return this.#ask<RequestFigures>({ ask: 'figures' });
+  }
+
+  async forget(): Promise<void> {
+    await this.#ask({ ask: 'forget' });
+  }
+
+  /** Begins a profile, where profiles are wanted. */
+  async profile(): Promise<void> {
+    if (this.#profiles === undefined) return;
+    await this.#ask({ ask: 'profile' });
+  }
+
+  /** Writes down the profile that was begun, where profiles are wanted. */
+  async profiled(name: string): Promise<void> {
+    if (this.#profiles === undefined) return;
+    await this.#ask({ ask: 'profiled', profileFile: path.join(this.#profiles, `${name}.cpuprofile`) });
+  }
+
+  async stop(): Promise<void> {
+    await ended(this.#child);
+  }
+
+  async #isReady(): Promise<boolean> {
+    try {
+      const { statusCode, body } = await request(`http://${this.#health}/readyz`);
+      await body.dump();
+      return statusCode === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  async #ask<T>(question: Question): Promise<T> {
+    this.#mustLive();
+    const stop = new AbortController();
+    const answer = once(this.#child, 'message', stop);
+    const end = once(this.#child, 'exit', stop).then(([status]) => {
+      throw new Error(`the operator has ended with ${status}`);
+    });
+    this.#child.send(question);
+    try {
+      return (await Promise.race([answer, end]))[0] as T;
+    } finally {
+      stop.abort();
+      await Promise.allSettled([answer, end]);
+    }
+  }
+
+  #mustLive(): void {
+    if (this.#child.exitCode !== null) throw new Error(`the operator has ended with ${this.#child.exitCode}`);
+  }
+}

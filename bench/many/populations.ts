@@ -1,0 +1,131 @@
+/** What the thousands of resources are that the operator meets. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import type { SimulatorProcess } from '../simulator-process.ts';
+import type { ClusterObjects, Plural, Status } from './cluster-objects.ts';
+import { type OperatorOptions, OperatorProcess } from './operator-process.ts';
+
+export interface Population {
+  readonly title: string;
+  readonly plural: Plural;
+  /** Whether the Secret exists that all of them name. */
+  readonly hasSecret: boolean;
+  readonly make: (index: number) => object;
+  /** Brings all of them to where they are in order; absent where the operator does. */
+  readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
+}
+
+export interface FinishingPlace {
+  readonly objects: ClusterObjects;
+  readonly operator: OperatorOptions;
+}
+
+export const populationNames = ['paused', 'complete', 'policies', 'waiting'] as const;
+export type PopulationName = (typeof populationNames)[number];
+
+const secretName = 'log-service';
+const version = '19.500-1';
+const lookEveryMs = 500;
+const looks = 240;
+const exportRange = { from: '2026-10-01T00:00:00Z', to: '2026-10-01T01:00:00Z' } as const;
+
+export const populations: Readonly<Record<PopulationName, Population>> = {
+  paused: {
+    title: 'paused exports on a volume',
+    plural: 'searchexports',
+    hasSecret: true,
+    make: (index) => searchExport(index, { paused: true }),
+  },
+  complete: {
+    title: 'complete exports on a volume',
+    plural: 'searchexports',
+    hasSecret: true,
+    make: (index) => searchExport(index, {}),
+    finish: completeAll,
+  },
+  policies: {
+    title: 'policies of one account, one collector each, all at the target',
+    plural: 'collectorversionpolicies',
+    hasSecret: true,
+    make: policy,
+  },
+  waiting: {
+    title: 'exports that wait for a Secret that is missing',
+    plural: 'searchexports',
+    hasSecret: false,
+    make: (index) => searchExport(index, {}),
+  },
+};
+
+export function nameOf(index: number): string {
+  return `many-${String(index).padStart(6, '0')}`;
+}
+
+export function scenarioFor(count: number): Scenario {
+  return {
+    builds: ['19.200-1', version],
+    groups: { web: { count, name: 'web-######', version } },
+    logs: { messages: 10, from: Date.parse(exportRange.from), to: Date.parse(exportRange.to) },
+  };
+}
+
+export async function makeSecret(objects: ClusterObjects, simulator: SimulatorProcess): Promise<void> {
+  const { baseURL, accessId, accessKey, caFile } = simulator;
+  const members = { baseURL, accessId, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
+  await objects.makeSecret(secretName, members);
+}
+
+function searchExport(index: number, more: object): object {
+  return {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind: 'SearchExport',
+    metadata: { name: nameOf(index) },
+    spec: {
+      credentialsSecretRef: { name: secretName },
+      query: '*',
+      timeRange: exportRange,
+      destination: { volume: { name: 'exports' } },
+      ...more,
+    },
+  };
+}
+
+function policy(index: number): object {
+  return {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind: 'CollectorVersionPolicy',
+    metadata: { name: nameOf(index) },
+    spec: {
+      credentialsSecretRef: { name: secretName },
+      target: { version },
+      selector: { matchNames: [`web-${String(index + 1).padStart(6, '0')}`] },
+    },
+  };
+}
+
+/** The operator exports the first one in truth; the others get a copy of its status, as a backup would restore it. */
+async function completeAll(names: readonly string[], { objects, operator }: FinishingPlace): Promise<void> {
+  const [first = '', ...others] = names;
+  await objects.makeAll('searchexports', [searchExport(0, {})]);
+  const status = await completed(first, objects, operator);
+  await objects.makeAll(
+    'searchexports',
+    others.map((_, index) => searchExport(index + 1, {})),
+  );
+  await objects.giveStatus('searchexports', others, status);
+}
+
+async function completed(name: string, objects: ClusterObjects, operator: OperatorOptions): Promise<Status> {
+  const process = await OperatorProcess.start({ ...operator, profiles: undefined });
+  try {
+    for (let look = 0; look < looks; look++) {
+      const status = await objects.status('searchexports', name);
+      if (status?.conditions?.some(({ type }) => type === 'Complete')) return status;
+      await delay(lookEveryMs);
+    }
+    throw new Error(`export ${name} has not completed`);
+  } finally {
+    await process.stop();
+  }
+}
