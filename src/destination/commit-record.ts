@@ -35,6 +35,44 @@ export interface CommittedFile {
 /** Where the number of rows came from that there had to be (E6). */
 export type CountSource = 'Job' | 'Aggregate' | 'Histogram';
 
+/** What the messages that were written add up to. An aggregation of the service has the same figures (E6). */
+export interface MessageFigures {
+  /** Sum of `_size`; absent where a message has none. */
+  readonly bytes?: number;
+  /** Of `_messagetime`, in milliseconds since the epoch; absent where no message was written. */
+  readonly oldestMs?: number;
+  readonly newestMs?: number;
+}
+
+/** What several lists of messages add up to together. */
+export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
+  let bytes = 0;
+  let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { bytes: more = Number.NaN, oldestMs = oldest, newestMs = newest } of all) {
+    bytes += more;
+    oldest = Math.min(oldest, oldestMs);
+    newest = Math.max(newest, newestMs);
+  }
+  return {
+    ...(Number.isNaN(bytes) ? {} : { bytes }),
+    ...(Number.isFinite(oldest) ? { oldestMs: oldest, newestMs: newest } : {}),
+  };
+}
+
+/** A message that the pages had more than once, with the same bytes; it was written once (E9). */
+export interface RepeatedMessage {
+  readonly id: string;
+  /** `_messagetime`, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /** `_size`; absent where the message has none. */
+  readonly bytes?: number;
+  /** How often it came again. */
+  readonly times: number;
+}
+
+/** So many different messages that came again are named in a record at most. */
+export const maxRepeatedMessages = 100;
+
 export interface CommitRecord {
   readonly segment: number;
   /** `[fromMs, toMs)` in milliseconds since the epoch. */
@@ -51,6 +89,12 @@ export interface CommitRecord {
   readonly left: number;
   readonly count: { readonly rows: number; readonly source: CountSource };
   readonly files: readonly CommittedFile[];
+  /** Absent where records of an aggregation were written. */
+  readonly figures?: MessageFigures;
+  /** Of those that were written; absent where no row came again, and where more did than a record names. */
+  readonly repeated?: readonly RepeatedMessage[];
+  /** The service takes the end of a range for a part of it (E10): true, or absent where nothing has shown it. */
+  readonly endInclusive?: true;
   /** Only with `incompletePolicy: Keep`: why the figures do not prove it. */
   readonly incomplete?: { readonly reason: string };
 }
@@ -148,6 +192,9 @@ export function decodeRecord(name: string, content: Uint8Array): CommitRecord {
 /** Also of the entries of a manifest, which have the same form. */
 export function readRecordMembers(members: StoredMembers): CommitRecord {
   const incomplete = members.optionalObject('incomplete', (inner) => ({ reason: inner.text('reason') }));
+  const figures = members.optionalObject('figures', readFigures);
+  const repeated = members.optionalObjects('repeated', readRepeated);
+  const isEndInclusive = members.optionalTrue('endInclusive');
   const record: CommitRecord = {
     segment: members.integer('segment'),
     fromMs: members.moment('fromMs'),
@@ -162,11 +209,36 @@ export function readRecordMembers(members: StoredMembers): CommitRecord {
       source: count.choice('source', ['Job', 'Aggregate', 'Histogram']),
     })),
     files: members.objects('files', readFile),
+    ...(figures === undefined ? {} : { figures }),
+    ...(repeated === undefined ? {} : { repeated }),
+    ...(isEndInclusive ? { endInclusive: true } : {}),
     ...(incomplete === undefined ? {} : { incomplete }),
   };
   const problem = recordProblem(record);
   if (problem !== undefined) throw members.wrong(problem);
   return record;
+}
+
+/** Also of the ranges of a proof, which have the same members. */
+export function readFigures(members: StoredMembers): MessageFigures {
+  const bytes = members.optionalInteger('bytes');
+  const oldestMs = members.optionalInstant('oldestMs');
+  const newestMs = members.optionalInstant('newestMs');
+  return {
+    ...(bytes === undefined ? {} : { bytes }),
+    ...(oldestMs === undefined ? {} : { oldestMs }),
+    ...(newestMs === undefined ? {} : { newestMs }),
+  };
+}
+
+function readRepeated(members: StoredMembers): RepeatedMessage {
+  const bytes = members.optionalInteger('bytes');
+  return {
+    id: members.text('id', /^-?\d{1,19}$/),
+    atMs: members.instant('atMs'),
+    ...(bytes === undefined ? {} : { bytes }),
+    times: members.integer('times', 1),
+  };
 }
 
 function readFile(members: StoredMembers): CommittedFile {
@@ -192,6 +264,9 @@ function recordProblem(record: CommitRecord): string | undefined {
   if (new Set(files.map(({ name }) => name)).size < files.length) return 'it names a file twice';
   const inFiles = files.reduce((sum, { rows }) => sum + rows, 0);
   if (inFiles !== written) return `its files have ${inFiles} rows, and ${written} were written`;
+  const { repeated = [] } = record;
+  if (repeated.length > maxRepeatedMessages)
+    return `it names more than ${maxRepeatedMessages} messages that came again`;
   const accounted = written + outside + duplicates + left;
   if (accounted !== received) return `${received} rows were received, and ${accounted} are accounted for`;
   if (incomplete) return undefined;

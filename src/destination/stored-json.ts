@@ -92,6 +92,28 @@ export class StoredMembers {
     return this.#asMoment(member, this.#take(member));
   }
 
+  /** Milliseconds since the epoch, also before it. */
+  instant(member: string): number {
+    const value = this.#take(member);
+    if (typeof value === 'number' && Number.isSafeInteger(value) && Math.abs(value) <= latestMs) return value;
+    throw this.#wrong(member, `is ${shown(value)}, and has to be a whole number of milliseconds`);
+  }
+
+  optionalInteger(member: string): number | undefined {
+    return Object.hasOwn(this.#value, member) ? this.integer(member) : undefined;
+  }
+
+  optionalInstant(member: string): number | undefined {
+    return Object.hasOwn(this.#value, member) ? this.instant(member) : undefined;
+  }
+
+  /** Of a member that is true or absent. */
+  optionalTrue(member: string): boolean {
+    if (!Object.hasOwn(this.#value, member)) return false;
+    if (this.boolean(member)) return true;
+    throw this.#wrong(member, 'is false, and has to be true or absent');
+  }
+
   text(member: string, form = /^/): string {
     const value = this.#take(member);
     if (typeof value === 'string' && form.test(value)) return value;

@@ -8,6 +8,7 @@
 import { crossing } from '../base/boundary.ts';
 import { sleep } from '../base/clock.ts';
 import { asLogfleetError, mayPass } from '../base/errors.ts';
+import { sumOfFigures } from '../destination/commit-record.ts';
 import type { PageRow } from '../service/page-row.ts';
 import type { SearchJob } from '../service/search-job.ts';
 import type { MessagePage } from '../service/search-service.ts';
@@ -19,7 +20,7 @@ import { IntervalFiles } from './interval-files.ts';
 import { IntervalRows } from './interval-rows.ts';
 import type { JobSet } from './job-set.ts';
 import type { RecordFigures } from './proof.ts';
-import { type RunFigures, RunTally } from './run-tally.ts';
+import { type RunFigures, RunTally, sumOfRepeated } from './run-tally.ts';
 import type { SearchTools } from './search-tools.ts';
 
 export interface DenseMillisecond {
@@ -69,7 +70,7 @@ const retryDelayMs = 2_000;
 
 async function searchParts(dense: DenseMillisecond, options: DenseTools, files: IntervalFiles): Promise<DenseOutcome> {
   const sum = { received: 0, written: 0, outside: 0, duplicates: 0 };
-  let duplicatesOfWritten = 0;
+  const found: RunFigures[] = [];
   let isTainted = false;
   const endings = [...digits];
   for (const ending of endings) {
@@ -78,7 +79,7 @@ async function searchParts(dense: DenseMillisecond, options: DenseTools, files: 
     if (part.kind === 'read') {
       const { figures } = part;
       for (const figure of ['received', 'written', 'outside', 'duplicates'] as const) sum[figure] += figures[figure];
-      duplicatesOfWritten += figures.duplicatesOfWritten;
+      found.push(figures);
       isTainted ||= part.isTainted;
     } else if (ending.length < mostDigits) {
       endings.push(...digits.map((digit) => `${digit}${ending}`));
@@ -87,14 +88,21 @@ async function searchParts(dense: DenseMillisecond, options: DenseTools, files: 
     }
   }
   const { atMs, rows } = dense;
+  const duplicatesOfWritten = found.reduce((all, figures) => all + figures.duplicatesOfWritten, 0);
   // What the service has twice it may count twice.
   if (sum.written !== rows && sum.written + duplicatesOfWritten !== rows) {
-    const found = `searches by the last digits of _messageid found ${sum.written}`;
+    const message = `searches by the last digits of _messageid found ${sum.written}`;
     // A row that came late does that, too, and an error that nobody heard of (E5).
-    return { kind: 'again', isFailure: !isTainted, message: isTainted ? `${found}, and one lost a status` : found };
+    return { kind: 'again', isFailure: !isTainted, message: isTainted ? `${message}, and one lost a status` : message };
   }
   const interval = { fromMs: atMs, toMs: atMs + 1 };
-  const record = { ...interval, ...sum, left: 0, count: { rows, source: 'Aggregate' as const } };
+  const repeated = sumOfRepeated(found);
+  const record = {
+    ...{ ...interval, ...sum, left: 0, count: { rows, source: 'Aggregate' as const } },
+    figures: sumOfFigures(found.map(({ messages }) => messages)),
+    ...(repeated && sum.duplicates > 0 ? { repeated } : {}),
+    ...(options.tools.traits.isEndInclusive ? { endInclusive: true as const } : {}),
+  };
   return { kind: 'found', record, files };
 }
 

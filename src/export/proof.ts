@@ -272,5 +272,17 @@ function recordOf(run: Run, figures: RunFigures, fromMs: number, counted?: Run['
   const count = counted
     ? { rows: counted.rows, source: counted.source }
     : { rows: run.jobCount, source: 'Job' as const };
-  return { fromMs, toMs: run.interval.toMs, received, written, outside, duplicates, left, count };
+  const record = { fromMs, toMs: run.interval.toMs, received, written, outside, duplicates, left, count };
+  return { ...record, ...provableOf(run, figures) };
+}
+
+/** What a digest is compared with (E6); nothing of the records of an aggregation. */
+function provableOf(run: Run, figures: RunFigures): Pick<CommitRecord, 'figures' | 'repeated' | 'endInclusive'> {
+  if (run.results === 'Records') return {};
+  const { messages, repeated, atEnd } = figures;
+  return {
+    figures: messages,
+    ...(repeated && figures.duplicates > 0 ? { repeated } : {}),
+    ...(run.isEndMoved || atEnd > 0 ? { endInclusive: true } : {}),
+  };
 }

@@ -33,7 +33,7 @@ export class RecordReading implements JobReading {
   get found(): Found {
     const received = this.#received;
     const none = { outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 };
-    const order = { oldestMs: undefined, isDisordered: false, areDuplicatesSure: true };
+    const order = { oldestMs: undefined, isDisordered: false, areDuplicatesSure: true, messages: {}, repeated: [] };
     const figures = received === undefined ? undefined : { received, written: received, ...none, ...order };
     return { figures, isReadEarly: false, isReadInPart: false, isReadTwice: false };
   }

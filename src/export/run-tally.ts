@@ -9,6 +9,7 @@
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
+import { type MessageFigures, maxRepeatedMessages, type RepeatedMessage } from '../destination/commit-record.ts';
 import type { PageRow } from '../service/page-row.ts';
 import type { Interval } from './cut.ts';
 import type { Duplicates } from './duplicates.ts';
@@ -41,6 +42,10 @@ export interface RunFigures {
   readonly isDisordered: boolean;
   /** Whether no row can have come again unnoticed (E9). */
   readonly areDuplicatesSure: boolean;
+  /** Of the rows that are written. */
+  readonly messages: MessageFigures;
+  /** Of the rows that are written, those that came again; undefined where they are more than a record names. */
+  readonly repeated: readonly RepeatedMessage[] | undefined;
 }
 
 export interface RunTallyOptions {
@@ -66,6 +71,11 @@ export class RunTally {
   #oldestMs: number | undefined;
   #lastMs = Number.POSITIVE_INFINITY;
   #isDisordered = false;
+  readonly #writtenSum = new MessageSum();
+  /** Of the rows that are held back, all of one millisecond. */
+  #heldSum = new MessageSum();
+  readonly #repeated = new Map<string, RepeatedMessage>();
+  #areRepeatedKnown = true;
 
   constructor(options: RunTallyOptions) {
     assert(!options.byReceiptTime || options.left === 'nothing', 'by receipt time nothing can be left');
@@ -92,7 +102,7 @@ export class RunTally {
     this.#lastMs = row.messageTimeMs;
     const timeMs = byReceiptTime ? receiptTimeOf(row) : row.messageTimeMs;
     if (duplicates.comesAgain(row)) {
-      this.#comesAgain(timeMs);
+      this.#comesAgain(row, timeMs);
       return 'drop';
     }
     if (timeMs < interval.fromMs || timeMs >= interval.toMs) {
@@ -100,7 +110,7 @@ export class RunTally {
       if (timeMs === interval.toMs) this.#atEnd++;
       return 'drop';
     }
-    return this.#inside(timeMs);
+    return this.#inside(row, timeMs);
   }
 
   /** Of all rows. Held ones are left for the next search, or to be written, as `heldAreWritten` says. */
@@ -117,18 +127,33 @@ export class RunTally {
       oldestMs: this.#oldestMs,
       isDisordered: this.#isDisordered,
       areDuplicatesSure: this.#options.duplicates.isSure,
+      messages: heldAreWritten ? this.#writtenSum.with(this.#heldSum).figures : this.#writtenSum.figures,
+      repeated: this.#areRepeatedKnown ? this.#repeatedOf(heldAreWritten) : undefined,
     };
   }
 
-  #comesAgain(timeMs: number): void {
+  /** Held rows are the oldest ones, and all rows of their millisecond are held. */
+  #repeatedOf(heldAreWritten: boolean): readonly RepeatedMessage[] {
+    const all = [...this.#repeated.values()];
+    return heldAreWritten || this.#held === 0 ? all : all.filter(({ atMs }) => atMs !== this.#oldestMs);
+  }
+
+  #comesAgain(row: PageRow, timeMs: number): void {
     const { interval } = this.#options;
     this.#duplicates++;
     if (timeMs < interval.fromMs || timeMs >= interval.toMs || this.#isLeft(timeMs)) return;
     if (this.#isHeld(timeMs)) this.#duplicatesOfHeld++;
     else this.#duplicatesOfWritten++;
+    this.#remember(row);
   }
 
-  #inside(timeMs: number): RowFate {
+  #remember({ messageId: id, messageTimeMs: atMs, size }: PageRow): void {
+    const times = (this.#repeated.get(id)?.times ?? 0) + 1;
+    if (times === 1 && this.#repeated.size === maxRepeatedMessages) this.#areRepeatedKnown = false;
+    else this.#repeated.set(id, { id, atMs, ...(size === undefined ? {} : { bytes: size }), times });
+  }
+
+  #inside(row: PageRow, timeMs: number): RowFate {
     const isOlder = this.#oldestMs === undefined || timeMs < this.#oldestMs;
     if (isOlder) this.#oldestMs = timeMs;
     if (this.#isLeft(timeMs)) {
@@ -137,14 +162,17 @@ export class RunTally {
     }
     if (!this.#isHeld(timeMs)) {
       this.#written++;
+      this.#writtenSum.add(row);
       return 'write';
     }
     const hadHeld = this.#held > 0;
     if (!isOlder || !hadHeld) {
       this.#held++;
+      this.#heldSum.add(row);
       return 'hold';
     }
     this.#writeHeld(1);
+    this.#heldSum.add(row);
     return 'holdInstead';
   }
 
@@ -164,6 +192,52 @@ export class RunTally {
     this.#duplicatesOfWritten += this.#duplicatesOfHeld;
     this.#held = heldNow;
     this.#duplicatesOfHeld = 0;
+    this.#writtenSum.take(this.#heldSum);
+    this.#heldSum = new MessageSum();
+  }
+}
+
+/** Undefined where they are more than a record names. */
+export function sumOfRepeated(all: readonly Pick<RunFigures, 'repeated'>[]): readonly RepeatedMessage[] | undefined {
+  const repeated = all.flatMap((figures) => figures.repeated ?? []);
+  const areKnown = all.every((figures) => figures.repeated !== undefined);
+  return areKnown && repeated.length <= maxRepeatedMessages ? repeated : undefined;
+}
+
+/** What messages add up to. */
+class MessageSum {
+  #bytes = 0;
+  #hasSizes = true;
+  #oldestMs = Number.POSITIVE_INFINITY;
+  #newestMs = Number.NEGATIVE_INFINITY;
+
+  add({ messageTimeMs, size }: PageRow): void {
+    if (size === undefined) this.#hasSizes = false;
+    else this.#bytes += size;
+    if (messageTimeMs < this.#oldestMs) this.#oldestMs = messageTimeMs;
+    if (messageTimeMs > this.#newestMs) this.#newestMs = messageTimeMs;
+  }
+
+  take(other: MessageSum): void {
+    this.#bytes += other.#bytes;
+    this.#hasSizes &&= other.#hasSizes;
+    this.#oldestMs = Math.min(this.#oldestMs, other.#oldestMs);
+    this.#newestMs = Math.max(this.#newestMs, other.#newestMs);
+  }
+
+  with(other: MessageSum): MessageSum {
+    const both = new MessageSum();
+    both.take(this);
+    both.take(other);
+    return both;
+  }
+
+  get figures(): MessageFigures {
+    const hasRows = Number.isFinite(this.#oldestMs);
+    return {
+      ...(this.#hasSizes ? { bytes: this.#bytes } : {}),
+      ...(hasRows ? { oldestMs: this.#oldestMs, newestMs: this.#newestMs } : {}),
+    };
   }
 }
 

@@ -18,6 +18,8 @@ function figures(more: Partial<RunFigures> = {}): RunFigures {
     oldestMs: 120,
     isDisordered: false,
     areDuplicatesSure: true,
+    messages: {},
+    repeated: undefined,
     ...more,
   };
 }
@@ -109,12 +111,17 @@ describe('a whole interval', () => {
   });
 
   test('has a record with its figures', () => {
-    const one = run({ jobCount: 13, figures: figures({ outside: 1, duplicates: 2 }), isReadTwice: true });
+    const one = run({
+      jobCount: 13,
+      figures: figures({ outside: 1, duplicates: 2, messages: { bytes: 70 } }),
+      isReadTwice: true,
+    });
     expect(judge(one)).toEqual({
       kind: 'commit',
       record: {
         ...{ fromMs: 100, toMs: 200, received: 13, written: 10, outside: 1, duplicates: 2, left: 0 },
         count: { rows: 13, source: 'Job' },
+        figures: { bytes: 70 },
       },
     });
   });
@@ -327,6 +334,7 @@ describe('a cut interval (E4)', () => {
       record: {
         ...{ fromMs: 121, toMs: 200, received: 12, written: 10, outside: 0, duplicates: 0, left: 2 },
         count: { rows: 10, source: 'Aggregate' },
+        figures: {},
       },
     });
   });

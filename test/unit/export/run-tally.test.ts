@@ -6,7 +6,7 @@ const interval = { fromMs: 100, toMs: 200 };
 
 function row(messageTimeMs: number, id: number, receiptTimeMs: number | undefined = messageTimeMs) {
   const bytes = Buffer.from(JSON.stringify({ id, messageTimeMs, receiptTimeMs }));
-  return { messageTimeMs, messageId: `${id}`, receiptTimeMs, bytes };
+  return { messageTimeMs, messageId: `${id}`, receiptTimeMs, bytes, size: id };
 }
 
 function tally(left: RunTallyOptions['left'], byReceiptTime = false): RunTally {
@@ -30,7 +30,40 @@ describe('rows of a search', () => {
       oldestMs: 100,
       isDisordered: false,
       areDuplicatesSure: true,
+      messages: { bytes: 10, oldestMs: 100, newestMs: 199 },
+      repeated: [],
     });
+  });
+
+  test('add up to what is written of them, held ones apart (E6)', () => {
+    const rows = tally('oldest');
+    for (const one of [row(180, 7), row(180, 7), row(150, 3), row(120, 4), row(120, 5), row(120, 5)]) rows.take(one);
+    expect(rows.figures(false)).toMatchObject({
+      messages: { bytes: 10, oldestMs: 150, newestMs: 180 },
+      repeated: [{ id: '7', atMs: 180, bytes: 7, times: 1 }],
+    });
+    expect(rows.figures(true)).toMatchObject({
+      messages: { bytes: 19, oldestMs: 120, newestMs: 180 },
+      repeated: [
+        { id: '7', times: 1 },
+        { id: '5', times: 1 },
+      ],
+    });
+  });
+
+  test('have no sum of bytes where one of them has no size', () => {
+    const rows = tally('nothing');
+    for (const one of [row(180, 7), { ...row(150, 3), size: undefined }]) rows.take(one);
+    expect(rows.figures(true).messages).toEqual({ oldestMs: 150, newestMs: 180 });
+  });
+
+  test.each([
+    [100, 100],
+    [101, undefined],
+  ])('%i that come again: %s are named', (count, named) => {
+    const rows = tally('nothing');
+    for (let id = 0; id < count; id++) for (let times = 0; times < 3; times++) rows.take(row(199, id));
+    expect(rows.figures(true).repeated?.length).toBe(named);
   });
 
   test('outside are dropped, and those at the end known (E10)', () => {
