@@ -20,3 +20,8 @@ export interface CustomResourceDefinition {
     readonly versions: readonly CrdVersion[];
   };
 }
+
+/** Whether the kind has a spec. A Ledger has none: the operator alone writes it. */
+export function isWrittenByPeople({ spec: { versions } }: CustomResourceDefinition): boolean {
+  return versions.some(({ schema }) => schema.openAPIV3Schema.properties?.['spec'] !== undefined);
+}

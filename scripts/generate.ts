@@ -1,14 +1,14 @@
 /**
- * Makes what stands in the repository and follows from `crds/`: the TypeScript types and the schema of each kind
- * (`src/api/generated/`), the reference page (`docs/reference.md`), and the copies that kustomize needs (`manifests/crds/`). `make generate` writes; `make verify` writes and then finds
- * the tree dirty if somebody forgot to.
+ * Generates files from `crds/`: the TypeScript types and the schema of each kind that people write (`src/api/generated/`), the
+ * reference page (`docs/reference.md`), and the copies that kustomize needs (`manifests/crds/`). `make generate` writes them.
+ * `make verify` writes them too, and fails when the tree is dirty afterwards.
  *
  * Invariant: the output depends on the files in `crds/` alone, so that two runs give the same bytes.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parse } from 'yaml';
-import type { CustomResourceDefinition } from './crd-definition.ts';
+import { type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { renderReference } from './reference-page.ts';
 import { renderSchema } from './schema-module.ts';
 import { renderTypes } from './schema-types.ts';
@@ -23,9 +23,10 @@ for (const file of readdirSync(crdDirectory).sort()) {
   if (!file.endsWith('.yaml')) continue;
   const definition: CustomResourceDefinition = parse(readFileSync(join(crdDirectory, file), 'utf8'));
   definitions.push(definition);
+  copyFileSync(join(crdDirectory, file), join(root, 'manifests/crds', file));
+  if (!isWrittenByPeople(definition)) continue;
   const name = basename(file, '.yaml');
   writeFileSync(join(generatedDirectory, `${name}.ts`), await renderTypes(definition, `crds/${file}`));
-  copyFileSync(join(crdDirectory, file), join(root, 'manifests/crds', file));
   writeFileSync(join(generatedDirectory, `${name}-schema.ts`), renderSchema(definition, `crds/${file}`));
 }
 writeFileSync(join(root, 'docs/reference.md'), renderReference(definitions));

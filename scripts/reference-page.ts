@@ -1,6 +1,6 @@
 /** CRDs → docs/reference.md: every field with its type, default, bounds and description, in the order of the CRD. */
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
-import type { CrdVersion, CustomResourceDefinition } from './crd-definition.ts';
+import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 
 /** CEL rules of CRDs are generally available from here on, with the `fieldPath` that ours use. */
 const oldestKubernetes = '1.29';
@@ -13,7 +13,9 @@ export function renderReference(definitions: readonly CustomResourceDefinition[]
     '',
     `Kubernetes ${oldestKubernetes} is the oldest that takes the CRDs: their rules in CEL are checked by every API server from there on.`,
     '',
-    ...definitions.flatMap(renderKind),
+    ...[...definitions.filter(isWrittenByPeople), ...definitions.filter((each) => !isWrittenByPeople(each))].flatMap(
+      renderKind,
+    ),
   ]
     .join('\n')
     .trimEnd()}\n`;
@@ -22,7 +24,7 @@ export function renderReference(definitions: readonly CustomResourceDefinition[]
 function renderKind({ spec: { group, names, versions } }: CustomResourceDefinition): string[] {
   return versions.flatMap((version) => {
     const schema = version.schema.openAPIV3Schema;
-    const { spec, status } = schema.properties ?? {};
+    const { spec, status, apiVersion: _, kind: __, metadata: ___, ...others } = schema.properties ?? {};
     return [
       `## ${names.kind}`,
       '',
@@ -33,6 +35,7 @@ function renderKind({ spec: { group, names, versions } }: CustomResourceDefiniti
       ...renderColumns(version),
       ...(spec ? renderFields('spec', spec) : []),
       ...(status ? renderFields('status', status) : []),
+      ...(spec ? [] : renderTable(rowsOf('', { ...schema, properties: others }))),
     ];
   });
 }
@@ -51,22 +54,17 @@ function renderColumns({ additionalPrinterColumns = [] }: CrdVersion): string[] 
 }
 
 function renderFields(name: string, schema: StructuralSchema): string[] {
-  return [
-    `### ${name}`,
-    '',
-    schema.description ?? '',
-    '',
-    '| field | type | default | meaning |',
-    '| --- | --- | --- | --- |',
-    ...rowsOf(name, schema),
-    '',
-  ];
+  return [`### ${name}`, '', schema.description ?? '', '', ...renderTable(rowsOf(name, schema))];
+}
+
+function renderTable(rows: readonly string[]): string[] {
+  return ['| field | type | default | meaning |', '| --- | --- | --- | --- |', ...rows, ''];
 }
 
 function rowsOf(path: string, schema: StructuralSchema): string[] {
   const rows: string[] = [];
   for (const [name, member] of Object.entries(schema.properties ?? {})) {
-    const memberPath = `${path}.${name}`;
+    const memberPath = path === '' ? name : `${path}.${name}`;
     const fallback = schema.required?.includes(name) ? 'required' : defaultOf(member);
     rows.push(`| \`${memberPath}\` | ${typeOf(member)} | ${fallback} | ${cell(meaningOf(member))} |`);
     if (member.properties) rows.push(...rowsOf(memberPath, member));

@@ -47,7 +47,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   return figures;
 }
 
-/** The plural in the path of a resource or a collection. Of ConfigMaps only the settings are listed, and ledgers read by name. */
+/** The plural in the path of a resource or a collection. The only ConfigMaps that are listed are the settings. */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);

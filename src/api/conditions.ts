@@ -122,6 +122,8 @@ export const reasons = {
   ledgerForeign: 'LedgerForeign',
   /** The ledger is not what logfleet wrote. */
   ledgerUnreadable: 'LedgerUnreadable',
+  /** The API server does not know the kind Ledger: the CRDs are older than the operator. */
+  ledgerNotInstalled: 'LedgerNotInstalled',
   /** The ledger of attempts is full, so that nothing more can be admitted (protocol U1). */
   ledgerFull: 'LedgerFull',
   /** Rows of an interval could not be proven to be all (protocol E6), and `incompletePolicy` is `Fail`. */

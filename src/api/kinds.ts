@@ -1,6 +1,6 @@
 /**
- * The kinds by name. A new kind enters logfleet here: its generated types, and then everything that switches over
- * `KindName` no longer compiles until it knows the newcomer.
+ * The kinds by name. A new kind that people write enters logfleet here: its generated types, and then everything that switches
+ * over `KindName` no longer compiles until it knows the kind. The kind `Ledger` is not among them: the operator alone writes it.
  */
 import type { AnnotationWriters } from './annotation-writers.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
@@ -56,3 +56,9 @@ export const kinds: { readonly [K in KindName]: KindInfo } = {
   CollectorVersionPolicy: { plural: 'collectorversionpolicies', shortNames: ['cvp'] },
   SearchExport: { plural: 'searchexports', shortNames: ['sx'] },
 };
+
+/** The kind of `host/kubernetes/ledger-store.ts`. */
+export const ledgerKind = 'Ledger';
+export const ledgerPlural = 'ledgers';
+/** A finding about a Ledger among manifests. */
+export const ledgerAmongManifests = 'a Ledger is written by the operator alone: remove it from the manifests';

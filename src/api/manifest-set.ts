@@ -6,7 +6,7 @@
  */
 import { nearest } from './did-you-mean.ts';
 import { renderPath, valueAt } from './json-path.ts';
-import { apiGroup, kinds } from './kinds.ts';
+import { apiGroup, kinds, ledgerAmongManifests, ledgerKind } from './kinds.ts';
 import { type ManifestDocument, type Position, parseManifestFile } from './manifest-file.ts';
 import { checkSettings, isSettingsManifest } from './operator-settings.ts';
 import { checkStoreSecret } from './store-secret.ts';
@@ -105,7 +105,10 @@ function checkResource(placed: Placed, wallMs: number | undefined): readonly Pla
     return [place(placed, { severity: 'error', path: ['apiVersion'], part: 'value', message })];
   }
   const meant = nearest(written, kindNames) ?? kindNames.join(' or ');
-  const message = `${apiGroup} has no kind ${JSON.stringify(written)}; did you mean ${meant}?`;
+  const message =
+    written === ledgerKind
+      ? ledgerAmongManifests
+      : `${apiGroup} has no kind ${JSON.stringify(written)}; did you mean ${meant}?`;
   return [place(placed, { severity: 'error', path: ['kind'], part: 'value', message })];
 }
 

@@ -8,7 +8,7 @@ import { noMetrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
 import { ApiClient } from '../host/kubernetes/api-client.ts';
 import { hasCode } from '../host/kubernetes/api-error.ts';
-import { ConfigMapLedgerStore } from '../host/kubernetes/ledger-store.ts';
+import { KubernetesLedgerStore } from '../host/kubernetes/ledger-store.ts';
 import { KubernetesSecretReader } from '../host/kubernetes/secret-reader.ts';
 import { notPaused } from './alone.ts';
 import { ClusterReader } from './cluster-access.ts';
@@ -28,7 +28,7 @@ export async function openPlanCluster(options: PlaceOptions, context: CommandCon
   const reader = new ClusterReader({ ...common, api, place, defaultNamespace: namespace });
   const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
   const warn = (message: string) => context.stderr.write(`warning: ${message}\n`);
-  const ledgers = new ConfigMapLedgerStore(client);
+  const ledgers = new KubernetesLedgerStore({ client });
   return {
     namespace,
     policies: () => listPolicies(reader, options.allNamespaces ? undefined : namespace, warn),
@@ -43,13 +43,13 @@ export async function openPlanCluster(options: PlaceOptions, context: CommandCon
       }
     },
     ledgers: {
-      read: async (owner) => {
+      read: async (owner, shard) => {
         try {
-          return await ledgers.read(owner);
+          return await ledgers.read(owner, shard);
         } catch (error) {
           if (!hasCode(error, 'host.forbidden')) throw error;
           warn(`you may not read the ledger of ${owner.namespace}/${owner.name}; it is planned as if it had none`);
-          return new Map();
+          return undefined;
         }
       },
     },

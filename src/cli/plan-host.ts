@@ -73,8 +73,8 @@ class LedgersInMemory implements LedgerStore {
     this.#below = below;
   }
 
-  async read(owner: OwnerRef): Promise<ReadonlyMap<string, LedgerShard>> {
-    return new Map([...(await this.#below.read(owner)), ...(this.#written.get(owner.uid) ?? [])]);
+  async read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
+    return this.#written.get(owner.uid)?.get(shard) ?? this.#below.read(owner, shard);
   }
 
   async write(owner: OwnerRef, shard: string, content: string): Promise<string> {

@@ -44,7 +44,7 @@ export const nowhere: PlanPlace = {
   namespace: defaultNamespace,
   policies: async () => [],
   findExport: async () => undefined,
-  ledgers: { read: async () => new Map() },
+  ledgers: { read: async () => undefined },
   secrets: { get: async () => undefined },
   takesVariables: true,
   settings: () => notPaused,

@@ -27,7 +27,7 @@ export class SingleHost implements Host {
   readonly secrets: SecretReader;
   readonly events: EventSink = { publish() {} };
   /** Exports keep none. */
-  readonly ledgers: LedgerStore = { read: async () => new Map(), write: async () => '' };
+  readonly ledgers: LedgerStore = { read: async () => undefined, write: async () => '' };
   readonly leadership = alwaysLeading;
   #resource: SearchExport;
   readonly #inWords: InWords;

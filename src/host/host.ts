@@ -32,7 +32,7 @@ export interface OwnerRef extends ResourceKey {
   readonly uid: string;
 }
 
-/** One piece of an owner's ledger. */
+/** One shard of an owner's ledger. */
 export interface LedgerShard {
   /** Text that the owner's kind alone understands; at most `maxShardBytes` UTF-8 bytes. */
   readonly content: string;
@@ -40,21 +40,30 @@ export interface LedgerShard {
   readonly version: string;
 }
 
-/** 512 KiB, half of what an API server takes (protocol U1). */
+/** 512 KiB, half of what an API server accepts (U1). */
 export const maxShardBytes = 512 * 1024;
 
 /**
- * Where a resource keeps what cannot be observed again (protocol U1): named shards of text under optimistic lock, read from
- * the source itself and never from a cache.
+ * The store of what cannot be observed again (U1). A ledger consists of named shards of text, each under its own optimistic lock.
+ *
+ * A read may be as old as the beginning of this term of leadership. A decision on an old shard does no harm: its write fails
+ * with `host.conflict`, and the shard is then read from the source itself.
  */
 export interface LedgerStore {
-  /** All shards of this very resource (by uid); empty when it has none. */
-  read(owner: OwnerRef): Promise<ReadonlyMap<string, LedgerShard>>;
+  /** One shard of the resource with this uid, or undefined when it has none. */
+  read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined>;
   /**
-   * Writes one shard whole. `expected` is the version read or written last, or undefined to create it; anything else there
-   * fails with `host.conflict`. Resolves to the new version once it is durable.
+   * Writes one shard whole. `expected` is the version that was read or written last, or undefined to create the shard; anything
+   * else there fails with `host.conflict`. Resolves to the new version once it is durable.
+   * @param summary the content in a few words, for people
    */
-  write(owner: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string>;
+  write(
+    owner: OwnerRef,
+    shard: string,
+    content: string,
+    expected: string | undefined,
+    summary?: string,
+  ): Promise<string>;
 }
 
 export type EventType = 'Normal' | 'Warning';

@@ -1,12 +1,13 @@
 /**
- * Keeps a policy's ledger in the host's shards (U1). The head is written with every change; what has ended moves to write-once
- * log shards before the head grows too large, so that a write costs the same in the last hour of a rollout as in the first.
+ * Keeps a policy's ledger in the host's shards (U1). The head is written with every change. Before the head grows too large,
+ * its ended entries move to write-once log shards, so that a write costs the same in the last hour of a rollout as in the first.
  *
- * Invariant: the head is written last, and names the log shards that count. A process that stops in between leaves a log
- * shard that nobody reads, and its lines still in the head. A log shard that is counted and not there was taken away by
- * somebody: the ledger is then not read at all, and a person decides.
+ * Invariant: the head is written last, and names the log shards that count. A process that stops between the two writes leaves
+ * a log shard that is not read, and the same entries in the head. When a counted log shard is missing, a person removed it:
+ * the ledger is then unreadable, and a person decides.
  */
-import { type LedgerStore, maxShardBytes, type OwnerRef } from '../host/host.ts';
+import { LogfleetError } from '../base/errors.ts';
+import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host/host.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
 import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from './ledger-codec.ts';
 
@@ -45,19 +46,14 @@ export class LedgerFile {
    * @param takeoverMs monotonic time from which all ages of this process count
    */
   async load(takeoverMs: number): Promise<Ledger | undefined> {
-    const shards = await this.#store.read(this.#owner);
-    for (const [name, { version }] of shards) this.#versions.set(name, version);
-    const head = shards.get('head');
+    const head = await this.#read('head');
     if (!head) return undefined;
     this.#full = Buffer.byteLength(head.content) > fullBytes;
     const { header, logs, entries, forgotten } = decodeHead(head.content, takeoverMs);
     const all = new Map<string, Entry>();
-    for (let log = 0; log < logs; log++) {
-      const name = logName(log);
-      for (const entry of decodeLog(name, shards.get(name)?.content, header.rolloutId, takeoverMs)) {
-        all.set(entry.collectorId, entry);
-        this.#logged.add(entry.collectorId);
-      }
+    for (const entry of await this.#readLogs(head, logs, header.rolloutId, takeoverMs)) {
+      all.set(entry.collectorId, entry);
+      this.#logged.add(entry.collectorId);
     }
     for (const id of forgotten) {
       all.delete(id);
@@ -82,7 +78,7 @@ export class LedgerFile {
       head = this.#encode(header);
     }
     this.#full = Buffer.byteLength(head) > fullBytes;
-    await this.#write('head', head);
+    await this.#write('head', head, summaryOf(header, this.#open.size, this.#ended.size));
     this.#writtenRollout = header.rolloutId;
   }
 
@@ -118,16 +114,51 @@ export class LedgerFile {
     return encodeHead(header, this.#logs, this.#open.values(), this.#ended.values(), this.#forgotten);
   }
 
+  async #read(shard: string): Promise<LedgerShard | undefined> {
+    const stored = await this.#store.read(this.#owner, shard);
+    if (stored) this.#versions.set(shard, stored.version);
+    return stored;
+  }
+
+  /** The entries of the log shards that the head counts. A former leader may have replaced head and logs meanwhile. */
+  async #readLogs(head: LedgerShard, logs: number, rolloutId: string, takeoverMs: number): Promise<readonly Entry[]> {
+    const names = Array.from({ length: logs }, (_, log) => logName(log));
+    const shards = await Promise.all(names.map((name) => this.#read(name)));
+    try {
+      return names.flatMap((name, log) => decodeLog(name, shards[log]?.content, rolloutId, takeoverMs));
+    } catch (error) {
+      if ((await this.#store.read(this.#owner, 'head'))?.version === head.version) throw error;
+      throw changedMeanwhile(this.#owner, error);
+    }
+  }
+
   async #flush(header: LedgerHeader): Promise<void> {
-    await this.#write(logName(this.#logs), encodeLog(header, this.#ended.values()));
+    const name = logName(this.#logs);
+    // One of an earlier rollout, or of a process that stopped before it wrote the head, may be in its place.
+    if (!this.#versions.has(name)) await this.#read(name);
+    await this.#write(name, encodeLog(header, this.#ended.values()), summaryOf(header, 0, this.#ended.size));
     for (const id of this.#ended.keys()) this.#logged.add(id);
     this.#ended.clear();
     this.#logs++;
   }
 
-  async #write(shard: string, content: string): Promise<void> {
-    this.#versions.set(shard, await this.#store.write(this.#owner, shard, content, this.#versions.get(shard)));
+  async #write(shard: string, content: string, summary: string): Promise<void> {
+    const expected = this.#versions.get(shard);
+    this.#versions.set(shard, await this.#store.write(this.#owner, shard, content, expected, summary));
   }
+}
+
+function summaryOf({ rolloutId }: LedgerHeader, open: number, ended: number): string {
+  return `rollout ${rolloutId}: ${open} open, ${ended} ended`;
+}
+
+function changedMeanwhile({ kind, namespace, name }: OwnerRef, cause: unknown): LogfleetError {
+  return new LogfleetError({
+    code: 'host.conflict',
+    handling: { kind: 'backoff' },
+    message: `The ledger of ${kind} ${namespace}/${name} changed while it was read. It is read again.`,
+    cause,
+  });
 }
 
 function logName(log: number): string {

@@ -65,7 +65,7 @@ export class SeenBuilds {
   }
 
   async #read(): Promise<Known> {
-    const stored = (await this.#store.read(this.#owner)).get(shard);
+    const stored = await this.#store.read(this.#owner, shard);
     this.#version = stored?.version;
     return decode(stored?.content);
   }
@@ -74,7 +74,8 @@ export class SeenBuilds {
     const { service, seenSinceMs } = known;
     const content: StoredBuilds = { format: formatVersion, service, seen: [...seenSinceMs] };
     this.#known = undefined;
-    this.#version = await this.#store.write(this.#owner, shard, JSON.stringify(content), this.#version);
+    const summary = `${seenSinceMs.size} builds with the time since which each is offered`;
+    this.#version = await this.#store.write(this.#owner, shard, JSON.stringify(content), this.#version, summary);
     this.#known = known;
   }
 }

@@ -10,7 +10,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import { openCluster } from '../../src/cli/cluster-access.ts';
 import type { OwnerRef } from '../../src/host/host.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
-import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
+import { ledgerPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { connectToCluster } from '../../src/host/kubernetes/cluster-connection.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
@@ -128,8 +128,10 @@ async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Prom
   await host.writeStatus(kind, withTarget(await cached(host, owner), '19.500-1'));
   const over = await createExport(host, owner.namespace);
   await host.remove?.('SearchExport', await host.writeStatus('SearchExport', { ...over, status: {} }));
+  await host.ledgers.read(owner, 'head');
   const version = await host.ledgers.write(owner, 'head', 'one', undefined);
   await host.ledgers.write(owner, 'head', 'two', version);
+  await host.ledgers.read(owner, 'head');
   await host.secrets.get({ namespace: owner.namespace, name: 'log-service' });
   for (const answer of ['POST events 201', 'PATCH events 200']) {
     host.events.publish(owner, { type: 'Normal', reason: 'RolloutStarted', message: 'to 19.500-1' });
@@ -233,14 +235,13 @@ describe.each([['namespaced'], ['cluster-wide']])('under the RBAC of %s', (base)
 
   test('ledgers are kept, 512 KiB a shard, and conflicts are told', async () => {
     const { host, owner } = await setting();
-    expect((await host.ledgers.read(owner)).size).toBe(0);
+    expect(await host.ledgers.read(owner, 'head')).toBeUndefined();
     const large = 'ü'.repeat(256 * 1024);
     const version = await host.ledgers.write(owner, 'head', large, undefined);
     const next = await host.ledgers.write(owner, 'head', 'small', version);
     await host.ledgers.write(owner, 'log-0', large, undefined);
-    const ledger = await host.ledgers.read(owner);
-    expect(ledger.get('head')).toEqual({ content: 'small', version: next });
-    expect(ledger.get('log-0')?.content).toBe(large);
+    expect(await host.ledgers.read(owner, 'head')).toMatchObject({ content: 'small', version: next });
+    expect((await host.ledgers.read(owner, 'log-0'))?.content).toBe(large);
     await expect(host.ledgers.write(owner, 'head', 'late', version)).rejects.toMatchObject({ code: 'host.conflict' });
     await expect(host.ledgers.write(owner, 'head', 'late', undefined)).rejects.toMatchObject({ code: 'host.conflict' });
   });
@@ -330,7 +331,7 @@ async function setRules(namespace: string, role: Role, rules: readonly Rule[]): 
 async function isRefused(installation: Installation, owner: OwnerRef): Promise<boolean> {
   const { namespace } = installation;
   // What an operator before it made would spare it the making.
-  await callApi('DELETE', `/api/v1/namespaces/${namespace}/configmaps`);
+  await callApi('DELETE', ledgerPath(namespace));
   await callApi('DELETE', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`);
   const { host, outcomes } = await operate(installation, [namespace]);
   await doEverything({ host, outcomes }, owner).catch(() => undefined);

@@ -34,12 +34,18 @@ import { type Sending, SimulatedProcess } from './simulated-process.ts';
 
 export const coordinationPath = '/apis/coordination.k8s.io/v1/namespaces/logfleet-system/leases/logfleet-operator';
 const policiesCollection = 'logfleet.dev/v1alpha1/collectorversionpolicies';
-const configMaps = 'v1/configmaps';
-const ledgersPath = '/api/v1/namespaces/logging/configmaps';
+const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
+const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
 /** An answer that comes later than this may come to nobody. */
 const heardWithinMs = 2_000;
+
+interface StoredLedger {
+  readonly owner: { readonly uid: string };
+  readonly shard: string;
+  readonly content: string;
+}
 
 interface DueKill {
   requestsLeft: number;
@@ -293,17 +299,14 @@ export class SimulationWorld {
   }
 
   #ledgerObjects(): readonly StoredObject[] {
-    return this.api.store.objects(configMaps).filter(({ metadata }) => metadata.ownerReferences !== undefined);
+    return this.api.store.objects(ledgersCollection);
   }
 
   #ledgers(): ReadonlyMap<string, string> {
     const heads = new Map<string, string>();
     for (const object of this.#ledgerObjects()) {
-      const owner = object.metadata.ownerReferences?.[0]?.uid;
-      const content = (object.data as Record<string, string> | undefined)?.content;
-      if (owner !== undefined && content !== undefined && object.metadata.name.endsWith('-ledger-head')) {
-        heads.set(owner, content);
-      }
+      const { owner, shard, content } = object as unknown as StoredLedger;
+      if (shard === 'head') heads.set(owner.uid, content);
     }
     return heads;
   }
@@ -324,7 +327,8 @@ export class SimulationWorld {
 
   #requestFault(info: RequestInfo): RequestFault | undefined {
     const fault = this.#calm ? undefined : this.#apiFaults.ofRequest(this.clock.monotonic());
-    if (fault && info.collection === configMaps) this.#disturb(`api fault ${fault.kind} ${info.method} ${info.name}`);
+    if (fault && info.collection === ledgersCollection)
+      this.#disturb(`api fault ${fault.kind} ${info.method} ${info.name}`);
     return fault;
   }
 
@@ -342,8 +346,8 @@ export class SimulationWorld {
 
   #noteEvent({ collection, type, object }: StoreEvent): void {
     const atMs = this.clock.monotonic();
-    if (collection === configMaps) {
-      const content = (object.data as Record<string, string> | undefined)?.content ?? '';
+    if (collection === ledgersCollection) {
+      const { content } = object as unknown as StoredLedger;
       this.#largestShardBytes = Math.max(this.#largestShardBytes, Buffer.byteLength(content));
       return;
     }

@@ -5,7 +5,7 @@ import { noMetrics } from '../../src/base/metrics.ts';
 import { PlanHost } from '../../src/cli/plan-host.ts';
 import { type Planned, planPolicies, withoutTasks } from '../../src/cli/planner.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
-import { ConfigMapLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
+import { KubernetesLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
 import { KubernetesSecretReader } from '../../src/host/kubernetes/secret-reader.ts';
 import { connectWith } from '../../src/service/connection.ts';
 import { InProcessTransport } from './in-process-transport.ts';
@@ -33,7 +33,7 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
   });
   const host = new PlanHost({
     policies,
-    ledgers: new ConfigMapLedgerStore(client),
+    ledgers: new KubernetesLedgerStore({ client }),
     secrets: new KubernetesSecretReader(client),
     settings: options.settings ?? { paused: false, pausedBy: undefined },
   });

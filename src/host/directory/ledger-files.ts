@@ -5,12 +5,11 @@
  * comes between; the directory's lock keeps other processes out. Only a resource that exists, by its uid, has a ledger: what one
  * before it of the same name left is neither seen nor written to.
  */
-import { basename, join } from 'node:path';
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host.ts';
-import { listFolder, readIfPresent, writeDurably } from './durable-file.ts';
+import { readIfPresent, writeDurably } from './durable-file.ts';
 import type { SerialTasks } from './serial-tasks.ts';
 import type { StateDirectory } from './state-directory.ts';
 
@@ -31,16 +30,10 @@ export class LedgerFiles implements LedgerStore {
     this.#tasks = tasks;
   }
 
-  read(owner: OwnerRef): Promise<ReadonlyMap<string, LedgerShard>> {
+  read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
     return this.#tasks.run(owner.uid, async () => {
-      const shards = new Map<string, LedgerShard>();
       const state = this.#stateOf(owner);
-      if (!state) return shards;
-      for (const file of await listFolder(state.ledgerFolder(owner))) {
-        const shard = await readShard(join(state.ledgerFolder(owner), file));
-        if (shard) shards.set(basename(file, '.json'), shard);
-      }
-      return shards;
+      return state && readShard(state.ledgerFile(owner, shard));
     });
   }
 

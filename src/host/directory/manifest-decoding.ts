@@ -7,7 +7,7 @@
  */
 import { applyDefaults } from '../../api/defaults.ts';
 import { renderPath } from '../../api/json-path.ts';
-import { apiGroup, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
+import { apiGroup, type KindName, kinds, ledgerAmongManifests, ledgerKind, type ResourceOf } from '../../api/kinds.ts';
 import { type ManifestDocument, type Position, parseManifestFile } from '../../api/manifest-file.ts';
 import { checkSettings, isSettingsManifest, pausedIn } from '../../api/operator-settings.ts';
 import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
@@ -95,7 +95,10 @@ function decodeDocument(decoding: Decoding, document: ManifestDocument, previous
     for (const finding of checkSettings(value)) report(decoding, document, finding);
     decoding.settings.push({ paused: pausedIn(value) });
   } else if (typeof value.apiVersion === 'string' && value.apiVersion.split('/')[0] === apiGroup) {
-    const message = `there is no kind ${String(value.kind)}; write ${Object.keys(kinds).join(' or ')}`;
+    const message =
+      value.kind === ledgerKind
+        ? ledgerAmongManifests
+        : `there is no kind ${String(value.kind)}; write ${Object.keys(kinds).join(' or ')}`;
     report(decoding, document, { severity: 'error', path: ['kind'], part: 'value', message });
   }
 }

@@ -12,7 +12,7 @@
  * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter where the server named a delay, else backoff |
  * | `host.unreachable` | no answer, or one that cannot be read | backoff |
  */
-import { type KindName, kinds } from '../../api/kinds.ts';
+import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
 import { type Handling, LogfleetError } from '../../base/errors.ts';
 import type { KubeResponse } from './kube-api.ts';
 
@@ -25,8 +25,9 @@ export function hasCode(error: unknown, code: string): error is LogfleetError {
 }
 
 /** What a person does about a kind whose collection is `host.gone`. `place` is what does not know it. */
-export function notInstalled(kind: KindName, place: string): string {
-  return `${place} does not know ${kinds[kind].plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
+export function notInstalled(kind: KindName | typeof ledgerKind, place: string): string {
+  const plural = kind === ledgerKind ? ledgerPlural : kinds[kind].plural;
+  return `${place} does not know ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
 }
 
 /** The error behind an answer that is no success. `what` names the request for a person: `PUT /apis/…`. */

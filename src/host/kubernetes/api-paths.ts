@@ -1,5 +1,5 @@
 /** Where resources live on an API server: paths with every name percent-encoded. */
-import { apiGroup, apiVersionName, type KindName, kinds } from '../../api/kinds.ts';
+import { apiGroup, apiVersionName, type KindName, kinds, ledgerPlural } from '../../api/kinds.ts';
 
 function namespaced(root: string, plural: string, namespace: string | undefined, name?: string): string {
   const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
@@ -10,6 +10,11 @@ function namespaced(root: string, plural: string, namespace: string | undefined,
 /** All resources of a kind in a namespace, in all of them where it is undefined, or the one of that name. */
 export function resourcePath(kind: KindName, namespace: string | undefined, name?: string): string {
   return namespaced(`/apis/${apiGroup}/${apiVersionName}`, kinds[kind].plural, namespace, name);
+}
+
+/** All Ledgers of a namespace, of all namespaces where it is undefined, or the one of that name. */
+export function ledgerPath(namespace: string | undefined, name?: string): string {
+  return namespaced(`/apis/${apiGroup}/${apiVersionName}`, ledgerPlural, namespace, name);
 }
 
 export function configMapPath(namespace: string, name?: string): string {

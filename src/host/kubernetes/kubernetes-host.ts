@@ -16,7 +16,8 @@ import { operatorLeaseName, resourcePath } from './api-paths.ts';
 import { EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
 import { LeaseElection, soleLeadership } from './lease.ts';
-import { ConfigMapLedgerStore } from './ledger-store.ts';
+import { LedgerStartList } from './ledger-start-list.ts';
+import { KubernetesLedgerStore } from './ledger-store.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
@@ -78,7 +79,7 @@ interface Followed<K extends KindName> {
 }
 
 class ClusterHost implements KubernetesHost {
-  readonly ledgers: ConfigMapLedgerStore;
+  readonly ledgers: KubernetesLedgerStore;
   readonly events: EventRecorder;
   readonly secrets: KubernetesSecretReader;
   readonly leadership: Leadership;
@@ -99,13 +100,14 @@ class ClusterHost implements KubernetesHost {
     this.#client = new ApiClient(options);
     const client = this.#client;
     this.#settings = new SettingsWatch({ ...options, client, namespace });
-    this.ledgers = new ConfigMapLedgerStore(client);
     this.events = new EventRecorder({ ...options, client, identity });
     this.secrets = new KubernetesSecretReader(client);
     this.#election = options.leaderElection
       ? new LeaseElection({ ...options, client, namespace, name: operatorLeaseName, identity })
       : undefined;
     this.leadership = this.#election ?? soleLeadership();
+    const startList = new LedgerStartList({ client, scopes: this.#scopes(), leadership: this.leadership, clock });
+    this.ledgers = new KubernetesLedgerStore({ client, startList });
   }
 
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
@@ -167,12 +169,18 @@ class ClusterHost implements KubernetesHost {
       .map(([kind, { trouble }]) => renderUnlisted(kind, trouble()));
   }
 
+  /** The namespaces that are followed one by one; undefined stands for all of them at once. */
+  #scopes(): readonly (string | undefined)[] {
+    const { namespaces } = this.#options;
+    return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
+  }
+
   /** Nothing is listed that nobody asked for: an API server need not know all kinds, nor let the operator see them. */
   #follow<K extends KindName>(kind: K): Followed<K> {
     const known = this.#followed.get(kind);
     if (known) return known as unknown as Followed<K>;
-    const { namespaces, log } = this.#options;
-    const scopes = namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
+    const { log } = this.#options;
+    const scopes = this.#scopes();
     const cache = new ResourceCache<ResourceOf<K>>(scopes, log);
     let trouble: unknown;
     const heard = {

@@ -1,234 +1,178 @@
 /**
- * Ledgers as ConfigMaps beside their owner (protocol U1): one for each shard, and a small one that names the shards, so that
- * `get`, `create` and `update` are all that the operator has to do to them. It never lists them.
+ * Ledgers as resources of the kind `Ledger` beside their owner (U1), one for each shard:
  *
- *   <owner>-<hash of uid>-ledger           data.shards: ["a","b"]     the index, written before a shard is created
- *   <owner>-<hash of uid>-ledger-<shard>   data.content: …            one shard
+ *   <owner>-<hash of uid>-<shard>      e.g. production-3fa1b2c3d4-head
  *
  * Invariants:
- * - All of them are owned by the resource and go with it. Their names and a label carry its uid: a resource that was deleted and
- *   made again starts with an empty ledger, and what bears the name but not the uid counts for nothing.
- * - The index names every shard that exists. It may name one that does not exist yet, when a process ended between the two writes.
- * - Reads come from the server itself, never from a cache, and are of one moment: everything is read until two passes in a row saw
- *   the same, since a leader that is about to learn that it leads no longer may still be writing.
+ * - A Ledger is owned by its resource and goes with it. Its name and its `owner` carry the uid: a resource that was deleted and
+ *   created again starts without a ledger.
+ * - Each write is one request, under optimistic lock on the version that was read or written last.
  *
- * What a shard says, and when it is written, is left to the owner's kind.
+ * The content of a shard, and how shards refer to each other, are left to the owner's kind.
  */
 import { createHash } from 'node:crypto';
-import { apiGroup, apiVersionName } from '../../api/kinds.ts';
+import { apiGroup, apiVersionName, ledgerKind } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
-import { hasCode } from './api-error.ts';
-import { configMapPath } from './api-paths.ts';
+import { hasCode, notInstalled } from './api-error.ts';
+import { ledgerPath } from './api-paths.ts';
+import type { LedgerStartList } from './ledger-start-list.ts';
 import { fieldManager } from './status-writer.ts';
 
-const ownerUidLabel = 'logfleet.dev/owner-uid';
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
-/** Kubernetes takes 253 characters for the name of a ConfigMap; what follows the owner's name is 11 + 8 + 41 at most. */
+/** Kubernetes takes 253 characters for a name; what follows the owner's name has at most 1 + 10 + 1 + 40. */
 const maxOwnerNameLength = 190;
-/** Two processes can only race for the index while leadership changes hands. */
-const indexAttempts = 5;
-const snapshotAttempts = 5;
+const maxSummaryLength = 200;
 
-interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>;
+/** As much of a Ledger as is read. */
+export interface LedgerObject extends KubeObject {
+  readonly owner: { readonly uid: string };
+  readonly content: string;
 }
 
-/** What one pass over all shards brought, and the versions that it saw. */
-interface Snapshot {
-  readonly ledger: ReadonlyMap<string, LedgerShard>;
-  readonly versions: string;
+/** What is kept of a Ledger that was read. */
+export interface StoredShard extends LedgerShard {
+  readonly name: string;
+  readonly ownerUid: string;
 }
 
-interface Index {
-  readonly shards: readonly string[];
-  /** Undefined while there is none. */
-  readonly version: string | undefined;
+export interface KubernetesLedgerStoreOptions {
+  readonly client: ApiClient;
+  /** Spares a request for each shard after a start. Without it, every read asks for the shard by name. */
+  readonly startList?: LedgerStartList;
 }
 
-export class ConfigMapLedgerStore implements LedgerStore {
+export class KubernetesLedgerStore implements LedgerStore {
   readonly #client: ApiClient;
+  readonly #startList: LedgerStartList | undefined;
 
-  constructor(client: ApiClient) {
+  constructor({ client, startList }: KubernetesLedgerStoreOptions) {
     this.#client = client;
+    this.#startList = startList;
   }
 
-  async read(owner: OwnerRef): Promise<ReadonlyMap<string, LedgerShard>> {
-    let before: Snapshot | undefined;
-    for (let attempt = 1; attempt <= snapshotAttempts; attempt++) {
-      const snapshot = await this.#collect(owner);
-      if (snapshot.ledger.size === 0 && snapshot.versions === '') return snapshot.ledger;
-      if (snapshot.versions === before?.versions) return snapshot.ledger;
-      before = snapshot;
-    }
-    throw changedMeanwhile(owner, indexName(owner));
+  async read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
+    const name = ledgerName(owner, shard);
+    const listed = await this.#startList?.take(owner, name);
+    const stored = listed ? listed.shard : await this.#get(owner.namespace, name);
+    if (stored) assertOwned(owner, stored);
+    return stored;
   }
 
-  async write(owner: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string> {
+  async write(
+    owner: OwnerRef,
+    shard: string,
+    content: string,
+    expected: string | undefined,
+    summary = '',
+  ): Promise<string> {
     assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
-    assertFits(owner, shard, content);
-    if (expected === undefined) await this.#enlist(owner, shard);
-    const name = shardName(owner, shard);
-    const configMap = renderConfigMap(owner, name, { content });
-    return crossing('ledger.write', () => this.#put(owner, name, configMap, expected));
+    const bytes = Buffer.byteLength(content, 'utf8');
+    assertFits(owner, shard, bytes);
+    this.#startList?.outdate(owner);
+    const metadata = renderMetadata(owner, ledgerName(owner, shard));
+    const { kind, name, uid } = owner;
+    const members = { owner: { kind, name, uid }, shard, summary: summary.slice(0, maxSummaryLength), bytes, content };
+    return crossing('ledger.write', () => this.#put(owner, { ...typeOfLedger, metadata, ...members }, expected));
   }
 
-  /** Everything, read once. */
-  async #collect(owner: OwnerRef): Promise<Snapshot> {
-    const index = await this.#readIndex(owner);
-    const ledger = new Map<string, LedgerShard>();
-    const configMaps = await Promise.all(index.shards.map((shard) => this.#get(owner, shardName(owner, shard))));
-    for (const [place, shard] of index.shards.entries()) {
-      const configMap = configMaps[place];
-      if (!configMap) continue;
-      ledger.set(shard, { content: configMap.data?.content ?? '', version: configMap.metadata.resourceVersion });
-    }
-    const versions = [index.version, ...configMaps.map((configMap) => configMap?.metadata.resourceVersion)];
-    return { ledger, versions: versions.join() };
-  }
-
-  /** Sees to it that the index names the shard. */
-  async #enlist(owner: OwnerRef, shard: string): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      const { shards, version } = await this.#readIndex(owner);
-      if (shards.includes(shard)) return;
-      const name = indexName(owner);
-      const configMap = renderConfigMap(owner, name, { shards: JSON.stringify([...shards, shard].sort()) });
-      try {
-        await crossing('ledger.enlist', () => this.#put(owner, name, configMap, version));
-        return;
-      } catch (error) {
-        if (!hasCode(error, 'host.conflict') || attempt === indexAttempts) throw error;
-      }
-    }
-  }
-
-  async #readIndex(owner: OwnerRef): Promise<Index> {
-    const configMap = await this.#get(owner, indexName(owner));
-    if (!configMap) return { shards: [], version: undefined };
-    return { shards: decodeShards(owner, configMap), version: configMap.metadata.resourceVersion };
-  }
-
-  /** The ConfigMap of this name, or undefined where there is none. */
-  async #get(owner: OwnerRef, name: string): Promise<ConfigMap | undefined> {
-    let configMap: ConfigMap;
+  /** The shard in the Ledger with this name, or undefined when there is none. */
+  async #get(namespace: string, name: string): Promise<StoredShard | undefined> {
     try {
-      configMap = await this.#client.callForObject<ConfigMap>({
-        method: 'GET',
-        path: configMapPath(owner.namespace, name),
-      });
+      const path = ledgerPath(namespace, name);
+      return decodeLedger(await this.#client.callForObject<LedgerObject>({ method: 'GET', path }));
     } catch (error) {
       if (hasCode(error, 'host.gone')) return undefined;
       throw error;
     }
-    if (configMap.metadata.labels?.[ownerUidLabel] === owner.uid) return configMap;
-    throw new LogfleetError({
-      code: 'ledger.foreign',
-      reason: 'LedgerForeign',
-      handling: { kind: 'stall' },
-      message:
-        `ConfigMap ${owner.namespace}/${name} stands where the ledger of ${owner.kind} ${owner.name} belongs, but its label ` +
-        `${ownerUidLabel} is not ${owner.uid}: delete it, or set the label back if you changed it.`,
-    });
   }
 
-  /** Creates the ConfigMap, or replaces it at the expected version; resolves to the new version. */
-  async #put(owner: OwnerRef, name: string, body: ConfigMapBody, expected: string | undefined): Promise<string> {
-    const { namespace } = owner;
-    const query = { fieldManager };
-    if (expected === undefined) {
-      const path = configMapPath(namespace);
-      return (await this.#client.callForObject({ method: 'POST', path, query, body })).metadata.resourceVersion;
-    }
-    const metadata = { ...body.metadata, resourceVersion: expected };
-    const path = configMapPath(namespace, name);
+  /** Creates the Ledger, or replaces the expected version. Resolves to the new version. */
+  async #put({ namespace }: OwnerRef, body: LedgerBody, expected: string | undefined): Promise<string> {
+    const { name } = body.metadata;
+    const path = expected === undefined ? ledgerPath(namespace) : ledgerPath(namespace, name);
+    const method = expected === undefined ? 'POST' : 'PUT';
+    const metadata = { ...body.metadata, ...(expected !== undefined && { resourceVersion: expected }) };
+    const call = { method, path, query: { fieldManager }, body: { ...body, metadata } } as const;
     try {
-      const answer = await this.#client.callForObject({ method: 'PUT', path, query, body: { ...body, metadata } });
-      return answer.metadata.resourceVersion;
+      return (await this.#client.callForObject(call)).metadata.resourceVersion;
     } catch (error) {
-      throw hasCode(error, 'host.gone') ? changedMeanwhile(owner, name, error) : error;
+      if (!hasCode(error, 'host.gone')) throw error;
+      throw expected === undefined ? ledgersNotInstalled(error) : deletedMeanwhile(namespace, name, error);
     }
   }
 }
 
-interface ConfigMapBody {
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly data: Readonly<Record<string, string>>;
+const typeOfLedger = { apiVersion: `${apiGroup}/${apiVersionName}`, kind: ledgerKind };
+
+interface LedgerBody {
+  readonly metadata: ReturnType<typeof renderMetadata>;
+  readonly [member: string]: unknown;
 }
 
-function renderConfigMap(owner: OwnerRef, name: string, data: Readonly<Record<string, string>>): ConfigMapBody {
-  const body = {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: {
-      name,
-      namespace: owner.namespace,
-      labels: { 'app.kubernetes.io/managed-by': 'logfleet', [ownerUidLabel]: owner.uid },
-      ownerReferences: [
-        {
-          apiVersion: `${apiGroup}/${apiVersionName}`,
-          kind: owner.kind,
-          name: owner.name,
-          uid: owner.uid,
-          controller: true,
-          blockOwnerDeletion: false,
-        },
-      ],
-    },
-    data,
+function renderMetadata({ kind, namespace, name: ownerName, uid }: OwnerRef, name: string) {
+  const { apiVersion } = typeOfLedger;
+  return {
+    name,
+    namespace,
+    labels: { 'app.kubernetes.io/managed-by': 'logfleet' },
+    ownerReferences: [{ apiVersion, kind, name: ownerName, uid, controller: true, blockOwnerDeletion: false }],
   };
-  return body;
 }
 
-function indexName(owner: OwnerRef): string {
+function ledgerName(owner: OwnerRef, shard: string): string {
   const hash = createHash('sha256').update(owner.uid).digest('hex').slice(0, 10);
-  return `${owner.name.slice(0, maxOwnerNameLength).replace(/[^a-z0-9]+$/, '')}-${hash}-ledger`;
+  return `${owner.name.slice(0, maxOwnerNameLength).replace(/[^a-z0-9]+$/, '')}-${hash}-${shard}`;
 }
 
-function shardName(owner: OwnerRef, shard: string): string {
-  return `${indexName(owner)}-${shard}`;
+/** The CRD's schema makes the API server refuse a Ledger without these members. */
+export function decodeLedger({ metadata, owner, content }: LedgerObject): StoredShard {
+  return { name: metadata.name, ownerUid: owner.uid, content, version: metadata.resourceVersion };
 }
 
-function decodeShards(owner: OwnerRef, configMap: ConfigMap): readonly string[] {
-  try {
-    const shards: unknown = JSON.parse(configMap.data?.shards ?? '');
-    if (Array.isArray(shards) && shards.every((shard) => typeof shard === 'string' && shardForm.test(shard)))
-      return shards;
-  } catch {
-    // The message below says all that there is to say.
-  }
+function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredShard): void {
+  if (stored.ownerUid === uid) return;
   throw new LogfleetError({
-    code: 'ledger.unreadable',
-    reason: 'LedgerUnreadable',
+    code: 'ledger.foreign',
+    reason: 'LedgerForeign',
     handling: { kind: 'stall' },
     message:
-      `ConfigMap ${owner.namespace}/${configMap.metadata.name}, which lists the ledger of ${owner.kind} ${owner.name}, has been ` +
-      'changed by hand: data.shards must be a JSON array with the last part of the name of each ConfigMap beside it.',
+      `Ledger ${namespace}/${stored.name} has the name of the ledger of ${kind} ${name}, but its owner.uid is ` +
+      `${stored.ownerUid}, not ${uid}. Delete this Ledger.`,
   });
 }
 
-function assertFits(owner: OwnerRef, shard: string, content: string): void {
-  const bytes = Buffer.byteLength(content, 'utf8');
+function assertFits(owner: OwnerRef, shard: string, bytes: number): void {
   if (bytes <= maxShardBytes) return;
   throw new LogfleetError({
     code: 'ledger.full',
     reason: 'LedgerFull',
     handling: { kind: 'stall' },
     message:
-      `shard ${shard} of the ledger of ${owner.kind} ${owner.namespace}/${owner.name} would take ${bytes} bytes of at most ` +
-      `${maxShardBytes}: lower maxInProgress, or divide the fleet among several resources.`,
+      `Shard ${shard} of the ledger of ${owner.kind} ${owner.namespace}/${owner.name} would have ${bytes} bytes, and ` +
+      `${maxShardBytes} are the maximum. Lower maxInProgress, or divide the fleet among several resources.`,
   });
 }
 
-/** Also for one that was deleted since it was read: whoever is about to write has to read again. */
-function changedMeanwhile(owner: OwnerRef, name: string, cause?: unknown): LogfleetError {
+/** A Ledger was deleted after it was read. It has to be read again before the next write. */
+function deletedMeanwhile(namespace: string, name: string, cause: unknown): LogfleetError {
   return new LogfleetError({
     code: 'host.conflict',
     handling: { kind: 'backoff' },
-    message: `ConfigMap ${owner.namespace}/${name} was changed or deleted by somebody else while logfleet was using it`,
+    message: `Ledger ${namespace}/${name} was deleted while logfleet used it. It is read again.`,
+    cause,
+  });
+}
+
+export function ledgersNotInstalled(cause: unknown): LogfleetError {
+  return new LogfleetError({
+    code: 'ledger.notInstalled',
+    reason: 'LedgerNotInstalled',
+    handling: { kind: 'stall' },
+    message: notInstalled(ledgerKind, 'the API server'),
     cause,
   });
 }

@@ -268,8 +268,9 @@ test('logfleet crds prints every CRD', async () => {
   if ('empty' in documents) throw new Error('crds printed nothing');
   expect(documents.map((document) => document.toJS({ maxAliasCount: -1 }).metadata.name)).toEqual([
     'collectorversionpolicies.logfleet.dev',
+    'ledgers.logfleet.dev',
     'searchexports.logfleet.dev',
   ]);
-  const files = ['collector-version-policy.yaml', 'search-export.yaml'];
+  const files = ['collector-version-policy.yaml', 'ledger.yaml', 'search-export.yaml'];
   expect(context.stdout.text).toBe(files.map((file) => readFileSync(join(root, 'crds', file), 'utf8')).join('---\n'));
 });

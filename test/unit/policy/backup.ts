@@ -2,7 +2,7 @@
 import type { StoredObject } from '../../support/memory-api-store.ts';
 import { policiesPath, type World } from '../../support/world.ts';
 
-const configMapsPath = '/api/v1/namespaces/logging/configmaps';
+const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
 export type Json = { readonly [name: string]: unknown };
 
@@ -22,14 +22,12 @@ export class Backup {
     const { api } = this.#world;
     const names = new Set(this.#ledgers.map(({ metadata }) => metadata.name));
     for (const { metadata } of ledgersOf(this.#world)) {
-      if (!names.has(metadata.name)) api.remove(`${configMapsPath}/${metadata.name}`);
+      if (!names.has(metadata.name)) api.remove(`${ledgersPath}/${metadata.name}`);
     }
     for (const ledger of this.#ledgers) {
-      const path = `${configMapsPath}/${ledger.metadata.name}`;
-      const now = api.get(path) as unknown as Json | undefined;
-      const { data, metadata } = ledger as unknown as { readonly data: Json; readonly metadata: Json };
-      if (now) api.patch(path, { data: patchTo(now.data as Json, data) });
-      else api.create(configMapsPath, { apiVersion: 'v1', kind: 'ConfigMap', data, metadata });
+      const path = `${ledgersPath}/${ledger.metadata.name}`;
+      if (api.get(path)) api.patch(path, { content: ledger.content });
+      else api.create(ledgersPath, { ...ledger });
     }
   }
 
@@ -49,7 +47,7 @@ export class Backup {
 }
 
 function ledgersOf({ api }: World): readonly StoredObject[] {
-  return api.store.objects('v1/configmaps').filter(({ metadata }) => metadata.name.includes('-ledger-'));
+  return api.store.objects('logfleet.dev/v1alpha1/ledgers');
 }
 
 /** The merge patch that makes one the other. */

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
 
-const configMaps = '/api/v1/namespaces/logging/configmaps';
+const ledgers = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
 const stored = (path: string, world: World) =>
-  world.api.get(path) as unknown as { readonly data: { readonly content: string }; readonly metadata: object };
+  world.api.get(path) as unknown as { readonly content: string; readonly owner: object };
 
 /** A fleet that was brought to the latest build, by an operator that is no more. */
 async function rolledOut() {
@@ -19,7 +19,7 @@ async function rolledOut() {
   });
   let head = '';
   world.api.onRequest = ({ name }) => {
-    if (name?.endsWith('-ledger-head')) head = `${configMaps}/${name}`;
+    if (name?.endsWith('-head')) head = `${ledgers}/${name}`;
     return undefined;
   };
   world.addSecret();
@@ -33,17 +33,13 @@ async function rolledOut() {
 const posts = (world: World) => world.journal.filter(({ method }) => method === 'POST').length;
 
 test.each([
-  ['is no JSON', 'LedgerUnreadable', (content: string) => ({ data: { content: content.slice(1) } })],
-  [
-    'was edited by hand',
-    'LedgerUnreadable',
-    (content: string) => ({ data: { content: content.replace('"ended":', '"end":') } }),
-  ],
-  ['lost its label', 'LedgerForeign', () => ({ metadata: { labels: { 'logfleet.dev/owner-uid': null } } })],
+  ['is no JSON', 'LedgerUnreadable', (content: string) => ({ content: content.slice(1) })],
+  ['was edited by hand', 'LedgerUnreadable', (content: string) => ({ content: content.replace('"ended":', '"end":') })],
+  ['names another owner', 'LedgerForeign', () => ({ owner: { uid: 'other' } })],
 ])('a ledger that %s', async (_, reason, spoil) => {
   const { world, head } = await rolledOut();
   const good = stored(head, world);
-  world.api.patch(head, spoil(good.data.content));
+  world.api.patch(head, spoil(good.content));
   world.model.patch({ groups: { web: { count: 6 } } }, world.clock.now());
   const before = posts(world);
   world.start();
@@ -52,8 +48,7 @@ test.each([
   expect(world.ready('production')?.reason).toBe(reason);
   expect(posts(world)).toBe(before);
 
-  const { labels } = good.metadata as { labels: object };
-  world.api.patch(head, { data: good.data, metadata: { labels } });
+  world.api.patch(head, { content: good.content, owner: good.owner });
   expect(await world.until(() => world.ready('production')?.status === 'True', 10 * minuteMs)).toBe(true);
 });
 
@@ -68,7 +63,7 @@ test('a ledger that is gone: what status shows as running is taken for running',
   });
   const names = new Set<string>();
   world.api.onRequest = ({ name, collection }) => {
-    if (name !== undefined && collection === 'v1/configmaps') names.add(name);
+    if (name !== undefined && collection === 'logfleet.dev/v1alpha1/ledgers') names.add(name);
     return undefined;
   };
   world.addSecret();
@@ -77,8 +72,8 @@ test('a ledger that is gone: what status shows as running is taken for running',
   const replica = world.start();
   expect(await world.until(() => running() === 6, minuteMs)).toBe(true);
   replica.kill();
-  for (const name of names) if (world.api.get(`${configMaps}/${name}`)) world.api.remove(`${configMaps}/${name}`);
-  expect(names.size).toBeGreaterThan(1);
+  for (const name of names) world.api.remove(`${ledgers}/${name}`);
+  expect(names.size).toBe(1);
 
   world.start();
   expect(await world.until(() => world.ready('production')?.status === 'True', 60 * minuteMs)).toBe(true);
@@ -98,7 +93,7 @@ test.each(['before', 'after'] as const)(
     let writes = 0;
     let failed = 0;
     world.api.onRequest = ({ name, method }) => {
-      if (!name?.endsWith('-ledger-head') || method === 'GET' || ++writes % 3 !== 0) return undefined;
+      if (!name?.endsWith('-head') || method === 'GET' || ++writes % 3 !== 0) return undefined;
       failed++;
       return { kind: 'status', status: 500, when };
     };

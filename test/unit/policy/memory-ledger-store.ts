@@ -17,8 +17,8 @@ export class MemoryLedgerStore implements LedgerStore {
   beforeWrite: (shard: string) => void = () => {};
   #versions = 0;
 
-  async read(): Promise<ReadonlyMap<string, LedgerShard>> {
-    return new Map(this.shards);
+  async read(_: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
+    return this.shards.get(shard);
   }
 
   async write(_: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string> {

@@ -68,7 +68,7 @@ test.each(['before', 'after'] as const)(
     await world.clock.advance(10_000);
     let failed = 0;
     world.api.onRequest = ({ name, method }) => {
-      if (method === 'GET' || !name?.startsWith('second-') || !name.endsWith('-ledger-head')) return undefined;
+      if (method === 'GET' || !name?.startsWith('second-') || !name.endsWith('-head')) return undefined;
       return failed++ === 0 ? { kind: 'status', status: 500, when } : undefined;
     };
     world.api.remove(`${policiesPath}/first`);

@@ -1,29 +1,26 @@
-/** Ledgers in ConfigMaps: what is written stands, what somebody else changed is noticed, and nothing is listed. */
-import { expect, test } from 'vitest';
-import { seededRandom } from '../../../../src/base/random.ts';
+/** U1: ledgers as resources of the kind Ledger. A write is one request, a lost or changed Ledger is noticed, a start costs one list. */
+import { describe, expect, test } from 'vitest';
 import { type LedgerShard, maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
-import { configMapPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
-import { ConfigMapLedgerStore } from '../../../../src/host/kubernetes/ledger-store.ts';
+import { ledgerPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { LedgerStartList } from '../../../../src/host/kubernetes/ledger-start-list.ts';
+import { KubernetesLedgerStore } from '../../../../src/host/kubernetes/ledger-store.ts';
 import type { StoredObject } from '../../../support/memory-api-store.ts';
 import { clientOf, codeOf, createPolicy, createWorld, ownerOf, policies, resolved, type World } from './world.ts';
 
 interface Setting {
   readonly world: World;
-  readonly store: ConfigMapLedgerStore;
+  readonly store: KubernetesLedgerStore;
   readonly owner: OwnerRef;
 }
 
 function setting(): Setting {
   const world = createWorld({ garbageCollectionMs: 1_000 });
-  return { world, store: new ConfigMapLedgerStore(clientOf(world)), owner: ownerOf(createPolicy(world, 'production')) };
+  const store = new KubernetesLedgerStore({ client: clientOf(world) });
+  return { world, store, owner: ownerOf(createPolicy(world, 'production')) };
 }
 
-function configMaps(world: World): readonly StoredObject[] {
-  return world.server.store.objects('v1/configmaps');
-}
-
-function contents(ledger: ReadonlyMap<string, LedgerShard>): Record<string, string> {
-  return Object.fromEntries([...ledger].map(([shard, { content }]) => [shard, content]));
+function ledgers(world: World): readonly StoredObject[] {
+  return world.server.store.objects('logfleet.dev/v1alpha1/ledgers');
 }
 
 async function write(
@@ -32,140 +29,103 @@ async function write(
   content: string,
   expected?: string,
 ): Promise<string> {
-  return resolved(world, store.write(owner, shard, content, expected));
+  return resolved(world, store.write(owner, shard, content, expected, `all of ${shard}`));
 }
 
-async function read({ world, store, owner }: Setting): Promise<ReadonlyMap<string, LedgerShard>> {
-  return resolved(world, store.read(owner));
+async function read({ world, store, owner }: Setting, shard: string): Promise<LedgerShard | undefined> {
+  return resolved(world, store.read(owner, shard));
 }
 
-test('a resource without a ledger has an empty one', async () => {
-  expect(contents(await read(setting()))).toEqual({});
+test('a resource without a ledger has no shard', async () => {
+  expect(await read(setting(), 'head')).toBeUndefined();
 });
 
-test('what is written is read, shard by shard, with the version to go on from', async () => {
+test('a shard is read as it was written, with the version for the next write', async () => {
   const at = setting();
   const first = await write(at, 'head', 'one');
   const second = await write(at, 'head', 'two', first);
   await write(at, 'log-0', 'a log');
-  const ledger = await read(at);
-  expect(contents(ledger)).toEqual({ head: 'two', 'log-0': 'a log' });
-  expect(ledger.get('head')?.version).toBe(second);
+  expect(await read(at, 'head')).toMatchObject({ content: 'two', version: second });
+  expect((await read(at, 'log-0'))?.content).toBe('a log');
 });
 
-test('each ConfigMap belongs to the resource, and goes with it', async () => {
+test('each write is one request', async () => {
   const at = setting();
-  await write(at, 'head', 'one');
-  for (const { metadata } of configMaps(at.world)) {
-    expect(metadata.namespace).toBe('logging');
-    expect(metadata.name).toMatch(/^production-[0-9a-f]{10}-ledger(-head)?$/);
-    expect(metadata.ownerReferences).toEqual([
-      {
-        apiVersion: 'logfleet.dev/v1alpha1',
-        kind: policies,
-        name: 'production',
-        uid: at.owner.uid,
-        controller: true,
-        blockOwnerDeletion: false,
-      },
-    ]);
-  }
+  const version = await write(at, 'head', 'one');
+  await write(at, 'head', 'two', version);
+  expect(at.world.server.requests.map(({ method }) => method)).toEqual(['POST', 'PUT']);
+});
+
+test('each Ledger belongs to the resource, says what it holds, and goes with the resource', async () => {
+  const at = setting();
+  await write(at, 'head', 'ü');
+  const [{ metadata, ...members } = {} as StoredObject] = ledgers(at.world);
+  expect(metadata.namespace).toBe('logging');
+  expect(metadata.name).toMatch(/^production-[0-9a-f]{10}-head$/);
+  expect(metadata.ownerReferences).toEqual([
+    {
+      apiVersion: 'logfleet.dev/v1alpha1',
+      kind: policies,
+      name: 'production',
+      uid: at.owner.uid,
+      controller: true,
+      blockOwnerDeletion: false,
+    },
+  ]);
+  expect(members).toMatchObject({
+    ...{ kind: 'Ledger', shard: 'head', summary: 'all of head', bytes: 2, content: 'ü' },
+    owner: { kind: policies, name: 'production', uid: at.owner.uid },
+  });
   at.world.server.remove(resourcePath(policies, 'logging', 'production'));
   await at.world.clock.advance(2_000);
-  expect(configMaps(at.world)).toEqual([]);
+  expect(ledgers(at.world)).toEqual([]);
 });
 
-test('of two writers that go on from the same version one is told of the conflict', async () => {
+test('of two writers on the same version one gets the conflict', async () => {
   const at = setting();
   const version = await write(at, 'head', 'one');
   await write(at, 'head', 'two', version);
   expect(await codeOf(write(at, 'head', 'other', version))).toBe('host.conflict');
   expect(await codeOf(write(at, 'head', 'other'))).toBe('host.conflict');
-  expect(contents(await read(at))).toEqual({ head: 'two' });
+  expect((await read(at, 'head'))?.content).toBe('two');
 });
 
-test('a shard that was deleted since it was read is a conflict', async () => {
+test('a write to a deleted Ledger is a conflict', async () => {
   const at = setting();
   const version = await write(at, 'head', 'one');
-  for (const { metadata } of configMaps(at.world)) at.world.server.remove(configMapPath('logging', metadata.name));
+  for (const { metadata } of ledgers(at.world)) at.world.server.remove(ledgerPath('logging', metadata.name));
   expect(await codeOf(write(at, 'head', 'two', version))).toBe('host.conflict');
 });
 
-test('two processes that create different shards at once both find theirs in the index', async () => {
-  for (let seed = 0; seed < 20; seed++) {
-    const world = createWorld({ random: seededRandom(seed) });
-    const owner = ownerOf(createPolicy(world, 'production'));
-    const names = ['a', 'b', 'c', 'd'];
-    const stores = names.map((name) => new ConfigMapLedgerStore(clientOf(world, name)));
-    await resolved(world, Promise.all(names.map((name, index) => stores[index]?.write(owner, name, name, undefined))));
-    const store = new ConfigMapLedgerStore(clientOf(world));
-    expect(contents(await resolved(world, store.read(owner)))).toEqual({ a: 'a', b: 'b', c: 'c', d: 'd' });
-  }
-});
-
-test('what is read is of one moment, while somebody else still writes', async () => {
-  const at = setting();
-  const head = await write(at, 'head', '');
-  const writer = new ConfigMapLedgerStore(clientOf(at.world, 'old leader'));
-  let slow = 1;
-  at.world.server.onRequest = ({ client, name }) =>
-    client === 'operator' && name?.endsWith('-head') && slow-- > 0 ? { kind: 'delay', delayMs: 500 } : undefined;
-  const reading = at.store.read(at.owner);
-  const writing = writer.write(at.owner, 'log', 'written before the head', undefined);
-  await resolved(
-    at.world,
-    writing.then(() => writer.write(at.owner, 'head', 'see log', head)),
-  );
-  const ledger = await resolved(at.world, reading);
-  expect(contents(ledger)).toEqual({ head: 'see log', log: 'written before the head' });
-});
-
 test.each(['before', 'after'] as const)(
-  'a write whose answer is lost %s its effect can be done again after reading',
+  'a write whose answer is lost %s its effect can be repeated after a read',
   async (when) => {
-    for (let lost = 1; lost <= 3; lost++) {
-      const at = setting();
-      let number = 0;
-      at.world.server.onRequest = ({ method }) =>
-        method !== 'GET' && ++number === lost ? { kind: 'reset', when } : undefined;
-      const attempt = await codeOf(write(at, 'head', 'one'));
-      expect(attempt).toBe(lost <= 2 ? 'host.unreachable' : 'no error');
-      at.world.server.onRequest = () => undefined;
-      await write(at, 'head', 'one', (await read(at)).get('head')?.version);
-      expect(contents(await read(at))).toEqual({ head: 'one' });
-    }
+    const at = setting();
+    at.world.server.onRequest = ({ method }) => (method === 'POST' ? { kind: 'reset', when } : undefined);
+    expect(await codeOf(write(at, 'head', 'one'))).toBe('host.unreachable');
+    at.world.server.onRequest = () => undefined;
+    await write(at, 'head', 'one', (await read(at, 'head'))?.version);
+    expect((await read(at, 'head'))?.content).toBe('one');
   },
 );
 
-test('a resource that was deleted and made again starts with an empty ledger', async () => {
+test('a resource that was deleted and created again has no ledger', async () => {
   const at = setting();
   await write(at, 'head', 'one');
   at.world.server.remove(resourcePath(policies, 'logging', 'production'));
   const again = { ...at, owner: ownerOf(createPolicy(at.world, 'production')) };
-  expect(contents(await read(again))).toEqual({});
+  expect(await read(again, 'head')).toBeUndefined();
   await write(again, 'head', 'anew');
-  expect(contents(await read(again))).toEqual({ head: 'anew' });
+  expect((await read(again, 'head'))?.content).toBe('anew');
 });
 
-test('a ConfigMap that bears the name but not the uid is left alone, and says so', async () => {
+test('a Ledger with the right name and another owner is left alone', async () => {
   const at = setting();
   await write(at, 'head', 'one');
-  for (const { metadata } of configMaps(at.world)) {
-    at.world.server.patch(configMapPath('logging', metadata.name), {
-      metadata: { labels: { 'logfleet.dev/owner-uid': 'other' } },
-    });
+  for (const { metadata } of ledgers(at.world)) {
+    at.world.server.patch(ledgerPath('logging', metadata.name), { owner: { uid: 'other' } });
   }
-  expect(await codeOf(read(at))).toBe('ledger.foreign');
-});
-
-test('an index that was changed by hand is refused with words', async () => {
-  const at = setting();
-  await write(at, 'head', 'one');
-  const index = configMaps(at.world).find(({ metadata }) => metadata.name.endsWith('-ledger')) as StoredObject;
-  for (const shards of ['no JSON', '{}', '["../x"]']) {
-    at.world.server.patch(configMapPath('logging', index.metadata.name), { data: { shards } });
-    expect(await codeOf(read(at))).toBe('ledger.unreadable');
-  }
+  expect(await codeOf(read(at, 'head'))).toBe('ledger.foreign');
 });
 
 test('a shard takes 512 KiB and not a byte more, counted in bytes', async () => {
@@ -174,22 +134,127 @@ test('a shard takes 512 KiB and not a byte more, counted in bytes', async () => 
   expect(await codeOf(write(at, 'head', `${'x'.repeat(maxShardBytes - 1)}ü`, version))).toBe('ledger.full');
 });
 
-test('names of any length give ConfigMaps with names that are taken', async () => {
+test('owner names of any length give Ledgers with names that an API server accepts', async () => {
   const at = setting();
   const owner = ownerOf(createPolicy(at.world, `${'a'.repeat(189)}.${'b'.repeat(60)}`));
   await write({ ...at, owner }, `log-${'9'.repeat(30)}`, 'one');
-  for (const { metadata } of configMaps(at.world)) {
+  for (const { metadata } of ledgers(at.world)) {
     expect(metadata.name.length).toBeLessThanOrEqual(253);
     expect(metadata.name).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
   }
 });
 
-test('nothing is asked but by name', async () => {
-  const at = setting();
-  await write(at, 'head', 'one');
-  await read(at);
-  const methods = at.world.server.requests.filter(
-    ({ method, path }) => method === 'GET' && path.endsWith('/configmaps'),
-  );
-  expect(methods).toEqual([]);
+test('an API server without the kind says so, for the list and for a write', async () => {
+  const at = started();
+  at.world.server.onRequest = () => ({ kind: 'status', status: 404, when: 'before' });
+  expect(await codeOf(read(at, 'head'))).toBe('ledger.notInstalled');
+  expect(await codeOf(write(at, 'head', 'one'))).toBe('ledger.notInstalled');
+});
+
+/** As `setting`, with the list that a start makes. */
+function started(scopes: readonly (string | undefined)[] = [undefined], leading = { term: 1 }): Setting {
+  const { world, owner } = setting();
+  const client = clientOf(world);
+  const leadership = { term: () => leading.term };
+  const startList = new LedgerStartList({ client, scopes, leadership, clock: world.clock });
+  return { world, owner, store: new KubernetesLedgerStore({ client, startList }) };
+}
+
+/** Requests for Ledgers since the last call, as `list` or by the end of their names. */
+function requestsOf({ world: { server } }: Setting): readonly string[] {
+  return server.requests
+    .splice(0)
+    .filter(({ method }) => method === 'GET')
+    .map(({ path }) => (path.endsWith('/ledgers') ? 'list' : path.slice(path.lastIndexOf('-') + 1)));
+}
+
+describe('after a start', () => {
+  test('the shards of many resources cost one list, also those of resources without a ledger', async () => {
+    const at = started();
+    const owners = Array.from({ length: 120 }, (_, index) => ownerOf(createPolicy(at.world, `policy-${index}`)));
+    const writer = new KubernetesLedgerStore({ client: clientOf(at.world, 'former leader') });
+    for (const owner of owners.slice(0, 100)) {
+      await resolved(at.world, writer.write(owner, 'head', `head of ${owner.name}`, undefined));
+    }
+    requestsOf(at);
+    const heads = await resolved(at.world, Promise.all(owners.map((owner) => at.store.read(owner, 'head'))));
+    expect(heads.map((head) => head?.content)).toEqual([
+      ...owners.slice(0, 100).map(({ name }) => `head of ${name}`),
+      ...owners.slice(100).map(() => undefined),
+    ]);
+    // Pages of 50 and 100.
+    expect(requestsOf(at)).toEqual(['list', 'list']);
+  });
+
+  test('one namespace after another is listed where the operator follows only some', async () => {
+    const at = started(['logging', 'web']);
+    await read(at, 'head');
+    expect(requestsOf(at)).toEqual(['list', 'list']);
+  });
+
+  test('a shard that is read again is read by name, and so are all shards of its owner from then on', async () => {
+    const at = started();
+    const writer = { ...at, store: new KubernetesLedgerStore({ client: clientOf(at.world, 'former leader') }) };
+    const version = await write(writer, 'head', 'one');
+    requestsOf(at);
+    expect((await read(at, 'head'))?.content).toBe('one');
+    await write(writer, 'log-0', 'a log that the list does not have');
+    await write(writer, 'head', 'two, see log-0', version);
+    expect((await read(at, 'head'))?.content).toBe('two, see log-0');
+    expect((await read(at, 'log-0'))?.content).toBe('a log that the list does not have');
+    expect(requestsOf(at)).toEqual(['list', 'head', '0']);
+  });
+
+  test('the shards of an owner that was written to are read by name', async () => {
+    const at = started();
+    expect(await read(at, 'head')).toBeUndefined();
+    await write(at, 'log-0', 'a log');
+    expect((await read(at, 'log-0'))?.content).toBe('a log');
+  });
+
+  test('another term begins another list', async () => {
+    const leading = { term: 1 };
+    const at = started([undefined], leading);
+    await read(at, 'head');
+    leading.term = 2;
+    const writer = { ...at, store: new KubernetesLedgerStore({ client: clientOf(at.world, 'leader between') }) };
+    await write(writer, 'head', 'of the leader between');
+    requestsOf(at);
+    expect((await read(at, 'head'))?.content).toBe('of the leader between');
+    expect(requestsOf(at)).toEqual(['list']);
+  });
+
+  test('a list that fails is begun again by the next read', async () => {
+    const at = started();
+    await write(at, 'head', 'one');
+    let faults = 1;
+    at.world.server.onRequest = () => (faults-- > 0 ? { kind: 'status', status: 500, when: 'before' } : undefined);
+    expect(await codeOf(read(at, 'head'))).toBe('host.unavailable');
+    expect((await read(at, 'head'))?.content).toBe('one');
+  });
+
+  test('a large shard is not kept, but read by name', async () => {
+    const at = started();
+    const writer = { ...at, store: new KubernetesLedgerStore({ client: clientOf(at.world, 'former leader') }) };
+    await write(writer, 'head', 'x'.repeat(maxShardBytes));
+    requestsOf(at);
+    expect((await read(at, 'head'))?.content.length).toBe(maxShardBytes);
+    expect(requestsOf(at)).toEqual(['list', 'head']);
+  });
+
+  test('ten minutes later the list is forgotten', async () => {
+    const at = started();
+    await read(at, 'head');
+    await at.world.clock.advance(600_000);
+    requestsOf(at);
+    const other = { ...at, owner: ownerOf(createPolicy(at.world, 'later')) };
+    expect(await read(other, 'head')).toBeUndefined();
+    expect(requestsOf(at)).toEqual(['head']);
+  });
+
+  test('a process that does not lead reads by name', async () => {
+    const at = started([undefined], { term: 0 });
+    expect(await read(at, 'head')).toBeUndefined();
+    expect(requestsOf(at)).toEqual(['head']);
+  });
 });
