@@ -208,7 +208,7 @@ function wayOn(intervals: readonly Unproven[]): string {
   const anew = 'have it searched anew with the annotation logfleet.dev/requestedAt';
   const keep = 'Set spec.incompletePolicy to Keep to keep what was found, flagged';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
-  if (has('CountDiffers', 'MillisecondTooDense')) return `${keep}, or ${anew}.`;
+  if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${anew}.`;
   // Another search comes as far.
   if (has('LimitReached')) return `${keep}, or export a smaller range in another SearchExport.`;
   // Of an aggregation that was not done nothing can be kept, and of a search that brought errors (E5).

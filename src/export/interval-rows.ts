@@ -41,6 +41,11 @@ export class IntervalRows implements RowReceiver {
     return this.#isSpilled;
   }
 
+  /** See `RunTally.beginPage`. */
+  beginPage(isBehindShort: boolean): void {
+    this.#tally.beginPage(isBehindShort);
+  }
+
   row(row: PageRow): void {
     switch (this.#tally.take(row)) {
       case 'write':

@@ -5,7 +5,10 @@ import type { CutSign } from './cut.ts';
 import type { Run, Verdict } from './proof.ts';
 
 /** What a reading has found, for the verdict. */
-export type Found = Pick<Run, 'figures' | 'isReadEarly' | 'isReadInPart' | 'isReadTwice' | 'writtenFromMs' | 'counted'>;
+export type Found = Pick<
+  Run,
+  'figures' | 'isReadEarly' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'
+>;
 export type Reading = Extract<Verdict, { kind: 'read' }>;
 /** What something else than the job has counted of an interval. */
 export type Counted = NonNullable<Run['counted']>;

@@ -4,17 +4,17 @@
  *
  * Invariant: of a job that was read, `found` tells what the pages had, with the files that this goes with.
  */
-import { crossing } from '../base/boundary.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { CommittedFile } from '../destination/commit-record.ts';
 import type { JobProgress } from '../service/job-gathering.ts';
 import type { SearchJob } from '../service/search-job.ts';
-import { type MessagePage, maxPageRows } from '../service/search-service.ts';
+import { maxPageRows } from '../service/search-service.ts';
 import { type Interval, wholeBuckets } from './cut.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import type { SearchOrder } from './export-decision.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { IntervalRows } from './interval-rows.ts';
+import { JobPages } from './job-pages.ts';
 import type { Counted, Found, JobReading, Reading, SearchEnd } from './job-reading.ts';
 import { type RunFigures, RunTally, type RunTallyOptions } from './run-tally.ts';
 import type { SearchTools } from './search-tools.ts';
@@ -35,9 +35,8 @@ export class MessageReading implements JobReading {
   readonly #options: MessageReadingOptions;
   /** What the job searches: the order's interval, or more. */
   readonly #range: Interval;
+  readonly #pages: JobPages;
   #rows: IntervalRows | undefined;
-  /** The row that comes next. */
-  #offset = 0;
   #isReadEarly = false;
   #isEarlyOver = false;
   #isReadInPart = false;
@@ -51,6 +50,7 @@ export class MessageReading implements JobReading {
 
   constructor(options: MessageReadingOptions) {
     this.#options = options;
+    this.#pages = new JobPages(options);
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
   }
 
@@ -59,6 +59,7 @@ export class MessageReading implements JobReading {
     const figures = this.#readings === 0 ? undefined : this.#rows?.figures(this.#heldAreWritten);
     return {
       figures,
+      isReadAgain: this.#readings > 1,
       isReadTwice: figures !== undefined && haveSameRows(figures, this.#figuresBefore),
       isReadEarly: this.#isReadEarly,
       isReadInPart: this.#isReadInPart,
@@ -72,7 +73,7 @@ export class MessageReading implements JobReading {
     const { task, traits } = this.#options.tools;
     const isSafe = traits.readsEarly && task.isSplittable && !task.identity.byReceiptTime;
     const isWanted = errors.texts.length === 0 && !isTainted && !this.#isWider;
-    return isSafe && isWanted && !this.#isEarlyOver && messageCount - this.#offset >= maxPageRows;
+    return isSafe && isWanted && !this.#isEarlyOver && messageCount - this.#pages.offset >= maxPageRows;
   }
 
   /** Reads a page of a search that runs. */
@@ -80,7 +81,7 @@ export class MessageReading implements JobReading {
     this.#isReadEarly = true;
     this.#rows ??= this.#newRows({ left: 'oldest', anyOrder: false });
     // A service that has no page yet, whatever it counts, is read when it is done.
-    if (!(await this.#readPage(this.#rows))) this.#isEarlyOver = true;
+    if (!(await this.#pages.read(this.#rows))) this.#isEarlyOver = true;
   }
 
   /** Reads what the verdict asks for, of a search that is over. */
@@ -125,7 +126,7 @@ export class MessageReading implements JobReading {
     await this.giveUp();
     const isWhole = !this.#isReadEarly && !this.#isReadInPart;
     this.#figuresBefore = isWhole ? this.#rows?.figures(false) : undefined;
-    this.#offset = 0;
+    this.#pages.beginAgain();
     this.#isReadEarly = false;
     this.#isReadInPart = false;
     this.#writtenFromMs = undefined;
@@ -178,23 +179,7 @@ export class MessageReading implements JobReading {
     const { messageCount } = progress;
     // What was counted may be older than the rows, or lack one: the next row shows whether there is one more.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
-    while (this.#offset < wanted) if (!(await this.#readPage(rows))) return;
-  }
-
-  /** False where the service gives no more rows, although it counts more. */
-  async #readPage(rows: IntervalRows): Promise<boolean> {
-    const { job, signal, tools } = this.#options;
-    const onPage = (page: MessagePage) => {
-      if (page.rows > 0) tools.chosenFields.saw(page.fields);
-    };
-    const reading = { offset: this.#offset, total: this.#offset + 1, receiver: rows, onPage, signal };
-    try {
-      this.#offset = await crossing('export.readPage', () => job.readMessages(reading));
-      return true;
-    } catch (thrown) {
-      if (thrown instanceof LogfleetError && thrown.code === 'job.pagesEmpty') return false;
-      throw thrown;
-    }
+    while (this.#pages.offset < wanted) if (!(await this.#pages.read(rows))) return;
   }
 
   #newRows({ left, anyOrder }: { left: RunTallyOptions['left']; anyOrder: boolean }): IntervalRows {

@@ -36,6 +36,8 @@ export interface Run {
    * not show.
    */
   readonly isReadInPart: boolean;
+  /** The job was read more than once from its first row on, each time with other pages. */
+  readonly isReadAgain: boolean;
   /** The finished job was read once more from its first row on, and had the same. */
   readonly isReadTwice: boolean;
   /** From where on rows were written, where that was known before reading; see `wholeBuckets`. */
@@ -58,6 +60,8 @@ export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
+  /** Rows came that do not belong to the range that was searched. */
+  | 'RowsOutside'
   | 'LimitReached'
   /** The search was given up before the service would have ended it (E13). */
   | 'TimeOver'
@@ -113,8 +117,10 @@ export function judge(run: Run): Verdict {
   if (run.isReadEarly && hasShifted(run, figures)) return readingOf(run, false);
   // Rows behind the end took the room of others.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
+  if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
+  if (figures.overlapping > 0 && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   // None of the rows is older than what was written, which may lack some of its oldest.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
@@ -125,6 +131,26 @@ export function judge(run: Run): Verdict {
   if (cut?.kind === 'dense') return judgeDense(run, figures, fromMs);
   if (cut) return byCount(run, figures, fromMs);
   return sign === undefined ? judgeWhole(run, figures) : judgeUnsplittable(run, figures);
+}
+
+/** Rows outside of what was searched. Those at an end that turns out to be inclusive are expected (E10). */
+function strays({ isEndMoved }: Run, { outside, atEnd }: RunFigures): number {
+  return isEndMoved ? outside : outside - atEnd;
+}
+
+/** E6. Their times are wrong, or they belong to another search; as many of the interval may be missing. */
+function judgeStrays(run: Run, figures: RunFigures): Verdict {
+  const { strayMs = run.interval.toMs } = figures;
+  const count = strays(run, figures);
+  const time = run.byReceiptTime ? 'receipt times' : 'message times';
+  const problem = `${count} of ${figures.received} rows have ${time} outside of that, such as ${timeText(strayMs)}`;
+  return again(run, 'RowsOutside', recordOf(run, figures, run.interval.fromMs), problem);
+}
+
+/** A row may have a time that no date shows. */
+function timeText(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.valueOf()) ? `${ms} ms` : date.toISOString();
 }
 
 function cutOfRun(run: Run): Cut {

@@ -32,10 +32,11 @@ export class RecordReading implements JobReading {
 
   get found(): Found {
     const received = this.#received;
-    const none = { outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 };
-    const order = { oldestMs: undefined, isDisordered: false, areDuplicatesSure: true, messages: {}, repeated: [] };
-    const figures = received === undefined ? undefined : { received, written: received, ...none, ...order };
-    return { figures, isReadEarly: false, isReadInPart: false, isReadTwice: false };
+    const none = { overlapping: 0, outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 };
+    const order = { strayMs: undefined, oldestMs: undefined, isDisordered: false, areDuplicatesSure: true };
+    const sums = { messages: {}, repeated: [] };
+    const figures = received === undefined ? undefined : { received, written: received, ...none, ...order, ...sums };
+    return { figures, isReadEarly: false, isReadInPart: false, isReadAgain: false, isReadTwice: false };
   }
 
   mayReadEarly(): boolean {

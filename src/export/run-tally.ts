@@ -24,9 +24,14 @@ export type RowFate =
   /** What was held back is written first, in its order; then this one is held. */
   | 'holdInstead';
 
-/** What a search gave, all of it read. `received` is all the others together. */
+/** What a search gave, all of it read. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
 export interface RunFigures {
   readonly received: number;
+  /**
+   * Rows that a page gave again which the short page before it had given. They are not received twice: the short page lacks as many
+   * others, and the reader asked for the next page too early.
+   */
+  readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
   readonly duplicates: number;
@@ -36,6 +41,8 @@ export interface RunFigures {
   readonly left: number;
   /** Of the rows outside, those at the very end of the interval (E10). */
   readonly atEnd: number;
+  /** Time of the first other row outside, in the time that is searched by. */
+  readonly strayMs: number | undefined;
   /** In the time that is searched by, inside the interval. */
   readonly oldestMs: number | undefined;
   /** Whether a row was newer than the one before. */
@@ -60,12 +67,16 @@ export class RunTally {
   readonly #options: RunTallyOptions;
   #mayLeave: RunTallyOptions['left'];
   #received = 0;
+  #overlapping = 0;
+  /** The next row may be one that the short page before had given. */
+  #mayOverlap = false;
   #written = 0;
   #outside = 0;
   #duplicates = 0;
   #duplicatesOfWritten = 0;
   #left = 0;
   #atEnd = 0;
+  #strayMs: number | undefined;
   #held = 0;
   #duplicatesOfHeld = 0;
   #oldestMs: number | undefined;
@@ -95,22 +106,28 @@ export class RunTally {
     this.#writeHeld(0);
   }
 
+  /** The next row is the first of a page. `isBehindShort`: the page before had fewer rows than were asked for. */
+  beginPage(isBehindShort: boolean): void {
+    this.#mayOverlap = isBehindShort;
+  }
+
   take(row: PageRow): RowFate {
-    const { interval, byReceiptTime, duplicates } = this.#options;
-    this.#received++;
+    const { byReceiptTime, duplicates } = this.#options;
     if (row.messageTimeMs > this.#lastMs) this.#isDisordered = true;
     this.#lastMs = row.messageTimeMs;
     const timeMs = byReceiptTime ? receiptTimeOf(row) : row.messageTimeMs;
-    if (duplicates.comesAgain(row)) {
+    const comesAgain = duplicates.comesAgain(row);
+    this.#mayOverlap &&= comesAgain;
+    if (this.#mayOverlap) {
+      this.#overlapping++;
+      return 'drop';
+    }
+    this.#received++;
+    if (comesAgain) {
       this.#comesAgain(row, timeMs);
       return 'drop';
     }
-    if (timeMs < interval.fromMs || timeMs >= interval.toMs) {
-      this.#outside++;
-      if (timeMs === interval.toMs) this.#atEnd++;
-      return 'drop';
-    }
-    return this.#inside(row, timeMs);
+    return this.#isOutside(timeMs) ? this.#outsideAt(timeMs) : this.#inside(row, timeMs);
   }
 
   /** Of all rows. Held ones are left for the next search, or to be written, as `heldAreWritten` says. */
@@ -118,12 +135,14 @@ export class RunTally {
     const held = this.#held;
     return {
       received: this.#received,
+      overlapping: this.#overlapping,
       written: this.#written + (heldAreWritten ? held : 0),
       outside: this.#outside,
       duplicates: this.#duplicates,
       duplicatesOfWritten: this.#duplicatesOfWritten + (heldAreWritten ? this.#duplicatesOfHeld : 0),
       left: this.#left + (heldAreWritten ? 0 : held),
       atEnd: this.#atEnd,
+      strayMs: this.#strayMs,
       oldestMs: this.#oldestMs,
       isDisordered: this.#isDisordered,
       areDuplicatesSure: this.#options.duplicates.isSure,
@@ -139,9 +158,8 @@ export class RunTally {
   }
 
   #comesAgain(row: PageRow, timeMs: number): void {
-    const { interval } = this.#options;
     this.#duplicates++;
-    if (timeMs < interval.fromMs || timeMs >= interval.toMs || this.#isLeft(timeMs)) return;
+    if (this.#isOutside(timeMs) || this.#isLeft(timeMs)) return;
     if (this.#isHeld(timeMs)) this.#duplicatesOfHeld++;
     else this.#duplicatesOfWritten++;
     this.#remember(row);
@@ -151,6 +169,18 @@ export class RunTally {
     const times = (this.#repeated.get(id)?.times ?? 0) + 1;
     if (times === 1 && this.#repeated.size === maxRepeatedMessages) this.#areRepeatedKnown = false;
     else this.#repeated.set(id, { id, atMs, ...(size === undefined ? {} : { bytes: size }), times });
+  }
+
+  #isOutside(timeMs: number): boolean {
+    const { fromMs, toMs } = this.#options.interval;
+    return timeMs < fromMs || timeMs >= toMs;
+  }
+
+  #outsideAt(timeMs: number): RowFate {
+    this.#outside++;
+    if (timeMs === this.#options.interval.toMs) this.#atEnd++;
+    else this.#strayMs ??= timeMs;
+    return 'drop';
   }
 
   #inside(row: PageRow, timeMs: number): RowFate {

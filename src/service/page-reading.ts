@@ -34,6 +34,8 @@ export interface PageReadingOptions {
   readonly offset: number;
   /** How many rows the job has, those before `offset` too. */
   readonly total: number;
+  /** Rows to ask for at most; a full page where absent. */
+  readonly limit?: number | undefined;
 }
 
 /**
@@ -41,7 +43,7 @@ export interface PageReadingOptions {
  * signal's reason, or with the `ServiceError` of a page that cannot be had; what was given out stands.
  */
 export async function readPages(source: PageSource, options: PageReadingOptions): Promise<number> {
-  const { clock, signal, total } = options;
+  const { clock, signal, total, limit = maxPageRows } = options;
   let { offset } = options;
   let tries = 0;
   while (offset < total) {
@@ -50,7 +52,7 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
     let error: unknown;
     let gained = 0;
     try {
-      gained = await source.fetch({ offset, limit: maxPageRows });
+      gained = await source.fetch({ offset, limit });
     } catch (thrown) {
       error = thrown;
       gained = source.given();

@@ -64,6 +64,8 @@ export interface MessageReading {
   readonly offset: number;
   /** How many there are, those before `offset` too; as many as the last status counted where absent. */
   readonly total?: number;
+  /** Rows of a page at most; a full page where absent. */
+  readonly limit?: number;
   readonly receiver: RowReceiver;
   /** Called after each page that came whole, with the offset of its first row. */
   readonly onPage?: (page: MessagePage, offset: number) => void;
@@ -280,7 +282,7 @@ export class SearchJob {
   }
 
   async #read(
-    { offset, total, signal }: Pick<RecordReading, 'offset' | 'total' | 'signal'>,
+    { offset, total, limit, signal }: Pick<MessageReading, 'offset' | 'total' | 'limit' | 'signal'>,
     counted: number,
     sourceWith: (signal: AbortSignal) => Parameters<typeof readPages>[0],
   ): Promise<number> {
@@ -291,6 +293,7 @@ export class SearchJob {
         clock: this.#clock,
         signal: either,
         offset,
+        limit,
         total: total ?? counted,
       });
     } catch (error) {

@@ -63,7 +63,7 @@ describe('pages of a search that runs (E7)', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 25_500, written: 25_500, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    expect(world.countOf('listMessages')).toBe(6);
+    expect(world.countOf('listMessages')).toBe(7);
     expect(world.traits.readsEarly).toBe(false);
     const before = world.requests.length;
     await world.committed({ segment: 1 });

@@ -67,7 +67,8 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    expect(readings).toBe(2);
+    // Of the second reading the first page is half as long, so that seams lie elsewhere.
+    expect(readings).toBe(3);
   });
 
   test.each([

@@ -9,12 +9,14 @@ function figures(more: Partial<RunFigures> = {}): RunFigures {
   const written = more.written ?? 10;
   return {
     received: written + outside + duplicates + left,
+    overlapping: 0,
     written,
     outside,
     duplicates,
     duplicatesOfWritten: duplicates,
     left,
     atEnd: 0,
+    strayMs: outside > (more.atEnd ?? 0) ? 201 : undefined,
     oldestMs: 120,
     isDisordered: false,
     areDuplicatesSure: true,
@@ -38,6 +40,7 @@ function run(more: Partial<Run> = {}): Run {
     figures: figures(),
     isReadEarly: false,
     isReadInPart: false,
+    isReadAgain: false,
     isReadTwice: false,
     keepsIncomplete: false,
     failedBefore: 0,
@@ -64,10 +67,44 @@ describe('a whole interval', () => {
       run({ jobCount: 0, figures: figures({ written: 0, oldestMs: undefined }) }),
       { kind: 'commit' },
     ],
-    ['counts with rows outside', run({ jobCount: 11, figures: figures({ outside: 1 }) }), { kind: 'commit' }],
+    [
+      'counts with rows at an end that is inclusive (E10)',
+      run({ jobCount: 11, figures: figures({ outside: 1, atEnd: 1 }) }),
+      { kind: 'commit' },
+    ],
+    [
+      'is searched again when rows lie outside (E6)',
+      run({ jobCount: 11, figures: figures({ outside: 1 }) }),
+      { kind: 'searchAgain', isFailure: true },
+    ],
+    [
+      'is searched again when rows lie at its end although an earlier end was sent',
+      run({ jobCount: 11, isEndMoved: true, figures: figures({ outside: 1, atEnd: 1 }) }),
+      { kind: 'searchAgain' },
+    ],
+    [
+      'is incomplete when rows lie outside again',
+      run({ jobCount: 11, figures: figures({ outside: 1 }), failedBefore: 1 }),
+      { kind: 'incomplete', reason: 'RowsOutside' },
+    ],
+    [
+      'is searched again when rows have a time that no date shows',
+      run({ jobCount: 11, figures: figures({ outside: 1, strayMs: 9e15 }) }),
+      { kind: 'searchAgain' },
+    ],
+    [
+      'is read again when a page repeated rows of a short page (E9)',
+      run({ jobCount: 11, figures: figures({ overlapping: 1 }) }),
+      { kind: 'read', anyOrder: false },
+    ],
+    [
+      'is searched again when a page does so at another place',
+      run({ jobCount: 11, isReadAgain: true, isReadTwice: true, figures: figures({ overlapping: 1 }) }),
+      { kind: 'searchAgain', isFailure: true },
+    ],
     [
       'is read again when rows came again, which may have come in the place of others (E9)',
-      run({ jobCount: 13, figures: figures({ outside: 1, duplicates: 2 }) }),
+      run({ jobCount: 13, figures: figures({ outside: 1, atEnd: 1, duplicates: 2 }) }),
       { kind: 'read', anyOrder: false, mayLeave: false },
     ],
     [
@@ -77,7 +114,7 @@ describe('a whole interval', () => {
     ],
     [
       'counts when they came again so twice',
-      run({ jobCount: 13, figures: figures({ outside: 1, duplicates: 2 }), isReadTwice: true }),
+      run({ jobCount: 13, figures: figures({ outside: 1, atEnd: 1, duplicates: 2 }), isReadTwice: true }),
       { kind: 'commit' },
     ],
     ['is searched again when rows are missing', run({ jobCount: 11 }), { kind: 'searchAgain' }],
@@ -113,7 +150,7 @@ describe('a whole interval', () => {
   test('has a record with its figures', () => {
     const one = run({
       jobCount: 13,
-      figures: figures({ outside: 1, duplicates: 2, messages: { bytes: 70 } }),
+      figures: figures({ outside: 1, atEnd: 1, duplicates: 2, messages: { bytes: 70 } }),
       isReadTwice: true,
     });
     expect(judge(one)).toEqual({
@@ -122,6 +159,7 @@ describe('a whole interval', () => {
         ...{ fromMs: 100, toMs: 200, received: 13, written: 10, outside: 1, duplicates: 2, left: 0 },
         count: { rows: 13, source: 'Job' },
         figures: { bytes: 70 },
+        endInclusive: true,
       },
     });
   });

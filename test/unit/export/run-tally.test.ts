@@ -21,12 +21,14 @@ describe('rows of a search', () => {
     );
     expect(rows.figures(true)).toEqual({
       received: 4,
+      overlapping: 0,
       written: 4,
       outside: 0,
       duplicates: 0,
       duplicatesOfWritten: 0,
       left: 0,
       atEnd: 0,
+      strayMs: undefined,
       oldestMs: 100,
       isDisordered: false,
       areDuplicatesSure: true,
@@ -75,12 +77,30 @@ describe('rows of a search', () => {
       'drop',
     ]);
     expect(rows.figures(true)).toMatchObject({ received: 4, written: 1, outside: 3, atEnd: 1, oldestMs: 199 });
+    expect(rows.figures(true).strayMs).toBe(201);
   });
 
   test('that come again are dropped and counted (E9)', () => {
     const rows = tally('nothing');
     expect([row(150, 1), row(150, 1)].map((one) => rows.take(one))).toEqual(['write', 'drop']);
     expect(rows.figures(true)).toMatchObject({ received: 2, written: 1, duplicates: 1 });
+  });
+
+  test('that a page repeats behind a short page are not received twice (E9)', () => {
+    const rows = tally('nothing');
+    for (const one of [row(150, 1), row(149, 2)]) rows.take(one);
+    rows.beginPage(true);
+    const fates = [row(149, 2), row(148, 3), row(148, 3)].map((one) => rows.take(one));
+    expect(fates).toEqual(['drop', 'write', 'drop']);
+    expect(rows.figures(true)).toMatchObject({ received: 4, written: 3, duplicates: 1, overlapping: 1 });
+  });
+
+  test('that a page repeats behind a full page are received twice', () => {
+    const rows = tally('nothing');
+    rows.take(row(149, 2));
+    rows.beginPage(false);
+    rows.take(row(149, 2));
+    expect(rows.figures(true)).toMatchObject({ received: 2, written: 1, duplicates: 1, overlapping: 0 });
   });
 
   test('of the oldest millisecond are held back where they may be left (E4)', () => {

@@ -18,7 +18,10 @@ import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './
 export type ToyDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly ToyRow[] }>;
 
 type Reading = Extract<Verdict, { kind: 'read' }>;
-type RunFacts = Omit<Run, 'figures' | 'isReadEarly' | 'isReadInPart' | 'isReadTwice' | 'counted' | 'writtenFromMs'>;
+type RunFacts = Omit<
+  Run,
+  'figures' | 'isReadEarly' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'counted' | 'writtenFromMs'
+>;
 
 export class ToyOperator {
   readonly #world: ToyWorld;
@@ -98,7 +101,8 @@ export class ToyOperator {
   }
 
   #judge(order: SearchOrder, job: ToyJob, facts: RunFacts, key: string): void {
-    let run: Run = { ...facts, figures: undefined, isReadEarly: false, isReadInPart: false, isReadTwice: false };
+    const unread = { isReadEarly: false, isReadInPart: false, isReadAgain: false, isReadTwice: false };
+    let run: Run = { ...facts, figures: undefined, ...unread };
     let written: readonly ToyRow[] = [];
     let readings = 0;
     for (;;) {
@@ -109,7 +113,8 @@ export class ToyOperator {
           const { rows, isEarly } = readings === 0 ? job.firstReading : { rows: job.rows, isEarly: false };
           const read = this.#read(verdict, facts, job, rows, readings++ === 0);
           const isReadTwice = !run.isReadEarly && isSame(run.figures, read.found.figures);
-          run = { ...facts, ...read.found, isReadEarly: isEarly, isReadInPart: false, isReadTwice };
+          const isReadAgain = readings > 1;
+          run = { ...facts, ...read.found, isReadEarly: isEarly, isReadInPart: false, isReadAgain, isReadTwice };
           written = read.written;
           break;
         }

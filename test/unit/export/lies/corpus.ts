@@ -18,7 +18,9 @@ function messageAt(at: number, index: number): Message {
 
 export const messages: readonly Message[] = [
   ...Array.from({ length: spread }, (_, index) => {
-    return messageAt(fromMs + Math.floor((Math.max(0, index - 2) * hourMs) / spread), index);
+    // The first and the last millisecond of the range have rows.
+    const at = fromMs + Math.floor((Math.max(0, index - 2) * hourMs) / spread);
+    return messageAt(index === spread - 1 ? toMs - 1 : at, index);
   }),
   ...Array.from({ length: crowd }, (_, index) => messageAt(denseMs, spread + index)),
 ];

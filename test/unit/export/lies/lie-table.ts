@@ -51,7 +51,7 @@ function withRow(row: Row, change: (row: Row) => Rows): (rows: Rows) => Rows {
 
 /** Changes one of a hundred rows, the same at each search. */
 function withHundredth(change: (row: Row) => Row): (rows: Rows) => Rows {
-  return (rows) => rows.map((row) => (Number(row['_messageid']) % 100 === 7 ? change(row) : row));
+  return (rows) => rows.map((row) => ((row['_messageid'] ?? '').endsWith('07') ? change(row) : row));
 }
 
 /** In the order of pages. */
@@ -196,7 +196,7 @@ const doubled: Cases = {
   'each second row is given in the place of the next': noticed({
     rows: (rows) => rows.map((row, index) => (index % 2 === 1 ? (rows[index - 1] ?? row) : row)),
   }),
-  'the second page begins with the last row of the first': noticed({
+  'the second page begins with the last row of the first': whole({
     page: (rows, { offset }) => (offset === 10_000 ? [truth.toReversed()[9_999] as Row, ...rows] : rows),
   }),
   'a row is there twice, and counted twice': whole(agreed(withRow(certain, (row) => [row, row]))),
@@ -229,8 +229,11 @@ const shiftedCases: Cases = {
   'the oldest row is exactly before the range': noticed({
     rows: withRow(oldest, (row) => [{ ...row, _messagetime: String(fromMs - 1) }]),
   }),
-  'the second page is a day late': noticed({
-    page: (rows, { offset }) => (offset < 10_000 ? rows : rows.map((row) => shifted(row, dayMs))),
+  'rows behind the first ten thousand are a day late': noticed({
+    rows: (rows) => rows.map((row, index) => (index < 10_000 ? row : shifted(row, dayMs))),
+  }),
+  'the page at row 10,000 is a day late': whole({
+    page: (rows, { offset }) => (offset === 10_000 ? rows.map((row) => shifted(row, dayMs)) : rows),
   }),
 };
 
@@ -318,12 +321,6 @@ const counted: Cases = {
 
 /** Lies that only a digest tells. They wait for it. */
 const awaitingDigest: ReadonlySet<string> = new Set([
-  'each page lacks a row',
-  'each page lacks another row at each reading',
-  'each page lacks a row, and searches are cut',
-  'pages lack a certain row',
-  'pages lack a certain row, and searches are cut',
-  'pages lack a row of the dense millisecond',
   'a search lacks a certain row',
   'a search by receipt time lacks a certain row',
   'a search lacks a certain row, and is cut',
@@ -345,19 +342,9 @@ const awaitingDigest: ReadonlySet<string> = new Set([
   'a row is given in the place of another of the same size',
   'a row of the dense millisecond is given in the place of another',
   'each second row is given in the place of the next',
-  'all rows are a day late',
-  'all rows are a day late, and searches are cut',
-  'all rows are two hours early',
-  'all rows are two hours early in pages alone',
-  'one of a hundred rows is a day late',
-  'one of a hundred rows is two hours early',
   'all rows are a millisecond late',
-  'all rows are a millisecond early',
   'the dense millisecond is a millisecond late',
-  'a row is half an hour early',
   'a row is exactly at the end of the range',
-  'the oldest row is exactly before the range',
-  'the second page is a day late',
   'searches are cut in silence at 12,345 rows',
   'searches are cut in silence at 10,000 rows',
   'searches are cut in silence at 5,000 rows',
@@ -366,7 +353,6 @@ const awaitingDigest: ReadonlySet<string> = new Set([
   'searches that are cut are said to be done',
   'a text is cut, and its size with it',
   'a size is another',
-  'a row of another hour takes the place of one',
   'a row of another query takes the place of one',
   'a row of another query is added',
   'aggregations count a row less',
@@ -377,6 +363,6 @@ const awaitingDigest: ReadonlySet<string> = new Set([
   'aggregations add up to other sizes',
 ]);
 
-const table: Cases = { ...leftOut, ...doubled, ...shiftedCases, ...cut, ...reordered, ...changed, ...counted };
+export const table: Cases = { ...leftOut, ...doubled, ...shiftedCases, ...cut, ...reordered, ...changed, ...counted };
 
 export const lies: Cases = Object.fromEntries(Object.entries(table).filter(([name]) => !awaitingDigest.has(name)));

@@ -5,25 +5,33 @@
 import { describe, expect, test } from 'vitest';
 import { ExportWorld, minuteMs } from '../export-world.ts';
 import { messages, truth } from './corpus.ts';
-import { type LieCase, lies, type Outcome } from './lie-table.ts';
+import { type LieCase, lies, type Outcome, table } from './lie-table.ts';
 import { LyingService } from './lying-service.ts';
 
 describe('a lying service', () => {
-  test.each(Object.entries(lies))('%s', async (_name, { outcome, ...lie }) => {
-    expect(await outcomeOf(lie)).toBe(outcome);
+  test.each(Object.entries(process.env['ALL'] ? table : lies))('%s', async (_name, { outcome, ...lie }) => {
+    expect(await exported(lie)).toEqual({ outcome, hasLied: true });
   });
 });
 
-async function outcomeOf({ lie, spec = {}, search = {} }: Omit<LieCase, 'outcome'>): Promise<Outcome> {
+async function exported({ lie, spec = {}, search = {} }: Omit<LieCase, 'outcome'>) {
+  let service: LyingService | undefined;
   const world = new ExportWorld({
     messages,
     scenario: { search: { duration: '1s', ...search } },
-    service: (...options) => new LyingService(lie, truth, ...options),
+    service: (...options) => {
+      service = new LyingService(lie, truth, ...options);
+      return service;
+    },
   });
   world.add(spec);
   world.start();
   const isOver = () => world.reason === 'Exported' || world.condition('Stalled')?.status === 'True';
   await world.world.until(isOver, 10 * minuteMs);
+  return { outcome: outcomeOf(world), hasLied: service?.hasLied };
+}
+
+function outcomeOf(world: ExportWorld): Outcome {
   if (world.reason !== 'Exported') return 'noticed';
   const written = world.writtenRows().map(textOf).sort();
   return JSON.stringify(written) === JSON.stringify(truth.map(textOf).sort()) ? 'whole' : 'undetectable';

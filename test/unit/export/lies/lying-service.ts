@@ -67,6 +67,8 @@ interface KnownJob extends LyingJob {
 }
 
 export class LyingService extends InProcessService {
+  /** An answer was changed. */
+  hasLied = false;
   readonly #lie: Lie;
   readonly #truth: readonly Row[];
   readonly #jobs = new Map<string, KnownJob>();
@@ -104,7 +106,7 @@ export class LyingService extends InProcessService {
     job.count = status.messageCount;
     job.isDone = /^(?:DONE GATHERING RESULTS|FORCE PAUSED)$/.test(status.state);
     const counted = this.#lie.isCounted && !job.isAggregation ? this.#recounted(status, job) : status;
-    return { ...answer, body: JSON.stringify(this.#lie.status?.(counted, job) ?? counted) };
+    return this.#answer(answer, status, this.#lie.status?.(counted, job) ?? counted);
   }
 
   #recounted(status: JobStatus, job: KnownJob): JobStatus {
@@ -120,29 +122,39 @@ export class LyingService extends InProcessService {
   #messages(answer: InProcessAnswer, job: KnownJob, offset: number, limit: number): InProcessAnswer {
     const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: Row }[] };
     if (offset === 0) job.readings++;
-    const there = this.#rowsOf(job);
     // Of a job that runs, rows behind what it has found are not there yet.
-    const end = job.isDone ? offset + limit : offset + page.messages.length;
-    const rows = there.slice(offset, Math.min(end, offset + limit));
+    const end = job.isDone ? offset + limit : Math.min(offset + limit, offset + page.messages.length);
+    const rows = this.#rowsOf(job).slice(offset, end);
     const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;
-    return { ...answer, body: JSON.stringify({ ...page, messages: lied.map((map) => ({ map })) }) };
+    const messages = (maps: readonly Row[]) => ({ ...page, messages: maps.map((map) => ({ map })) });
+    return this.#answer(answer, messages(this.#foundBy(job).slice(offset, end)), messages(lied));
   }
 
   #records(answer: InProcessAnswer, job: KnownJob): InProcessAnswer {
     const page = JSON.parse(answer.body) as { readonly records: readonly { readonly map: Row }[] };
     const records = page.records.map(({ map }) => map);
     const lied = this.#lie.records?.(records, job) ?? records;
-    return { ...answer, body: JSON.stringify({ ...page, records: lied.map((map) => ({ map })) }) };
+    return this.#answer(answer, page, { ...page, records: lied.map((map) => ({ map })) });
+  }
+
+  #answer(answer: InProcessAnswer, honest: object, lied: object): InProcessAnswer {
+    const body = JSON.stringify(lied);
+    this.hasLied ||= body !== JSON.stringify(honest);
+    return { ...answer, body };
+  }
+
+  #rowsOf(job: KnownJob): readonly Row[] {
+    const found = this.#foundBy(job);
+    return this.#lie.rows?.(found, job) ?? found;
   }
 
   /** Of a job that was cut, the newest ones. */
-  #rowsOf(job: KnownJob): readonly Row[] {
+  #foundBy(job: KnownJob): readonly Row[] {
     const [, ending = ''] = /_messageid matches "\*(\d+)"/.exec(job.query) ?? [];
     const matching = this.#truth.filter((row) => {
       return timeOf(row) >= job.fromMs && timeOf(row) < job.toMs && (row['_messageid'] ?? '').endsWith(ending);
     });
-    const found = job.isDone ? matching.slice(0, job.count) : matching;
-    return this.#lie.rows?.(found, job) ?? found;
+    return job.isDone ? matching.slice(0, job.count) : matching;
   }
 }
 

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { InOrder } from '../../../src/export/duplicates.ts';
+import { IntervalFiles } from '../../../src/export/interval-files.ts';
+import { IntervalRows } from '../../../src/export/interval-rows.ts';
+import { JobPages } from '../../../src/export/job-pages.ts';
+import { RunTally } from '../../../src/export/run-tally.ts';
+import type { PageScenario } from '../../../src/simulator/search/search-scenario.ts';
+import { hour, SearchWorld } from './search-world.ts';
+
+async function readingsOf(readings: number, pages: PageScenario) {
+  const world = new SearchWorld({ scenario: { search: { pages } } });
+  const { simulated, tools, task } = world;
+  const job = await simulated.run(tools.jobs.open(task.order(hour, false)));
+  await simulated.run(job.whenFinished());
+  const jobPages = new JobPages({ job, tools, signal: new AbortController().signal });
+  const bounds: number[][] = [];
+  for (let reading = 1; reading <= readings; reading++) {
+    if (reading > 1) jobPages.beginAgain();
+    bounds.push(await simulated.run(read(jobPages, world)));
+  }
+  await simulated.run(job.close());
+  return bounds;
+}
+
+/** Reads all 600 rows; the offsets behind each page. */
+async function read(pages: JobPages, { tools }: SearchWorld): Promise<number[]> {
+  const files = new IntervalFiles(tools, { segment: 0, ...hour }, []);
+  const tally = new RunTally({ interval: hour, byReceiptTime: false, duplicates: new InOrder(), left: 'nothing' });
+  const rows = new IntervalRows(tally, files);
+  const ends: number[] = [];
+  while (pages.offset < 600) {
+    if (!(await pages.read(rows))) break;
+    ends.push(pages.offset);
+  }
+  expect(tally.figures(true)).toMatchObject({ received: 600, written: 600, overlapping: 0, duplicates: 0 });
+  await files.giveUp();
+  return ends;
+}
+
+test.each([
+  ['whole', {}],
+  ['short', { maxMessages: 250 }],
+])('pages that are %s end at other rows in each reading (E9)', async (_name, pages) => {
+  const readings = await readingsOf(3, pages);
+  const seams = readings.flatMap((ends) => ends.slice(0, -1));
+  expect(new Set(seams).size).toBe(seams.length);
+});
