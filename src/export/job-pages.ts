@@ -1,8 +1,8 @@
 /**
  * The pages of messages of one job, in their order, as often as they are read.
  *
- * Invariant: a page begins behind the last row that came. The pages of one reading begin and end at other rows than those of the
- * readings before, so that a row that comes twice because of where a page ends does so in one reading alone (E9).
+ * Invariant: a page begins behind the last row that came. No two readings have pages that end at the same rows.
+ * A row that comes twice because of where a page ends does so in one reading only (E9).
  */
 import { crossing } from '../base/boundary.ts';
 import { LogfleetError } from '../base/errors.ts';

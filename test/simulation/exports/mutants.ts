@@ -250,8 +250,8 @@ export const exportMutants: readonly Mutant[] = [
     'what comes again is written again',
     'doubled',
     'export/run-tally.ts',
-    'if (duplicates.comesAgain(row)) {',
-    'if (duplicates.comesAgain(row) && this.#received < 0) {',
+    'if (comesAgain) {',
+    'if (comesAgain && this.#received < 0) {',
     othersRows,
   ),
   mutant(
@@ -268,8 +268,8 @@ export const exportMutants: readonly Mutant[] = [
     'what lies at the very end is written, too',
     'inclusive',
     'export/run-tally.ts',
-    'if (timeMs < interval.fromMs || timeMs >= interval.toMs) {',
-    'if (timeMs < interval.fromMs || timeMs > interval.toMs) {',
+    'return timeMs < fromMs || timeMs >= toMs;',
+    'return timeMs < fromMs || timeMs > toMs;',
     othersRows,
   ),
   mutant(

@@ -67,7 +67,7 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // Of the second reading the first page is half as long, so that seams lie elsewhere.
+    // The first page of the second reading is half as long, so that pages end at other rows.
     expect(readings).toBe(3);
   });
 

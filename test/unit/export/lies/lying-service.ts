@@ -122,7 +122,7 @@ export class LyingService extends InProcessService {
   #messages(answer: InProcessAnswer, job: KnownJob, offset: number, limit: number): InProcessAnswer {
     const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: Row }[] };
     if (offset === 0) job.readings++;
-    // Of a job that runs, rows behind what it has found are not there yet.
+    // A job that runs has only the rows that it has found.
     const end = job.isDone ? offset + limit : Math.min(offset + limit, offset + page.messages.length);
     const rows = this.#rowsOf(job).slice(offset, end);
     const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;
