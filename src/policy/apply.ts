@@ -2,7 +2,7 @@
  * Applies what `decide` decided, in this order: the ledger is written, then POSTs and reads are set off, then the status is written
  * where it is due. A POST is never sent before its attempt is durable (U2).
  */
-import { reasons } from '../api/conditions.ts';
+import { findCondition, reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Health } from '../controller/health.ts';
@@ -10,11 +10,13 @@ import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/requeue.ts';
 import type { Decision } from './decide.ts';
+import type { Essentials } from './describe.ts';
 import type { Ready, Unready } from './gather.ts';
 import { healthOf } from './health.ts';
 import { recheckMs } from './next-look.ts';
 import type { RuntimeParts } from './policy-runtime.ts';
 import { rolloutStarted, stageEvents } from './rollout.ts';
+import { stillHolds } from './shown-verdict.ts';
 import type { Heir } from './target.ts';
 
 export class Applier {
@@ -46,6 +48,7 @@ export class Applier {
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     this.#read(gathered, decision);
     const { essentials, figures, health, requeueAfterMs, settled } = decision;
+    if (gathered.awaitsClaims && hasVerdict(policy, essentials)) return requeue(requeueAfterMs, false);
     const statusDelayMs = await publisher.publish(policy, essentials, figures, health);
     // A run that ends leaves its last figures behind.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(heir));
@@ -53,7 +56,9 @@ export class Applier {
   }
 
   /** A status without figures: the fleet is not known, or cannot be reached. What was known before stays. */
-  async report(policy: CollectorVersionPolicy, { problem, notOffered, tooYoung }: Unready): Promise<Result> {
+  async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
+    const { problem, notOffered, tooYoung, soFar } = unready;
+    const policy = this.#parts.publisher.latest(given);
     const targetVersion = policy.spec.target.version;
     const found = healthOf({
       problem,
@@ -69,10 +74,17 @@ export class Applier {
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? waitingForAge(tooYoung.message) : found;
+    if (soFar && stillHolds(policy, health, soFar)) return this.#keep(policy);
     const statusDelayMs = await this.#parts.publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.heir));
     // Builds age for days: a run that ends comes back to it.
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
+  }
+
+  /** Nothing is told but that a request of a person was heard. The first sweep of the fleet calls again. */
+  async #keep(policy: CollectorVersionPolicy): Promise<Result> {
+    const statusDelayMs = await this.#parts.publisher.publishEcho(policy);
+    return requeue(statusDelayMs, false);
   }
 
   /** How long until a build is old enough; Infinity where none has to be. */
@@ -107,6 +119,12 @@ export class Applier {
       if (taskId !== undefined) this.#parts.tasks.read(account.service, id, taskId);
     }
   }
+}
+
+/** Whether status has a verdict on this text of the policy and this target already: it stays until all policies have claimed (H1). */
+function hasVerdict({ metadata, status }: CollectorVersionPolicy, { targetVersion }: Essentials): boolean {
+  const shown = findCondition(status?.conditions, 'Ready');
+  return shown?.observedGeneration === metadata.generation && status?.targetVersion === targetVersion;
 }
 
 /** Nothing else is worth a word: there is no target yet, and there will be one. */

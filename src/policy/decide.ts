@@ -168,6 +168,7 @@ export function decide(input: DecideInput): Decision {
 /** Who is paused or stalled waits for a person: an estimate would move with the clock, and each look would be a write. */
 function estimate({ policy, roster, observation, calendar, now }: DecideInput, draft: Draft, course: Course) {
   const { limits, typicalMs } = observation;
+  if (typicalMs === undefined) return shownEndMs(policy, draft, course);
   return estimateCompletionMs({
     spec: policy.spec,
     course,
@@ -178,6 +179,13 @@ function estimate({ policy, roster, observation, calendar, now }: DecideInput, d
     typicalMs,
     wallMs: now.wallMs,
   });
+}
+
+/** The estimate of another process, which stays until this one has seen how long upgrades take (H1). */
+function shownEndMs({ status }: CollectorVersionPolicy, draft: Draft, { header, stages }: Course): number | undefined {
+  const { id, estimatedCompletionTime: end } = status?.rollout ?? {};
+  if (end === undefined || id !== header.rolloutId || header.stop || stages.gate?.byPerson) return undefined;
+  return outstanding(draft.counts()) > 0 ? Date.parse(end) : undefined;
 }
 
 function withEnd({ rollout }: Essentials, endMs: number | undefined): Pick<Essentials, 'rollout'> {

@@ -21,6 +21,7 @@ import type { HeardOutcome } from './posting.ts';
 import type { Roster } from './roster.ts';
 import { SeenBuilds } from './seen-builds.ts';
 import type { Bound } from './service-binding.ts';
+import type { SoFar } from './shown-verdict.ts';
 import { type Heir, isCandidate, minAgeMs, resolveTarget, type TargetVerdict } from './target.ts';
 
 /** Nothing can be decided yet. */
@@ -31,6 +32,8 @@ export interface Unready {
   readonly notOffered: string | undefined;
   /** All builds that could be the target are too young (`minAge`), and the policy has had no other. */
   readonly tooYoung?: { readonly heir: Heir; readonly message: string };
+  /** What is known all the same; undefined where the Secret or the ledger cannot be used. */
+  readonly soFar?: SoFar;
 }
 
 export interface Ready {
@@ -42,6 +45,8 @@ export interface Ready {
   readonly roster: Roster;
   /** Whether another rollout begins with this decision. */
   readonly began: boolean;
+  /** Whether other policies of the service have yet to claim their collectors, so that counts may be wrong (U13). */
+  readonly awaitsClaims: boolean;
   readonly input: DecideInput;
   /** What the decision takes in, to be let go of once it is written. */
   readonly heard: {
@@ -86,7 +91,7 @@ export class Gatherer {
     if (bound.listing.completeSinceMs() === undefined) {
       if (problem) turns.excuse(policy, () => bound.listing.problem() !== undefined);
       else turns.resumes(owner.uid, bound.account.serviceId);
-      return { kind: 'unready', problem, notOffered };
+      return this.#unread(bound, target, problem, notOffered);
     }
     if (target === undefined) {
       const wanted = verdict && wantedBy(verdict);
@@ -135,8 +140,9 @@ export class Gatherer {
   }
 
   #ready(policy: CollectorVersionPolicy, found: Found): Ready {
-    const { kept, posting, tasks, publisher, duration, calendar, clock, settings } = this.#parts;
+    const { kept, posting, tasks, publisher, duration, calendar, clock, settings, turns, owner } = this.#parts;
     const { bound, ledger, roster, notOffered, problem } = found;
+    const claims = turns.heldBy({ namespace: owner.namespace, name: owner.name }, bound.account.serviceId);
     const heard = { posted: new Map(posting.heard), tasks: new Map(tasks.readings) };
     const input: DecideInput = {
       policy: publisher.latest(policy),
@@ -151,7 +157,7 @@ export class Gatherer {
         reads: tasks.reads,
         flying: new Set(posting.flying),
         room: posting.room(),
-        heldBy: this.#heldBy(bound),
+        heldBy: this.#heldBy(claims),
         problem,
         ledgerFull: kept.full,
         typicalMs: duration.typicalMs,
@@ -167,14 +173,30 @@ export class Gatherer {
       now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },
       settings,
     };
-    return { kind: 'ready', ...found, input, heard };
+    return { kind: 'ready', ...found, awaitsClaims: claims !== undefined, input, heard };
   }
 
-  #heldBy({ account }: Bound): string | undefined {
-    const { draining, turns, owner, binding } = this.#parts;
+  /** The fleet is not known yet. What is taken back does not need the target to be offered (R7). */
+  #unread(
+    { account, listing }: Bound,
+    target: string | undefined,
+    problem: LogfleetError | undefined,
+    notOffered: string | undefined,
+  ): Unready {
+    const { kept } = this.#parts;
+    const isRollingBack = kept.known?.header.stop?.kind === 'rollback';
+    const soFar = {
+      target,
+      sameService: kept.tellsOf(account.serviceId),
+      answered: listing.builds() !== undefined,
+    };
+    return { kind: 'unready', problem, notOffered: isRollingBack ? undefined : notOffered, soFar };
+  }
+
+  #heldBy(claims: string | undefined): string | undefined {
+    const { draining, binding } = this.#parts;
     if (draining()) return 'the next start: logfleet is shutting down';
-    const { namespace, name } = owner;
-    return turns.heldBy({ namespace, name }, account.serviceId) ?? binding.heldBy();
+    return claims ?? binding.heldBy();
   }
 
   /** Nobody waits for the claims of a policy that cannot make any. */

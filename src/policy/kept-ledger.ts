@@ -50,6 +50,11 @@ export class KeptLedger {
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
+  /** Whether the stored ledger is about this service. True where none is stored, since nothing tells of another. */
+  tellsOf(serviceId: string): boolean {
+    return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
+  }
+
   /** Whether there is no room for another batch (U1). */
   get full(): boolean {
     return this.#file.full;

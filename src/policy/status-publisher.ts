@@ -58,6 +58,12 @@ export class StatusPublisher {
     return this.#publisher.publish(policy, essentials, figures, health);
   }
 
+  /** Writes that a request of a person was heard, where that is news, and leaves all else as it was. */
+  publishEcho(policy: CollectorVersionPolicy): Promise<number> {
+    const essentials = { ...this.#publisher.known(policy), ...echoOfRequest(policy) };
+    return this.#publisher.publish(policy, essentials, () => ({}), undefined);
+  }
+
   /** Writes the verdict on health alone, and leaves the figures as they were. */
   async publishHealth(
     policy: CollectorVersionPolicy,

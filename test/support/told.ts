@@ -1,0 +1,48 @@
+/** What people and alerts were told of one resource: each status that was written, in order, and each Event. */
+import type { Condition } from '../../src/api/conditions.ts';
+import { findCondition } from '../../src/api/conditions.ts';
+import type { MemoryApiServer } from './memory-api-server.ts';
+
+export interface ToldStatus {
+  readonly conditions?: readonly Condition[];
+  readonly summary?: { readonly state?: string; readonly updated?: string };
+}
+
+export interface ToldEvent {
+  readonly type: string;
+  readonly reason: string;
+  readonly note: string;
+}
+
+export interface Told<S extends ToldStatus> {
+  readonly statuses: S[];
+  readonly events: ToldEvent[];
+  /** The condition Ready of each status, as `True/AllUpdated`; each run of equal ones once. */
+  readonly verdicts: () => readonly string[];
+}
+
+/** Records from now on. Faults that the server had before stay. */
+export function recordTold<S extends ToldStatus>(api: MemoryApiServer, name: string): Told<S> {
+  const statuses: S[] = [];
+  const events: ToldEvent[] = [];
+  const before = api.onRequest;
+  api.onRequest = (info) => {
+    const fault = before(info);
+    if (fault) return fault;
+    const { subresource, method, collection } = info;
+    if (subresource === 'status' && info.name === name) statuses.push((info.body as { status: S }).status);
+    if (method === 'POST' && collection.endsWith('/events')) {
+      const event = info.body as ToldEvent & { readonly regarding: { readonly name: string } };
+      if (event.regarding.name === name) events.push(event);
+    }
+    return undefined;
+  };
+  const verdicts = () => {
+    const all = statuses.map(({ conditions }) => {
+      const ready = findCondition(conditions, 'Ready');
+      return `${ready?.status}/${ready?.reason}`;
+    });
+    return all.filter((verdict, index) => verdict !== all[index - 1]);
+  };
+  return { statuses, events, verdicts };
+}

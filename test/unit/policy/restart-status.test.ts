@@ -1,0 +1,158 @@
+/** H1: a new process shows what was true until it has observed something else. */
+import { describe, expect, test } from 'vitest';
+import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import { recordTold } from '../../support/told.ts';
+import { secretsPath } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+import { canary, hourMs, middle, rest, staged } from './staged-world.ts';
+
+const failing = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail' as const }] } };
+const stopsAtOnce = { failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Pause' } };
+
+type Setting = NonNullable<Parameters<typeof staged>[0]>;
+type Staged = ReturnType<typeof staged>;
+
+function record({ world }: Staged, name = 'production') {
+  return recordTold<CollectorVersionPolicyStatus>(world.api, name);
+}
+
+/** A policy of 10 collectors that has come to this verdict, and has been quiet for a minute. */
+async function reached(reason: string, setting: Setting = {}): Promise<Staged> {
+  const fleet = staged({ count: 10, ...setting });
+  fleet.world.start();
+  expect(await fleet.untilReason(reason)).toBe(true);
+  await fleet.world.clock.advance(minuteMs);
+  return fleet;
+}
+
+/** Starts another process in place of one that is killed, and lets it work. */
+async function restart(fleet: Staged, forMs = 5 * minuteMs) {
+  fleet.world.replicas[0]?.kill();
+  const before = fleet.status();
+  const told = record(fleet);
+  fleet.world.start();
+  await fleet.world.clock.advance(forMs);
+  return { before, told };
+}
+
+const settled: readonly [string, Setting][] = [
+  ['AllUpdated', {}],
+  ['RolloutStopped', { scenario: failing, spec: stopsAtOnce }],
+  ['RolledBack', { scenario: failing, spec: { failurePolicy: { ...stopsAtOnce.failurePolicy, action: 'Rollback' } } }],
+  ['CollectorsFailed', { scenario: failing }],
+  ['Observing', { spec: { mode: 'Observe' } }],
+  ['NoCollectorsMatched', { spec: { selector: { matchNames: ['nobody-*'] } } }],
+  ['AwaitingApproval', { stages: [{ ...canary, approval: 'Required' }, rest] }],
+  ['Soaking', { stages: [{ ...canary, soakDuration: '4h' }, rest] }],
+  ['VersionNotOffered', { spec: { target: { version: '19.999-9' } } }],
+  ['Paused', { spec: { paused: true } }],
+];
+
+describe('H1: after a restart', () => {
+  test.each(settled)('%s stays with its times and figures, and there is no Event', async (reason, setting) => {
+    const fleet = await reached(reason, setting);
+    const { before, told } = await restart(fleet);
+    expect(told.verdicts().length).toBeLessThan(2);
+    expect(fleet.status()?.conditions).toEqual(before?.conditions);
+    expect(fleet.status()?.collectors).toEqual(before?.collectors);
+    expect(told.events).toEqual([]);
+  });
+
+  test('the figures of a rollout under way never go back', async () => {
+    const fleet = staged({ count: 30, spec: { strategy: { maxInProgress: 2, order: 'Name' } } });
+    fleet.world.start();
+    expect(await fleet.world.until(() => (fleet.status()?.collectors?.updated ?? 0) >= 6, hourMs)).toBe(true);
+    const { before, told } = await restart(fleet);
+    const updated = told.statuses.map(({ collectors }) => collectors?.updated ?? -1);
+    expect(updated.length).toBeGreaterThan(2);
+    expect(updated).toEqual(updated.toSorted((left, right) => left - right));
+    expect(updated[0]).toBeGreaterThanOrEqual(before?.collectors?.updated ?? Infinity);
+    expect(told.verdicts()).toEqual(['False/RollingOut']);
+    expect(told.statuses.every(({ rollout }) => rollout?.estimatedCompletionTime !== undefined)).toBe(true);
+    expect(fleet.status()?.conditions?.[0]?.lastTransitionTime).toBe(before?.conditions?.[0]?.lastTransitionTime);
+    expect(told.events).toEqual([]);
+  });
+
+  test('another text of the policy is looked at anew', async () => {
+    const fleet = await reached('AllUpdated');
+    fleet.world.replicas[0]?.kill();
+    fleet.patch({ spec: { strategy: { maxInProgress: 1 } } });
+    const told = record(fleet);
+    fleet.world.start();
+    await fleet.world.clock.advance(minuteMs);
+    expect(told.verdicts()).toEqual(['False/Progressing', 'True/AllUpdated']);
+  });
+
+  test('a service that is away is told of as soon as it was asked', async () => {
+    const fleet = await reached('AllUpdated', {
+      scenario: { faults: { away: { kind: 'status', status: 503, from: '20m' } } },
+    });
+    fleet.world.replicas[0]?.kill();
+    await fleet.world.clock.advance(20 * minuteMs);
+    const { told } = await restart(fleet);
+    expect(told.verdicts()).toEqual(['False/ServiceUnavailable']);
+    expect(told.statuses.every(({ collectors }) => collectors?.updated === 10)).toBe(true);
+    expect(told.events).toMatchObject([{ type: 'Warning', reason: 'ServiceUnavailable' }]);
+  });
+});
+
+describe('H1: what is not known to be otherwise stays, too', () => {
+  test('when a replica takes over', async () => {
+    const fleet = staged({ count: 10 });
+    fleet.world.start({ leaderElection: true });
+    fleet.world.start({ leaderElection: true });
+    expect(await fleet.untilReason('AllUpdated')).toBe(true);
+    await fleet.world.clock.advance(minuteMs);
+    const before = fleet.status();
+    const told = record(fleet);
+    fleet.world.replicas.find(({ host }) => host.leadership.isLeader())?.kill();
+    await fleet.world.clock.advance(5 * minuteMs);
+    expect(told.verdicts().length).toBeLessThan(2);
+    expect(fleet.status()?.conditions).toEqual(before?.conditions);
+    expect(told.events).toEqual([]);
+  });
+
+  test('when the process is asked to end', async () => {
+    const fleet = await reached('Soaking', { stages: [{ ...canary, soakDuration: '4h' }, rest] });
+    const before = fleet.status();
+    const told = record(fleet);
+    const ended = fleet.world.replicas[0]?.stop();
+    await fleet.world.clock.advance(minuteMs);
+    await ended;
+    fleet.world.start();
+    await fleet.world.clock.advance(minuteMs);
+    expect(fleet.status()?.conditions).toEqual(before?.conditions);
+    expect(told.verdicts().length).toBeLessThan(2);
+    expect(told.events).toEqual([]);
+  });
+
+  test('when a key is turned', async () => {
+    const fleet = await reached('AllUpdated');
+    const before = fleet.status();
+    const told = record(fleet);
+    fleet.world.api.patch(`${secretsPath}/log-service`, {
+      data: { requestsPerSecond: Buffer.from('3').toString('base64') },
+    });
+    await fleet.world.clock.advance(20 * minuteMs);
+    expect(told.verdicts().length).toBeLessThan(2);
+    expect(fleet.status()?.conditions).toEqual(before?.conditions);
+    expect(told.events).toEqual([]);
+  });
+
+  test('while the policies that go first have yet to claim their collectors', async () => {
+    const fleet = staged({ count: 10, spec: { selector: {} } });
+    const { world } = fleet;
+    world.addPolicy('first', { target: { version: middle }, selector: { matchNames: ['web-*1'] }, priority: 5 });
+    world.start();
+    expect(await fleet.untilReason('AllUpdated')).toBe(true);
+    await world.clock.advance(10 * minuteMs);
+    const before = fleet.status();
+    expect(before?.collectors?.foreign).toBeGreaterThan(0);
+    const others = record(fleet, 'first');
+    const { told } = await restart(fleet);
+    const { conditions, collectors, summary } = before ?? {};
+    for (const status of told.statuses) expect(status).toMatchObject({ conditions, collectors, summary });
+    expect(others.verdicts().length).toBeLessThan(2);
+    expect([...told.events, ...others.events]).toEqual([]);
+  });
+});
