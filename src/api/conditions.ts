@@ -14,14 +14,24 @@ export type { Condition };
  *   logfleet was told not to look after it. Its message answers "why is nothing happening?" in one sentence.
  * - `Reconciling`: there while logfleet is at work on it, or waits for something that will come by itself.
  * - `Stalled`: there while a person has to mend something. Never together with `Reconciling`.
+ * - `Outage`: there once something that logfleet depends on has not worked for ten minutes. Beside `Reconciling`: it is tried again, and
+ *   nobody has to change the resource, but somebody should know.
  * - `Overlapping`: there while another policy owns collectors that this one selects. Says nothing about health.
  * - `Complete`: there once all of an export is in files and its manifest is written, as a Job has it.
  * - `Failed`: there once an export has ended without that, as a Job has it.
  */
-export type ConditionType = 'Ready' | 'Reconciling' | 'Stalled' | 'Overlapping' | 'Complete' | 'Failed';
+export type ConditionType = 'Ready' | 'Reconciling' | 'Stalled' | 'Outage' | 'Overlapping' | 'Complete' | 'Failed';
 
 /** The order in which conditions are written, so that two equal statuses are equal texts. */
-const types: readonly ConditionType[] = ['Ready', 'Reconciling', 'Stalled', 'Overlapping', 'Complete', 'Failed'];
+const types: readonly ConditionType[] = [
+  'Ready',
+  'Reconciling',
+  'Stalled',
+  'Outage',
+  'Overlapping',
+  'Complete',
+  'Failed',
+];
 const typeOrder: readonly string[] = types;
 
 /** Every reason that a condition can have. Programs match on them: they are never renamed. */
@@ -180,6 +190,10 @@ export const reasons = {
   // Ready=Unknown. Neither Reconciling nor Stalled is there.
   /** `spec.paused`, the annotation, or the switch for all. */
   paused: 'Paused',
+
+  // Of an Event alone: the condition Outage has the reason of Ready.
+  /** Something that logfleet depends on has not worked for ten minutes. */
+  outage: 'Outage',
 
   // Overlapping=True.
   /** Another policy owns collectors that this one selects. */

@@ -48,8 +48,9 @@ export class StateSeries {
 }
 
 function stateOf(ready: Condition, conditions: readonly Condition[] | undefined): string {
-  const holds = (type: 'Stalled' | 'Reconciling') => findCondition(conditions, type)?.status === 'True';
+  const holds = (type: 'Stalled' | 'Outage' | 'Reconciling') => findCondition(conditions, type)?.status === 'True';
   if (holds('Stalled')) return 'Stalled';
+  if (holds('Outage')) return 'Outage';
   if (holds('Reconciling')) return 'Reconciling';
   return { True: 'Ready', False: 'NotReady', Unknown: 'Unknown' }[ready.status];
 }

@@ -1,16 +1,15 @@
 /**
  * When the status of a resource is written: at once where what decides is another, at most once in a while where only figures are, and
- * not at all where nothing is, since every write is an event for everybody who watches. With it goes the event of a transition.
+ * not at all where nothing is, since every write is an event for everybody who watches. With it go the events of transitions.
  *
  * Leaves to the kinds: what decides, and which figures are news.
  */
-import { type Condition, findCondition } from '../api/conditions.ts';
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
-import type { Health } from './health.ts';
+import { type Health, outageDueMs, transitionsTo } from './health.ts';
 
 export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
@@ -70,7 +69,7 @@ export class StatusPublisher<K extends KindName> {
 
   /**
    * Writes the status where it is due: `essentials` hold all that decides, `figures` the rest, which is computed only then. Returns
-   * after how many ms to look again; Infinity where nothing is held back. Without `health` there is no transition to tell of.
+   * after how many ms to look again, for figures that are held back or an outage that will have lasted; Infinity otherwise. Without `health` there is no transition to tell of.
    */
   async publish(
     resource: ResourceOf<K>,
@@ -86,7 +85,7 @@ export class StatusPublisher<K extends KindName> {
     if (this.#heldBack) return waitMs;
     const status = { ...essentials, ...figures() };
     if (!before || this.#differs(before, status)) await this.#write(resource, status, before, health);
-    return Number.POSITIVE_INFINITY;
+    return outageDueMs(status, clock.now());
   }
 
   #differs(before: StatusOf<K>, status: StatusOf<K>): boolean {
@@ -114,13 +113,8 @@ export class StatusPublisher<K extends KindName> {
     }
     this.#written = { status, versions: [resource.metadata.resourceVersion, version] };
     this.#writtenAtMs = clock.monotonic();
-    if (health) this.#tell(before?.conditions, health);
-  }
-
-  #tell(before: readonly Condition[] | undefined, { ready, reason, message, stalled }: Health): void {
-    const { host, owner } = this.#options;
-    const was = findCondition(before, 'Ready');
-    if (was?.reason === reason && was.status === ready) return;
-    host.events.publish(owner, { type: stalled ? 'Warning' : 'Normal', reason, message });
+    const { owner } = this.#options;
+    for (const event of health ? transitionsTo(before?.conditions, status.conditions, health) : [])
+      host.events.publish(owner, event);
   }
 }

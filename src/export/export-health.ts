@@ -61,6 +61,7 @@ const quiet = { reconciling: false, stalled: false, isComplete: false, isFailed:
 const stalled = { ...quiet, ready: 'False', stalled: true } as const;
 const failed = { ...stalled, isFailed: true } as const;
 const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
+const outage = { ...atWork, outage: true } as const;
 
 /** By less than this clocks differ here and there, and nobody need know. */
 const noteworthyBehindMs = 60_000;
@@ -130,7 +131,7 @@ function stalledByProblem({ problem }: ExportHealthInput): ExportHealth | undefi
 }
 
 function waitingForProblem({ problem }: ExportHealthInput): ExportHealth | undefined {
-  return problem && { ...atWork, reason: problem.reason, message: triedAgain(problem) };
+  return problem && { ...outage, reason: problem.reason, message: triedAgain(problem) };
 }
 
 /** What the service refuses of the query and its range, or is too much, which no SearchExport can change where it stands. */
@@ -220,7 +221,7 @@ function wayOn(intervals: readonly Unproven[]): string {
 function lastingTrouble({ view }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (!view || !error || !(view.isTroubleLasting || error.handling.kind === 'wait')) return undefined;
-  return { ...atWork, reason: error.reason, message: `${triedAgain(error)}${kept(view)}` };
+  return { ...outage, reason: error.reason, message: `${triedAgain(error)}${kept(view)}` };
 }
 
 function beginning({ view }: ExportHealthInput): ExportHealth | undefined {

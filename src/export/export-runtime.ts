@@ -27,7 +27,7 @@ import type { Host, ResourceKey } from '../host/host.ts';
 import { ServiceError } from '../service/service-error.ts';
 import { type ChosenDestination, DestinationChoice } from './chosen-destination.ts';
 import { type ExportHealth, exportHealth } from './export-health.ts';
-import { ExportPace } from './export-pace.ts';
+import { ExportPace, type Pace } from './export-pace.ts';
 import { planExport } from './export-planning.ts';
 import type { ExportPlaces, ExportSettings } from './export-settings.ts';
 import { limitsOf, requestOf } from './export-spec.ts';
@@ -36,6 +36,7 @@ import { type ExportTask, exportTask } from './export-task.ts';
 import { ExportWork } from './export-work.ts';
 import { IntervalSearch } from './interval-search.ts';
 import type { TraitsOfServices } from './service-traits.ts';
+import { stillHolds } from './shown-verdict.ts';
 import type { WorkView } from './work-view.ts';
 
 export interface ExportRuntimeOptions {
@@ -72,6 +73,7 @@ export class ExportRuntime {
   readonly #destination: DestinationChoice;
   readonly #publisher: StatusPublisher<'SearchExport'>;
   readonly #pace = new ExportPace();
+  #hasPace = false;
   #begun: Begun | undefined;
   /** What is begun has come to its manifest. */
   #isOver = false;
@@ -83,6 +85,10 @@ export class ExportRuntime {
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
+  /** How many intervals stood at the destination when it had been read; undefined until then. */
+  #doneAtFirst: number | undefined;
+  /** Whether the verdict in status is this process's own: it is not held against that of another process any more. */
+  #hasVerdict = false;
   /** The failure for which credentials were looked at again. */
   #heeded: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
@@ -185,7 +191,8 @@ export class ExportRuntime {
       isUnread && isToldComplete(resource)
         ? completeAsTold(resource)
         : exportHealth({ pausedBy, problem, view, limits });
-    const statusDelayMs = await this.#publish(resource, health, view);
+    const isShown = !health.isComplete && this.#isShown(resource, health, view);
+    const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
     // What is complete is let go of as soon as its status says so.
     if (view?.manifest && isToldComplete(this.#publisher.latest(resource))) this.#end();
     const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
@@ -253,6 +260,19 @@ export class ExportRuntime {
     } else if (refusals.has(lastError.code)) this.#destination.forget();
   }
 
+  /** Whether the verdict of another process still holds, so that status stays as it is (H1). */
+  #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
+    const isLoaded = view !== undefined && view.stage !== 'loading';
+    if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
+    this.#hasVerdict ||= !stillHolds(resource, health, view, this.#doneAtFirst ?? 0);
+    return !this.#hasVerdict;
+  }
+
+  #publishShown(resource: SearchExport): Promise<number> {
+    const essentials = { ...this.#publisher.known(resource), ...echoOfRequest(resource) };
+    return this.#publisher.publish(resource, essentials, () => ({ jobs: [] }), undefined);
+  }
+
   #publish(resource: SearchExport, health: ExportHealth, view?: WorkView): Promise<number> {
     const { clock } = this.#options;
     const startedAtMs = this.#startedAtMs ?? startOf(resource) ?? clock.now();
@@ -260,8 +280,17 @@ export class ExportRuntime {
     const task = this.#begun?.means.task;
     const input = { resource, before, health, startedAtMs, task, view, wallMs: clock.now() };
     this.#measurePace(health, view);
-    const figures = () => (health.isComplete && !view ? {} : describeFigures(input, this.#pace.read()));
+    const figures = () => (health.isComplete && !view ? {} : describeFigures(input, this.#paceNow(health, before)));
     return this.#publisher.publish(resource, describeEssentials(input), figures, health);
+  }
+
+  /** Until this process has seen how fast the export is, the end that another process has estimated stays (H1). */
+  #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
+    const pace = this.#pace.read();
+    this.#hasPace ||= pace.leftMs !== undefined;
+    const { estimatedCompletionTime: end } = before ?? {};
+    if (this.#hasPace || end === undefined || reason !== reasons.exporting) return pace;
+    return { ...pace, leftMs: Math.max(0, Date.parse(end) - this.#options.clock.now()) };
   }
 
   #measurePace({ reconciling }: ExportHealth, view: WorkView | undefined): void {

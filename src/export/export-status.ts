@@ -12,7 +12,7 @@ import type {
   SearchJobStatus,
 } from '../api/generated/search-export.ts';
 import type { SearchExport } from '../api/kinds.ts';
-import { healthConditions } from '../controller/health.ts';
+import { describeHealth, type ShownHealth } from '../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { renderJobState } from '../service/decode-search.ts';
 import type { Interval } from './cut.ts';
@@ -47,7 +47,13 @@ export function describeEssentials(input: EssentialsInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, task, view, wallMs } = input;
   const now = isoTime(wallMs);
   const end = health.isComplete ? 'Complete' : health.isFailed ? 'Failed' : undefined;
-  const { completionTime: _, estimatedCompletionTime: __, lastHandledReconcileAt: ___, ...rest } = before ?? {};
+  const {
+    completionTime: _,
+    estimatedCompletionTime: __,
+    lastHandledReconcileAt: ___,
+    outageStartTime: ____,
+    ...rest
+  } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
   // One that was told of may be gone by now, or be of what the export was before.
@@ -62,7 +68,7 @@ export function describeEssentials(input: EssentialsInput): SearchExportStatus {
     ...(task && { timeRange: describeRange(task), fingerprint: task.fingerprint }),
     ...(location === undefined ? {} : { location: bounded(location, maxUrl) }),
     ...(manifest && { manifest }),
-    conditions: describeConditions(input, now),
+    ...describeVerdict(input, now),
   };
 }
 
@@ -71,10 +77,11 @@ function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | '
   return findCondition(before?.conditions, end) && before?.completionTime;
 }
 
-function describeConditions({ resource, before, health }: EssentialsInput, now: string) {
+function describeVerdict({ resource, before, health }: EssentialsInput, now: string): ShownHealth {
   const observedGeneration = resource.metadata.generation;
   const { reason, message, isComplete, isFailed } = health;
-  let conditions = healthConditions(before?.conditions, health, observedGeneration, now);
+  const shown = describeHealth(before, health, observedGeneration, now);
+  let { conditions } = shown;
   for (const [type, on] of [
     ['Complete', isComplete],
     ['Failed', isFailed],
@@ -83,7 +90,7 @@ function describeConditions({ resource, before, health }: EssentialsInput, now: 
       ? setCondition(conditions, { type, status: 'True', reason, message, observedGeneration }, now)
       : removeCondition(conditions, type);
   }
-  return conditions;
+  return { ...shown, conditions };
 }
 
 function describeRange({ identity }: ExportTask) {

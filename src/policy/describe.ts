@@ -5,12 +5,11 @@
 import { reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
-  Condition,
   PersonAction,
   StoppedRollout,
 } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import { type Health, healthConditions } from '../controller/health.ts';
+import { describeHealth, type Health, type ShownHealth } from '../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { Figures } from './describe-figures.ts';
@@ -68,7 +67,7 @@ export function describeEssentials(input: EssentialsInput): Essentials {
       failed: one.failed,
       ...describeActions(one.actions),
     })),
-    conditions: describeConditions(policy.status?.conditions, health, overlap, generation, isoTime(wallMs)),
+    ...describeVerdict(policy.status, health, overlap, generation, isoTime(wallMs)),
   };
 }
 
@@ -126,19 +125,17 @@ export function findOverlap(roster: Roster, ownership: Ownership): Overlap | und
   return { winner, collectors: foreign.size };
 }
 
-export function describeConditions(
-  before: readonly Condition[] | undefined,
+/** The conditions of the verdict, with the one of the overlap. */
+export function describeVerdict(
+  before: Partial<ShownHealth> | undefined,
   health: Health,
   overlap: Overlap | undefined,
   observedGeneration: number,
   nowIso: string,
-): readonly Condition[] {
-  const conditions = healthConditions(before, health, observedGeneration, nowIso);
-  if (!overlap) return removeCondition(conditions, 'Overlapping');
+): ShownHealth {
+  const shown = describeHealth(before, health, observedGeneration, nowIso);
+  if (!overlap) return { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
   const told = `${overlap.collectors} of the selected collectors ${overlap.collectors === 1 ? 'belongs' : 'belong'} to policy ${overlap.winner}, which goes first by priority, age or name.`;
-  return setCondition(
-    conditions,
-    { type: 'Overlapping', status: 'True', reason: reasons.overlapping, message: told, observedGeneration },
-    nowIso,
-  );
+  const change = { status: 'True', reason: reasons.overlapping, message: told, observedGeneration } as const;
+  return { ...shown, conditions: setCondition(shown.conditions, { type: 'Overlapping', ...change }, nowIso) };
 }

@@ -176,7 +176,7 @@ export class Gatherer {
     return { kind: 'ready', ...found, awaitsClaims: claims !== undefined, input, heard };
   }
 
-  /** The fleet is not known yet. What is taken back does not need the target to be offered (R7). */
+  /** The fleet is not known yet. A rollback does not need the target to be offered (R7). */
   #unread(
     { account, listing }: Bound,
     target: string | undefined,

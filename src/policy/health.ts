@@ -111,6 +111,7 @@ function waitingForService({ problem }: HealthInput): Health | undefined {
   return (
     problem && {
       ...atWork,
+      outage: true,
       reason: problem.reason,
       message: `${problem.message.replace(/\.$/, '')}. It is tried again.`,
     }

@@ -50,7 +50,7 @@ export class KeptLedger {
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
-  /** Whether the stored ledger is about this service. True where none is stored, since nothing tells of another. */
+  /** Whether the stored ledger is about this service, or none is stored. */
   tellsOf(serviceId: string): boolean {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }

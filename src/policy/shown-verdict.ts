@@ -48,8 +48,8 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the conditions of status still hold: they are about this text of the policy, this service and this target, and nothing that
- * was observed since refutes them.
+ * Whether the conditions of status still hold. They have to be about this text of the policy, this service and this target. Nothing that
+ * was observed since may refute them.
  * @param found the verdict on what this process has observed
  */
 export function stillHolds(

@@ -11,7 +11,7 @@ import type { Health } from '../controller/health.ts';
 import { StatusPublisher as KindPublisher } from '../controller/status-publisher.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
-import { describeConditions, type Essentials, stateWord } from './describe.ts';
+import { describeVerdict, type Essentials, stateWord } from './describe.ts';
 import type { Figures } from './describe-figures.ts';
 import type { PolicySettings } from './settings.ts';
 
@@ -73,12 +73,13 @@ export class StatusPublisher {
     const before = this.#publisher.known(policy);
     const { generation } = policy.metadata;
     const now = isoTime(this.#clock.now());
+    const { outageStartTime: _, ...rest } = before ?? {};
     const essentials: Essentials = {
-      ...before,
+      ...rest,
       observedGeneration: generation,
       ...echoOfRequest(policy),
       ...(targetVersion === undefined ? {} : { targetVersion }),
-      conditions: describeConditions(before?.conditions, health, undefined, generation, now),
+      ...describeVerdict(before, health, undefined, generation, now),
     };
     return this.publish(
       policy,

@@ -1,4 +1,4 @@
-/** What people and alerts were told of one resource: each status that was written, in order, and each Event. */
+/** Recorder of what a resource shows to people and alerts: each status that was written, in order, and each Event. */
 import type { Condition } from '../../src/api/conditions.ts';
 import { findCondition } from '../../src/api/conditions.ts';
 import type { MemoryApiServer } from './memory-api-server.ts';

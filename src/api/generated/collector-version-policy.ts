@@ -274,6 +274,11 @@ export interface Backoff {
 export interface CollectorVersionPolicyStatus {
   /** The generation of the spec that this status is about. */
   readonly observedGeneration?: number;
+  /**
+   * When the outage began that keeps logfleet from going on, as a service that does not answer; absent while there is
+   * none. After ten minutes the condition `Outage` is `True`.
+   */
+  readonly outageStartTime?: string;
   /** The value of the annotation `logfleet.dev/requestedAt` that was acted on last (its first 256 characters). */
   readonly lastHandledReconcileAt?: string;
   /** The version that collectors are brought to; with `channel`, the one that it stands for now. */
@@ -299,8 +304,8 @@ export interface CollectorVersionPolicyStatus {
   /** The last ten rollouts that ended, the newest first. */
   readonly history?: readonly RolloutRecord[];
   /**
-   * `Ready`, `Reconciling`, `Stalled` and `Overlapping`, in the form that kstatus, Flux and Argo CD read. The message
-   * of `Ready` says why nothing is happening.
+   * `Ready`, `Reconciling`, `Stalled`, `Outage` and `Overlapping`, in the form that kstatus, Flux and Argo CD read. The
+   * message of `Ready` says why nothing is happening.
    */
   readonly conditions?: readonly Condition[];
 }

@@ -225,6 +225,11 @@ export interface LimitsSpec {
 export interface SearchExportStatus {
   /** The generation of the spec that this status is about. */
   readonly observedGeneration?: number;
+  /**
+   * When the outage began that keeps logfleet from going on, as a service that does not answer; absent while there is
+   * none. After ten minutes the condition `Outage` is `True`.
+   */
+  readonly outageStartTime?: string;
   /** The value of the annotation `logfleet.dev/requestedAt` that was acted on last (its first 256 characters). */
   readonly lastHandledReconcileAt?: string;
   /** Short texts for tables. */
@@ -269,8 +274,8 @@ export interface SearchExportStatus {
    */
   readonly manifest?: ManifestStatus;
   /**
-   * `Ready`, `Reconciling`, `Stalled`, in the form that kstatus, Flux and Argo CD read, and `Complete` and `Failed`, as
-   * a Job has them. The message of `Ready` says why nothing is happening.
+   * `Ready`, `Reconciling`, `Stalled` and `Outage`, in the form that kstatus, Flux and Argo CD read, and `Complete` and
+   * `Failed`, as a Job has them. The message of `Ready` says why nothing is happening.
    */
   readonly conditions?: readonly Condition[];
 }

@@ -7,7 +7,7 @@ import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/co
 import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
 import type { Health } from '../../../src/controller/health.ts';
 import { bounded } from '../../../src/controller/status-text.ts';
-import { describeConditions, findOverlap } from '../../../src/policy/describe.ts';
+import { describeVerdict, findOverlap } from '../../../src/policy/describe.ts';
 import { describeCounts, describeFigures } from '../../../src/policy/describe-figures.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';
 import {
@@ -346,7 +346,7 @@ describe('bounds', () => {
         waitingFor: letter.repeat(200),
       },
       history: Array.from({ length: 10 }, () => ({ ...record, id: '1'.repeat(64), updated: 1e9, failed: 1e9 })),
-      conditions: describeConditions(undefined, health, { winner: 'n'.repeat(316), collectors: 9 }, 1, nowIso),
+      conditions: describeVerdict(undefined, health, { winner: 'n'.repeat(316), collectors: 9 }, 1, nowIso).conditions,
       ...describeFigures(bench.roster, bench.draft(), health, bench.ledger.header, []),
     };
     expect(misfits(status, statusSchema)).toEqual([]);
@@ -359,7 +359,11 @@ describe('bounds', () => {
 describe('conditions', () => {
   const nowIso = '2026-11-01T00:00:00Z';
   const types = (health: Health, overlap?: { winner: string; collectors: number }) =>
-    describeConditions(undefined, health, overlap, 3, nowIso).map(({ type, status, reason }) => [type, status, reason]);
+    describeVerdict(undefined, health, overlap, 3, nowIso).conditions.map(({ type, status, reason }) => [
+      type,
+      status,
+      reason,
+    ]);
 
   test('rolling', () => {
     expect(types(rolling)).toEqual([
@@ -376,15 +380,21 @@ describe('conditions', () => {
   });
 
   test('overlapping says with whom', () => {
-    const conditions = describeConditions(undefined, rolling, { winner: 'logging/b', collectors: 3 }, 3, nowIso);
+    const conditions = describeVerdict(
+      undefined,
+      rolling,
+      { winner: 'logging/b', collectors: 3 },
+      3,
+      nowIso,
+    ).conditions;
     expect(conditions.at(-1)).toMatchObject({ type: 'Overlapping', status: 'True', reason: 'Overlapping' });
     expect(conditions.at(-1)?.message).toContain('3 of the selected collectors belong to policy logging/b');
-    const alone = describeConditions(undefined, rolling, { winner: 'logging/b', collectors: 1 }, 3, nowIso);
+    const alone = describeVerdict(undefined, rolling, { winner: 'logging/b', collectors: 1 }, 3, nowIso).conditions;
     expect(alone.at(-1)?.message).toContain('1 of the selected collectors belongs to policy logging/b');
   });
 
   test('what no longer holds goes', () => {
-    const before = describeConditions(undefined, rolling, { winner: 'logging/b', collectors: 3 }, 3, nowIso);
+    const before = describeVerdict(undefined, rolling, { winner: 'logging/b', collectors: 3 }, 3, nowIso).conditions;
     const health: Health = {
       ready: 'True',
       reason: 'AllUpdated',
@@ -392,13 +402,19 @@ describe('conditions', () => {
       reconciling: false,
       stalled: false,
     };
-    const after = describeConditions(before, health, undefined, 4, '2026-11-01T01:00:00Z');
+    const after = describeVerdict({ conditions: before }, health, undefined, 4, '2026-11-01T01:00:00Z').conditions;
     expect(after.map(({ type }) => type)).toEqual(['Ready']);
     expect(after[0]).toMatchObject({ observedGeneration: 4, lastTransitionTime: '2026-11-01T01:00:00Z' });
   });
 
   test('a message is never longer than it may be', () => {
-    const [ready] = describeConditions(undefined, { ...rolling, message: 'x'.repeat(5_000) }, undefined, 3, nowIso);
+    const [ready] = describeVerdict(
+      undefined,
+      { ...rolling, message: 'x'.repeat(5_000) },
+      undefined,
+      3,
+      nowIso,
+    ).conditions;
     expect(ready?.message).toHaveLength(maxMessageLength);
   });
 });

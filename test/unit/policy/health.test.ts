@@ -98,6 +98,7 @@ describe('each situation of the table', () => {
   test('a problem that may pass: at work', () => {
     expect(healthOf(input({ problem: problem('backoff') }))).toEqual({
       ...atWork,
+      outage: true,
       reason: 'Unauthorized',
       message: 'The key is wrong. It is tried again.',
     });

@@ -5,7 +5,7 @@ import { LogfleetError } from '../../../src/base/errors.ts';
 import type { Health } from '../../../src/controller/health.ts';
 import { isoTime } from '../../../src/controller/status-text.ts';
 import type { Host } from '../../../src/host/host.ts';
-import { describeConditions, type Essentials } from '../../../src/policy/describe.ts';
+import { describeVerdict, type Essentials } from '../../../src/policy/describe.ts';
 import { StatusPublisher } from '../../../src/policy/status-publisher.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { policy, settings, target } from './builders.ts';
@@ -49,7 +49,7 @@ function world() {
     observedGeneration: 3,
     targetVersion: target,
     rollout: { id: '1-x', startTime: '2026-11-01T00:00:00Z' },
-    conditions: describeConditions(last()?.conditions, health, undefined, 3, isoTime(clock.now())),
+    ...describeVerdict(last(), health, undefined, 3, isoTime(clock.now())),
     ...more,
   });
   const publish = (health: Health, updated: string, more: Partial<Essentials> = {}, of = policy()) =>
@@ -93,7 +93,7 @@ describe('a status is written at once', () => {
   test('when an overlap came or went', async () => {
     const { publish, written, clock } = world();
     await publish(rolling, '0/10');
-    const conditions = describeConditions([], rolling, { winner: 'a/b', collectors: 1 }, 3, isoTime(clock.now()));
+    const { conditions } = describeVerdict({}, rolling, { winner: 'a/b', collectors: 1 }, 3, isoTime(clock.now()));
     await publish(rolling, '0/10', { conditions });
     expect(written).toHaveLength(2);
   });
@@ -219,7 +219,7 @@ describe('a write that fails', () => {
     state.error = error('host.unreachable');
     await expect(publish(done, '10/10')).rejects.toMatchObject({ code: 'host.unreachable' });
     state.error = undefined;
-    const conditions = describeConditions([], done, undefined, 3, isoTime(0));
+    const { conditions } = describeVerdict({}, done, undefined, 3, isoTime(0));
     await publish(rolling, '0/10', {}, policy({ status: { ...last(), conditions } }));
     expect(written).toHaveLength(2);
   });

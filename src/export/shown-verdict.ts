@@ -1,0 +1,51 @@
+/**
+ * Which verdict of status still holds while this process has not observed enough of an export to replace it (H1). A new process begins
+ * with reading the destination, and then searches. Until something comes of that, what was true before is the best that is known.
+ */
+import { findCondition, reasons } from '../api/conditions.ts';
+import type { SearchExport } from '../api/kinds.ts';
+import type { ExportHealth } from './export-health.ts';
+import type { WorkView } from './work-view.ts';
+
+/** Verdicts on spec and Secrets. They are refuted as soon as the work can begin. */
+const ofTheHost: ReadonlySet<string> = new Set([
+  reasons.paused,
+  reasons.invalidSpec,
+  reasons.secretNotFound,
+  reasons.secretIncomplete,
+  reasons.secretInvalid,
+  reasons.addressInvalid,
+  reasons.volumeNotFound,
+  reasons.ambientCredentialsNotAllowed,
+]);
+
+/** Verdicts that only another committed interval refutes. A search job refutes all others, since the service has answered. */
+const ofAnInterval: ReadonlySet<string> = new Set([
+  reasons.intervalIncomplete,
+  reasons.countMissing,
+  reasons.resultsMissing,
+  reasons.receiptTimeMissing,
+  reasons.destinationFull,
+  reasons.destinationSlow,
+  reasons.destinationAccessDenied,
+  reasons.destinationUnavailable,
+]);
+
+/**
+ * Whether the conditions of status still hold: they are about this text of the export, and nothing that was observed since refutes them.
+ * @param found the verdict on what this process has observed
+ * @param doneAtFirst how many intervals stood at the destination when this process had read it
+ */
+export function stillHolds(
+  { metadata, status }: SearchExport,
+  found: ExportHealth,
+  view: WorkView | undefined,
+  doneAtFirst: number,
+): boolean {
+  const shown = findCondition(status?.conditions, 'Ready');
+  if (!shown || shown.observedGeneration !== metadata.generation || ofTheHost.has(shown.reason)) return false;
+  if (found.reason === reasons.progressing) return true;
+  if (found.reason !== reasons.exporting || shown.reason === reasons.exporting) return false;
+  if (!view || view.stage === 'finishing' || (view.progress?.intervalsDone ?? 0) > doneAtFirst) return false;
+  return ofAnInterval.has(shown.reason) || view.jobs.length === 0;
+}

@@ -1,0 +1,91 @@
+/** H1 and H2 of exports: a new process shows what was true until it has observed something else; an outage is told of. */
+import { describe, expect, test } from 'vitest';
+import { findCondition } from '../../../src/api/conditions.ts';
+import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
+import { recordTold } from '../../support/told.ts';
+import { ExportWorld, type ExportWorldOptions, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
+
+/** Searches take half a minute, and find at most so many. */
+const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
+const many: ExportWorldOptions = { messages: evenly(3_000), scenario: slow };
+
+function record({ world }: ExportWorld) {
+  return recordTold<SearchExportStatus>(world.api, 'audit');
+}
+
+/** Starts another process in place of one that is killed, and lets it work. */
+async function restart(exports: ExportWorld, forMs: number) {
+  exports.world.replicas[0]?.kill();
+  const before = exports.status;
+  const told = record(exports);
+  exports.start();
+  await exports.world.clock.advance(forMs);
+  return { before, told };
+}
+
+const settled: readonly [string, ExportWorldOptions, object][] = [
+  ['Exported', {}, {}],
+  ['MaxMessagesReached', many, { limits: { maxMessages: 300 } }],
+  ['DeadlineExceeded', many, { activeDeadlineSeconds: 90 }],
+  ['WaitingToSettle', {}, { timeRange: { from: String(startMs - hourMs), to: String(startMs + 5 * hourMs) } }],
+  ['Unauthorized', { scenario: { faults: { no: { kind: 'status', status: 401 } } } }, {}],
+  ['ServiceUnavailable', { scenario: { faults: { no: { kind: 'status', status: 503 } } } }, {}],
+  ['QueryRefused', {}, { query: '* | wehre a' }],
+  ['Paused', {}, { paused: true }],
+];
+
+describe('H1: after a restart', () => {
+  test.each(settled)('%s stays with its times, and there is no Event', async (reason, options, spec) => {
+    const exports = new ExportWorld(options);
+    exports.add(spec);
+    exports.start();
+    expect(await exports.untilReason(reason)).toBe(true);
+    await exports.world.clock.advance(minuteMs);
+    const { before, told } = await restart(exports, 5 * minuteMs);
+    const times = (status: SearchExportStatus | undefined) =>
+      status?.conditions?.map(({ type, status: holds, reason: why, lastTransitionTime }) => [
+        ...[type, holds, why, lastTransitionTime],
+      ]);
+    expect(times(exports.status)).toEqual(expect.arrayContaining(times(before) ?? []));
+    expect(told.verdicts().length).toBeLessThan(2);
+    expect(exports.status?.completionTime).toBe(before?.completionTime);
+    expect(told.events.filter((event) => event.reason !== 'Outage')).toEqual([]);
+  });
+
+  test('the figures of an export under way never go back', async () => {
+    const exports = new ExportWorld({ messages: evenly(9_000), scenario: slow });
+    exports.add();
+    exports.start();
+    const figures = (status: SearchExportStatus | undefined) => status?.progress;
+    const isUnderWay = () => (figures(exports.status)?.coveredPercent ?? 0) > 30;
+    expect(await exports.world.until(isUnderWay, hourMs)).toBe(true);
+    await exports.world.until(() => exports.status?.estimatedCompletionTime !== undefined, hourMs);
+    const { before, told } = await restart(exports, 2 * minuteMs);
+    expect(told.statuses.length).toBeGreaterThan(1);
+    for (const member of ['coveredPercent', 'rowsWritten', 'bytesWritten', 'intervalsDone', 'bytesScanned'] as const) {
+      const values = [before, ...told.statuses].map((status) => figures(status)?.[member] ?? -1);
+      expect(values, member).toEqual(values.toSorted((left, right) => left - right));
+    }
+    expect(told.statuses.every((status) => status.estimatedCompletionTime !== undefined)).toBe(true);
+    expect(told.verdicts()).toEqual(['False/Exporting']);
+    expect(told.events).toEqual([]);
+  });
+});
+
+describe('H2: a destination that is full', () => {
+  test('is a Warning at once, and a condition ten minutes later', async () => {
+    const exports = new ExportWorld(many);
+    exports.onOpen = (destination) => {
+      destination.strike = (call) => (call === 'write' ? { failure: 'full' } : undefined);
+    };
+    exports.add();
+    exports.start();
+    const told = record(exports);
+    expect(await exports.untilReason('DestinationFull')).toBe(true);
+    await exports.world.clock.advance(5_000);
+    expect(told.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'DestinationFull' });
+    await exports.world.clock.advance(11 * minuteMs);
+    expect(exports.reason).toBe('DestinationFull');
+    expect(findCondition(exports.status?.conditions, 'Outage')?.status).toBe('True');
+  });
+});

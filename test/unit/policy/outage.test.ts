@@ -1,0 +1,100 @@
+/** H2: an outage is a Warning at once, a condition of its own after ten minutes, and is caught by the alert that the docs name. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { findCondition } from '../../../src/api/conditions.ts';
+import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { recordTold } from '../../support/told.ts';
+import { minuteMs } from './builders.ts';
+import { hourMs, staged } from './staged-world.ts';
+
+/** From 20 minutes after the start on, the service is away for so long. */
+function withOutage(until: string, fault: object = { kind: 'reset' }) {
+  const fleet = staged({ count: 10, scenario: { faults: { away: { from: '20m', until, ...fault } as never } } });
+  const metrics = new PrometheusMetrics();
+  fleet.world.start({ metrics });
+  const told = recordTold<CollectorVersionPolicyStatus>(fleet.world.api, 'production');
+  const outage = () => findCondition(fleet.status()?.conditions, 'Outage');
+  const reason = () => fleet.world.ready('production')?.reason;
+  return { ...fleet, metrics, told, outage, reason };
+}
+
+describe('H2: a service that does not answer', () => {
+  test('is a Warning at once, and a condition ten minutes later', async () => {
+    const { world, told, outage, reason, status } = withOutage('2h');
+    expect(await world.until(() => reason() === 'ServiceUnreachable', hourMs)).toBe(true);
+    const beganMs = world.clock.now();
+    await world.clock.advance(1_000);
+    expect(told.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'ServiceUnreachable' });
+    expect(Date.parse(status()?.outageStartTime ?? '')).toBeGreaterThan(beganMs - 2_000);
+    await world.clock.advance(9 * minuteMs);
+    expect(outage()).toBeUndefined();
+    await world.clock.advance(minuteMs + 1_000);
+    expect(outage()).toMatchObject({ status: 'True', reason: 'ServiceUnreachable' });
+    expect(findCondition(status()?.conditions, 'Reconciling')?.status).toBe('True');
+    expect(findCondition(status()?.conditions, 'Stalled')).toBeUndefined();
+    expect(told.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'Outage' });
+  });
+
+  test('has an outage no more once it answers', async () => {
+    const { world, outage, reason, status } = withOutage('2h');
+    expect(await world.until(() => outage() !== undefined, 2 * hourMs)).toBe(true);
+    expect(await world.until(() => reason() === 'AllUpdated', 2 * hourMs)).toBe(true);
+    expect(outage()).toBeUndefined();
+    expect(status()?.outageStartTime).toBeUndefined();
+  });
+
+  test('that comes back within ten minutes has had none', async () => {
+    const { world, told, reason } = withOutage('28m');
+    expect(await world.until(() => reason() === 'ServiceUnreachable', hourMs)).toBe(true);
+    await world.clock.advance(hourMs);
+    expect(told.events.filter(({ type }) => type === 'Warning').map((one) => one.reason)).toEqual([
+      'ServiceUnreachable',
+    ]);
+  });
+
+  test('has been away since the first failure, whatever it fails with later, and across a restart', async () => {
+    const later = { kind: 'status', status: 503, from: '25m', until: '2h' };
+    const fleet = staged({
+      count: 10,
+      scenario: { faults: { away: { kind: 'reset', from: '20m', until: '25m' }, broken: later as never } },
+    });
+    const { world, status } = fleet;
+    world.start();
+    const reason = () => world.ready('production')?.reason;
+    expect(await world.until(() => reason() === 'ServiceUnreachable', hourMs)).toBe(true);
+    const since = status()?.outageStartTime;
+    expect(await world.until(() => reason() === 'ServiceUnavailable', hourMs)).toBe(true);
+    world.replicas[0]?.kill();
+    world.start();
+    await world.clock.advance(6 * minuteMs);
+    expect(status()?.outageStartTime).toBe(since);
+    expect(findCondition(status()?.conditions, 'Outage')?.status).toBe('True');
+  });
+
+  test('is caught by an alert of docs/cli.md, and nothing is without an outage', async () => {
+    const { world, metrics, outage } = withOutage('2h');
+    await world.clock.advance(15 * minuteMs);
+    expect(firing(await metrics.render())).toEqual([]);
+    expect(await world.until(() => outage() !== undefined, 2 * hourMs)).toBe(true);
+    await world.clock.advance(minuteMs);
+    expect(firing(await metrics.render())).toEqual(['LogfleetOutage']);
+  });
+});
+
+/** The alerts of the page whose expression `metric{label=~"…"} == 1` holds for a series. */
+function firing(scrape: string): readonly string[] {
+  const page = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
+  const rules = [...page.matchAll(/alert: (\w+)\n +expr: (.+)\n/g)].map(([, name = '', expr = '']) => ({ name, expr }));
+  expect(rules.length).toBeGreaterThan(1);
+  return rules.flatMap(({ name, expr }) => {
+    const terms = expr.split(' or ').map((term) => /^(\w+)\{(\w+)=~?"([^"]+)"\} == 1$/.exec(term));
+    return terms.some((term) => {
+      expect(term, expr).not.toBeNull();
+      const [, metric, label, values] = term ?? [];
+      return new RegExp(`^${metric}\\{[^}]*${label}="(?:${values})"[^}]*\\} 1$`, 'm').test(scrape);
+    })
+      ? [name]
+      : [];
+  });
+}
