@@ -115,6 +115,7 @@ function approve(
     }
     case 'Progressing':
     case 'Soaking':
+    case 'Failed':
     case 'Completed':
       throw nothingToDo(
         resource,

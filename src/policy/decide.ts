@@ -31,7 +31,7 @@ import { type Course, steer } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
 import { forgetRefusals, forgetUnselected, forgive, selectionAfter, settleAll, settleByRows } from './settlement.ts';
-import { type Counts, outstanding } from './standing-counts.ts';
+import { type Counts, outstanding, withdrawn } from './standing-counts.ts';
 import { isLeftToPeople, nextStartMs, waitOf } from './standstill.ts';
 import { refusalOfAll } from './start-rules.ts';
 import type { Look } from './upgrade-duration.ts';
@@ -56,6 +56,8 @@ export interface Observation {
   readonly reads: ReadonlyMap<string, TaskReads>;
   /** Collectors whose POST is on its way in this process. */
   readonly flying: ReadonlySet<string>;
+  /** How many attempts were written ahead and not sent: they are withdrawn where nothing may start any more. */
+  readonly unsent: number;
   /** How many attempts may be written ahead now. */
   readonly room: number;
   /** What must come before anything may start, in words; undefined when nothing. */
@@ -114,7 +116,8 @@ export function decide(input: DecideInput): Decision {
   const refusal = refusalOfAll(policy, { observation, stop: course.header.stop, calendar, now });
   const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft, course));
   const watch = planReads(input, draft, admission, course.stages.sweepFromMs);
-  const counts = draft.counts();
+  const mayStart = refusal === undefined && course.header.stop === undefined;
+  const counts = mayStart ? draft.counts() : withdrawn(draft.counts(), observation.unsent);
   const found = { refusal, admission, course, roster, draft, now };
   const wait = waitOf(found);
   const health = healthOf({
@@ -157,7 +160,7 @@ export function decide(input: DecideInput): Decision {
     health,
     essentials,
     figures: () => ({
-      ...describeFigures(roster, draft, health, header, failedAttempts, course.wayBack),
+      ...describeFigures({ roster, draft, counts, health, header, failedAttempts, course }),
       ...withEnd(essentials, health.reconciling ? estimate(input, draft, course) : undefined),
     }),
     requeueAfterMs: Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs,

@@ -2,6 +2,8 @@
  * The figures of a policy's status: counts, and samples of bounded size. Made only when a status is due, since they take a walk
  * over the ledger. Reads everything, decides nothing.
  */
+
+import { reasons } from '../api/conditions.ts';
 import type {
   CollectorCounts,
   CollectorVersionPolicyStatus,
@@ -18,6 +20,7 @@ import type { Draft } from './draft.ts';
 import { counted } from './health.ts';
 import type { Attempt, Ending, Entry, LedgerHeader, StageRecord } from './ledger.ts';
 import type { WayBack } from './rollback.ts';
+import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import { currentStage, needsApproval, soakMsOf } from './stage-progress.ts';
 import { type Counts, outstanding, totalOf } from './standing-counts.ts';
@@ -52,37 +55,33 @@ export function countFailedAttempts(roster: Roster, draft: Draft): readonly numb
   return roster.stages.stages.map((_, index) => draft.stageTally(index).failed);
 }
 
-/**
- * @param failedAttempts of each stage
- * @param wayBack while the rollout is rolled back, or has been
- */
-export function describeFigures(
-  roster: Roster,
-  draft: Draft,
-  health: Health,
-  header: LedgerHeader,
-  failedAttempts: readonly number[],
-  wayBack?: WayBack,
-): Figures {
-  const counts = draft.counts();
+export interface FiguresInput {
+  readonly roster: Roster;
+  readonly draft: Draft;
+  /** The same that the verdict was found by (H3). */
+  readonly counts: Counts;
+  readonly health: Health;
+  readonly header: LedgerHeader;
+  /** Of each stage. */
+  readonly failedAttempts: readonly number[];
+  readonly course: Pick<Course, 'stages' | 'wayBack'>;
+}
+
+export function describeFigures(input: FiguresInput): Figures {
+  const { roster, draft, counts, health, course } = input;
   const fleet = { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) };
   return {
     summary: { updated: `${counts.updated}/${counted(fleet)}`, state: stateWord(health) },
     collectors: describeCounts(counts, draft.matched),
     versions: describeVersions(versionsNow(roster, draft)),
     tasks: describeTasks(roster, draft),
-    failureReasons: describeFailures(roster, draft, wayBack),
+    failureReasons: describeFailures(roster, draft, course.wayBack),
     skippedReasons: describeSkipped(roster, draft),
-    stages: describeStages(roster, draft, header, failedAttempts),
+    stages: describeStages(input),
   };
 }
 
-function describeStages(
-  roster: Roster,
-  draft: Draft,
-  header: LedgerHeader,
-  failedAttempts: readonly number[],
-): readonly StageStatus[] {
+function describeStages({ roster, draft, header, failedAttempts, course }: FiguresInput): readonly StageStatus[] {
   const { stages } = roster.stages;
   const current = currentStage(stages, header.stages);
   return stages.map((stage, index) => {
@@ -91,17 +90,19 @@ function describeStages(
     const attempts = failedAttempts[index] ?? 0;
     const soakMs = soakMsOf(stage);
     const soakedMs = soakMs > 0 && record?.updatedAtMs !== undefined ? record.updatedAtMs + soakMs : undefined;
-    // Of those who were at the target before there was no soak.
-    const hasSoaked = soakedMs !== undefined && soakedMs <= (record?.endedAtMs ?? Number.POSITIVE_INFINITY);
+    const isHeld = index === current && course.stages.gate?.reason === reasons.collectorsFailed;
+    const state = isHeld && !header.stop ? 'Failed' : stageState(stage, record, index === current, counts, header);
+    // Collectors that were at the target before had no soak, and a stage that failed does not end by one.
+    const hasSoak = soakedMs !== undefined && soakedMs <= (record?.endedAtMs ?? Number.POSITIVE_INFINITY);
     return {
       name: stage.name,
       members: totalOf(counts),
       updated: counts.updated,
       failed: counts.failed,
       ...(attempts > 0 ? { failedAttempts: attempts } : {}),
-      state: stageState(stage, record, index === current, counts, header),
+      state,
       ...(record && { startTime: isoTime(record.startedAtMs) }),
-      ...(hasSoaked ? { soakedUntil: isoTime(soakedMs) } : {}),
+      ...(hasSoak && state !== 'Failed' ? { soakedUntil: isoTime(soakedMs) } : {}),
     };
   });
 }
@@ -137,7 +138,10 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
   };
 }
 
-/** What a task said of its collector is newer than the row of a listing that still shows another version (U7). */
+/**
+ * Collectors by version, as far as it is certain. What a task said of its collector is newer than the row of a listing that still shows
+ * another version (U7). A collector whose upgrade is not known to have ended counts where it came from, as it is not updated (H3).
+ */
 function versionsNow(roster: Roster, draft: Draft): ReadonlyMap<string, number> {
   const counts = new Map(roster.versions);
   const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);
@@ -147,6 +151,12 @@ function versionsNow(roster: Roster, draft: Draft): ReadonlyMap<string, number> 
       continue;
     if (counted !== undefined) add(counted, -1);
     add(ending.toVersion, 1);
+  }
+  for (const { collectorId, open, before } of draft.open()) {
+    if (before === undefined || before === open?.toVersion) continue;
+    if (roster.versionNow(collectorId) !== open?.toVersion) continue;
+    add(open?.toVersion ?? '', -1);
+    add(before, 1);
   }
   return counts;
 }

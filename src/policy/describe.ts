@@ -13,6 +13,7 @@ import { describeHealth, type Health, type ShownHealth } from '../controller/hea
 import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { Figures } from './describe-figures.ts';
+import { stopText } from './health.ts';
 import type { ActionRecord, LedgerHeader, RolloutStop } from './ledger.ts';
 import type { NextWindow } from './maintenance-calendar.ts';
 import type { Course } from './rollout-course.ts';
@@ -90,15 +91,16 @@ function describeRollout(input: EssentialsInput) {
     id: header.rolloutId,
     startTime: isoTime(header.startedAtMs),
     ...(stage === undefined ? {} : { stage }),
-    ...(header.stop && { stopped: describeStop(header.stop) }),
+    ...(header.stop && { stopped: describeStop(header.stop, course.stopTally) }),
     ...describeActions(header.actions),
   };
   return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
 }
 
 /** Beside the conditions, which may tell of something else, and from which it could not be known again (U1). */
-function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
-  const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
+function describeStop(stop: RolloutStop, now: Course['stopTally']): StoppedRollout {
+  const { kind, atMs, stage } = stop;
+  const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(stopText(stop, now), maxStopLength) };
   return { ...told, ...(stage === undefined ? {} : { stage }) };
 }
 

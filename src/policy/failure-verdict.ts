@@ -16,14 +16,25 @@ export interface FailureScope {
   readonly outstanding: number;
 }
 
+/** Failures beyond a tolerance, and which attempts they are counted of: of a stage, of the whole, or of late joiners of either. */
+export interface Exceeded {
+  readonly failed: number;
+  readonly finished: number;
+  readonly tolerated: Share;
+  readonly stage?: string;
+  readonly late?: true;
+}
+
 export interface Excess {
   /** What is beyond the tolerance, in one sentence. */
   readonly message: string;
+  /** The figures of the message. */
+  readonly exceeded: Exceeded;
   /** The stage whose tolerance it was; undefined for the whole. */
   readonly stage: string | undefined;
 }
 
-type Share = number | string;
+export type Share = number | string;
 
 /** Whether anybody has said how many failures of this stage, or of the whole, are too many: without it, none is tolerated. */
 export function hasTolerance(
@@ -45,14 +56,14 @@ export function failureExcess(
   const minSamples = failurePolicy?.minSamples ?? 1;
   if (stage) {
     const { name, maxFailures } = stage.spec;
-    const said = excessOf(maxFailures, stage.scope, minSamples, `of stage ${name}`);
-    if (said !== undefined) return { message: said, stage: name };
+    const exceeded = excessOf(maxFailures, stage.scope, minSamples, { stage: name });
+    if (exceeded) return { message: exceededText(exceeded), exceeded, stage: name };
   }
   // At the end of a stage there is nothing outstanding in it, and the whole is judged as well.
   const atStageEnd = stage !== undefined && stage.scope.outstanding === 0;
   const scope = atStageEnd ? { ...whole, outstanding: 0 } : whole;
-  const said = excessOf(failurePolicy?.maxFailures, scope, minSamples, 'of the rollout');
-  return said === undefined ? undefined : { message: said, stage: undefined };
+  const exceeded = excessOf(failurePolicy?.maxFailures, scope, minSamples, {});
+  return exceeded && { message: exceededText(exceeded), exceeded, stage: undefined };
 }
 
 /**
@@ -66,30 +77,35 @@ export function latecomersExcess(
   isComplete: boolean,
 ): Excess | undefined {
   const minSamples = failurePolicy?.minSamples ?? 1;
-  const judge = (most: Share | undefined, tally: Tally, of: string): Excess | undefined => {
-    const said = excessOf(most, { tally, outstanding: Number.POSITIVE_INFINITY }, minSamples, of);
-    return said === undefined ? undefined : { message: said, stage: undefined };
+  const judge = (most: Share | undefined, tally: Tally, stage?: string): Excess | undefined => {
+    const of = { ...(stage === undefined ? {} : { stage }), late: true } as const;
+    const exceeded = excessOf(most, { tally, outstanding: Number.POSITIVE_INFINITY }, minSamples, of);
+    return exceeded && { message: exceededText(exceeded), exceeded, stage: undefined };
   };
   for (const { name, maxFailures } of strategy.stages ?? []) {
-    const excess = judge(maxFailures, tallyOf(name), `of those that came late to stage ${name}`);
+    const excess = judge(maxFailures, tallyOf(name), name);
     if (excess) return excess;
   }
   if (!isComplete) return undefined;
-  return judge(failurePolicy?.maxFailures, tallyOf(), 'of those that came after the rollout was complete');
+  return judge(failurePolicy?.maxFailures, tallyOf());
 }
 
 function excessOf(
   most: Share | undefined,
   { tally: { finished, failed }, outstanding }: FailureScope,
   minSamples: number,
-  of: string,
-): string | undefined {
+  of: Pick<Exceeded, 'stage' | 'late'>,
+): Exceeded | undefined {
   if (most === undefined || failed === 0) return undefined;
-  if (typeof most === 'number') {
-    if (failed <= most) return undefined;
-    return `${failed} of ${finished} attempts ${of} failed, and ${most} ${most === 1 ? 'is' : 'are'} tolerated`;
-  }
+  const exceeded = { failed, finished, tolerated: most, ...of };
+  if (typeof most === 'number') return failed <= most ? undefined : exceeded;
   const isJudged = finished >= minSamples || outstanding === 0;
-  if (!isJudged || failed * 100 <= Number.parseFloat(most) * finished) return undefined;
-  return `${failed} of ${finished} attempts ${of} failed, and ${most} are tolerated`;
+  return isJudged && failed * 100 > Number.parseFloat(most) * finished ? exceeded : undefined;
+}
+
+/** What is beyond the tolerance, in one sentence without its full stop. */
+export function exceededText({ failed, finished, tolerated, stage, late }: Exceeded): string {
+  const joiners = stage === undefined ? 'after the rollout was complete' : `late to stage ${stage}`;
+  const scope = late ? `those that came ${joiners}` : stage === undefined ? 'the rollout' : `stage ${stage}`;
+  return `${failed} of ${finished} attempts of ${scope} failed, and ${tolerated} ${tolerated === 1 ? 'is' : 'are'} tolerated`;
 }

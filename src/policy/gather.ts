@@ -156,6 +156,7 @@ export class Gatherer {
         tasks: heard.tasks,
         reads: tasks.reads,
         flying: new Set(posting.flying),
+        unsent: posting.unsent,
         room: posting.room(),
         heldBy: this.#heldBy(claims),
         problem,

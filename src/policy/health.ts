@@ -7,6 +7,8 @@ import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { Health } from '../controller/health.ts';
+import { exceededText } from './failure-verdict.ts';
+import type { RolloutStop } from './ledger.ts';
 import { isWayBackOver } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
 import { type Counts, outstanding } from './standing-counts.ts';
@@ -38,7 +40,7 @@ export interface HealthInput {
   /** What the rollout waits for although collectors are left, or undefined. */
   readonly wait: RolloutWait | undefined;
   /** Undefined until there is a rollout. */
-  readonly course: Pick<Course, 'header' | 'excess' | 'untolerated' | 'wayBack' | 'stages'> | undefined;
+  readonly course: Pick<Course, 'header' | 'excess' | 'untolerated' | 'wayBack' | 'stages' | 'stopTally'> | undefined;
 }
 
 export interface RolloutWait {
@@ -143,9 +145,18 @@ function stopped({ course, fleet }: HealthInput): Health | undefined {
   if (!stop || stop.kind === 'rollback') return undefined;
   const running = fleet?.counts.inProgress ?? 0;
   const rest = running > 0 ? ` ${count(running, 'upgrade')} that began before will end.` : '';
-  const message = `${stop.message.replace(/\.$/, '')}: nothing more is started.${rest} ${wayOn}`;
+  const message = `${stopText(stop, course.stopTally)}: nothing more is started.${rest} ${wayOn}`;
   const reason = stop.kind === 'abort' ? reasons.aborted : reasons.rolloutStopped;
   return { ...stalled, reason, message };
+}
+
+/** Why a rollout was stopped, with the figures of now, and those of the stop where they were others. No full stop. */
+export function stopText({ message, exceeded }: RolloutStop, now: Course['stopTally']): string {
+  if (!exceeded || !now) return message.replace(/\.$/, '');
+  const { failed, finished } = exceeded;
+  const isSame = failed === now.failed && finished === now.finished;
+  const then = isSame ? '' : ` (${failed} of ${finished} when the rollout was stopped)`;
+  return `${exceededText({ ...exceeded, ...now })}${then}`;
 }
 
 const wayOn = 'Set another target, or go on with `logfleet retry`.';
@@ -154,7 +165,7 @@ function rollingBack({ course, wait, spec }: HealthInput): Health | undefined {
   const { header, wayBack } = course ?? {};
   if (!header?.stop || !wayBack) return undefined;
   const { takenBack, candidates, underWay, left, offline } = wayBack;
-  const why = header.stop.message;
+  const why = stopText(header.stop, course?.stopTally);
   const rest = [
     left.length > 0 ? `${left.length} could not be taken back, which status.failureReasons names` : '',
     offline > 0 ? `${offline} will follow when ${word(offline, 'it runs', 'they run')}` : '',
@@ -219,11 +230,12 @@ function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): 
 }
 
 /** All are at the target, and the last stage is watched still: who dies now is a failure of this rollout. Or it is about to take others. */
-function soaking({ fleet, targetVersion, wait }: HealthInput): Health | undefined {
+function soaking({ fleet, targetVersion, wait, course }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
   if (!fleet || !wait || (reason !== reasons.soaking && reason !== reasons.rollingOut)) return undefined;
   const progress = `${fleet.counts.updated} of ${counted(fleet)} collectors run ${targetVersion}`;
-  return { ...atWork, reason, message: `${progress}; waiting for ${wait.waitingFor}.` };
+  const excess = course?.excess ? `; ${course.excess.message}` : '';
+  return { ...atWork, reason, message: `${progress}${excess}; waiting for ${wait.waitingFor}.` };
 }
 
 function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {

@@ -6,6 +6,7 @@
  *
  * Invariant: a collector has at most one entry, and an entry at most one open attempt.
  */
+import type { Exceeded } from './failure-verdict.ts';
 
 /**
  * - `intended`: written ahead; its POST is about to be sent, or was sent by a process that is no more.
@@ -144,8 +145,10 @@ export interface StageRecord {
 export interface RolloutStop {
   /** `failures`: by the failure policy. `rollback`: and who it upgraded is brought back. `abort`: by a person. */
   readonly kind: 'failures' | 'rollback' | 'abort';
-  /** What was beyond the tolerance, in one sentence. */
+  /** What was beyond the tolerance when it was stopped, in one sentence. */
   readonly message: string;
+  /** The figures of the message; absent where no count of this rollout stopped it. */
+  readonly exceeded?: Exceeded;
   /** The stage that it was stopped in. */
   readonly stage?: string;
   readonly atMs: number;

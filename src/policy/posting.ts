@@ -73,6 +73,11 @@ export class Posting {
     return this.#flying;
   }
 
+  /** How many attempts were written ahead and not sent yet, apart from probes, whose attempts run already. */
+  get unsent(): number {
+    return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
+  }
+
   /** Outcomes that no written decision has taken in yet, by collector. */
   get heard(): ReadonlyMap<string, HeardOutcome> {
     return this.#heard;

@@ -8,7 +8,14 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Row } from '../fleet/fleet-rows.ts';
 import type { DecideInput } from './decide.ts';
 import type { Draft } from './draft.ts';
-import { type Excess, type FailureScope, failureExcess, hasTolerance, latecomersExcess } from './failure-verdict.ts';
+import {
+  type Exceeded,
+  type Excess,
+  type FailureScope,
+  failureExcess,
+  hasTolerance,
+  latecomersExcess,
+} from './failure-verdict.ts';
 import type { LedgerHeader, RolloutStop, Tally } from './ledger.ts';
 import type { Heeded } from './people.ts';
 import { planWayBack, type WayBack } from './rollback.ts';
@@ -24,6 +31,8 @@ export interface Course {
   readonly isComplete: boolean;
   /** What is beyond the tolerance although the rollout goes on; undefined where nothing is. */
   readonly excess: Excess | undefined;
+  /** The attempts as they are now of what stopped the rollout; absent while nothing has, or nobody counts them. */
+  readonly stopTally?: Pick<Tally, 'finished' | 'failed'>;
   /** Collectors whose failure no tolerance covers: neither that of the stage that they were started in nor that of the whole. */
   readonly untolerated: number;
   /** While the rollout is rolled back, or has been. */
@@ -45,7 +54,21 @@ export function steer(input: DecideInput, draft: Draft, { header: heeded, retrie
   const wayBack =
     stop?.kind === 'rollback' ? planWayBack(roster, draft, header.target, settings.graceMs, isZoneless) : undefined;
   const untolerated = untoleratedIn(policy, draft);
-  return { header, stages, isComplete, excess: stop ? undefined : excess, untolerated, wayBack };
+  const stopTally = stop?.exceeded && tallyNow(policy, draft, header, stop.exceeded);
+  const found = { header, stages, isComplete, excess: stop ? undefined : excess, untolerated, wayBack };
+  return stopTally ? { ...found, stopTally } : found;
+}
+
+/** The attempts of the scope of a stop, which go on to end after it. */
+function tallyNow(
+  { spec }: CollectorVersionPolicy,
+  draft: Draft,
+  { completions = 0 }: LedgerHeader,
+  { stage, late }: Exceeded,
+): Tally {
+  if (late) return draft.lateTally(completions, stage);
+  const index = spec.strategy.stages?.findIndex(({ name }) => name === stage) ?? -1;
+  return index === -1 ? draft.tally(stage) : draft.stageTally(index);
 }
 
 /** Nothing that this decision would have begun or ended counts: it was stopped before. Nor does a stage wait for anything any more. */
@@ -171,11 +194,11 @@ function untoleratedIn({ spec }: CollectorVersionPolicy, draft: Draft): number {
 function stopFor(
   { spec }: CollectorVersionPolicy,
   { history, rolloutId }: LedgerHeader,
-  { message, stage }: Excess,
+  { message, exceeded, stage }: Excess,
   atMs: number,
 ): RolloutStop | undefined {
   const action = spec.failurePolicy?.action ?? 'Pause';
-  const of = { message, atMs, ...(stage === undefined ? {} : { stage }) };
+  const of = { message, exceeded, atMs, ...(stage === undefined ? {} : { stage }) };
   switch (action) {
     case 'Pause':
       return { kind: 'failures', ...of };

@@ -97,7 +97,9 @@ function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): 
   // What it had taken over itself says already whose it was.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `Rollout ${id}, which went to this version, was ${stopWords[kind]}`;
-  return stop ? { ...stop, message: `${told}: ${stop.message}` } : { kind, message: told, atMs: endedAtMs };
+  if (!stop) return { kind, message: told, atMs: endedAtMs };
+  const { exceeded: _, ...former } = stop;
+  return { ...former, message: `${told}: ${stop.message}` };
 }
 
 const stopWords = { failures: 'stopped', rollback: 'rolled back', abort: 'aborted' } as const;

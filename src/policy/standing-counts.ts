@@ -15,6 +15,12 @@ export function outstanding(counts: Counts): number {
   return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }
 
+/** The counts once attempts that were written ahead, and never sent, are withdrawn. */
+export function withdrawn(counts: Counts, unsent: number): Counts {
+  const leaving = Math.min(unsent, counts.inProgress);
+  return { ...counts, inProgress: counts.inProgress - leaving, pending: counts.pending + leaving };
+}
+
 export function emptyCounts(): MutableCounts {
   return {
     updated: 0,

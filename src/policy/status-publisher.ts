@@ -108,7 +108,8 @@ function verdicts(status: Essentials): unknown {
     return { type, status, reason, observedGeneration };
   });
   const { id, stage, actions, stopped } = rollout ?? {};
-  const begun = { id, stage, actions, stopped };
+  const { message: _, ...stop } = stopped ?? {};
+  const begun = { id, stage, actions, stop };
   return { observedGeneration, lastHandledReconcileAt, targetVersion, begun, history, nextWindow, found };
 }
 

@@ -385,10 +385,10 @@ export interface StageStatus {
   readonly failedAttempts?: number;
   /**
    * `Pending`: its turn has not come. `AwaitingApproval`: a person has to approve it. `Progressing`: its collectors are
-   * upgraded. `Soaking`: they are at the target, and watched. `Completed`: it has ended. `Stopped`: the rollout was
-   * stopped in it.
+   * upgraded. `Soaking`: they are at the target, and watched. `Failed`: collectors of it failed, died or are gone, and
+   * a person has to look. `Completed`: it has ended. `Stopped`: the rollout was stopped in it.
    */
-  readonly state: 'Pending' | 'AwaitingApproval' | 'Progressing' | 'Soaking' | 'Completed' | 'Stopped';
+  readonly state: 'Pending' | 'AwaitingApproval' | 'Progressing' | 'Soaking' | 'Failed' | 'Completed' | 'Stopped';
   /** When it began. */
   readonly startTime?: string;
   /** When its soak ends, or ended. */

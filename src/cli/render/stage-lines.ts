@@ -23,6 +23,7 @@ export const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
   AwaitingApproval: 'yellow',
   Progressing: 'cyan',
   Soaking: 'yellow',
+  Failed: 'red',
   Completed: 'green',
   Stopped: 'red',
 };
@@ -99,6 +100,7 @@ const isOver: Readonly<Record<StageStatus['state'], boolean>> = {
   AwaitingApproval: false,
   Progressing: false,
   Soaking: true,
+  Failed: true,
   Completed: true,
   Stopped: false,
 };

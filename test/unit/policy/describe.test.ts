@@ -9,6 +9,7 @@ import type { Health } from '../../../src/controller/health.ts';
 import { bounded } from '../../../src/controller/status-text.ts';
 import { describeVerdict, findOverlap } from '../../../src/policy/describe.ts';
 import { describeCounts, describeFigures } from '../../../src/policy/describe-figures.ts';
+import type { Draft } from '../../../src/policy/draft.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';
 import {
   attempt,
@@ -25,7 +26,7 @@ import {
   settings,
   target,
 } from './builders.ts';
-import { fleetOf, PolicyBench } from './policy-bench.ts';
+import { fleetOf, PolicyBench, quietCourse } from './policy-bench.ts';
 
 const rolling: Health = {
   ready: 'False',
@@ -35,8 +36,20 @@ const rolling: Health = {
   stalled: false,
 };
 
-const figuresOf = (bench: PolicyBench) =>
-  describeFigures(bench.roster, bench.draft(), rolling, bench.ledger.header, []);
+const figuresOf = (bench: PolicyBench) => figuresWith(bench, bench.draft());
+
+function figuresWith({ roster, ledger }: PolicyBench, draft: Draft, health: Health = rolling) {
+  const course = { ...quietCourse, header: ledger.header };
+  return describeFigures({
+    roster,
+    draft,
+    counts: draft.counts(),
+    health,
+    header: ledger.header,
+    failedAttempts: [],
+    course,
+  });
+}
 
 /** Where a value does not fit its schema, as an API server would say. */
 function misfits(value: unknown, schema: StructuralSchema, path = 'status'): readonly string[] {
@@ -206,7 +219,7 @@ describe('tasks', () => {
     draft.set('1', endedEntry('updated'));
     bench.ledger.apply(draft.changes());
     bench.roster.place('1');
-    const { tasks, versions } = describeFigures(bench.roster, draft, rolling, bench.ledger.header, []);
+    const { tasks, versions } = figuresWith(bench, draft);
     expect(tasks).toHaveLength(1);
     expect(versions).toEqual([{ version: target, count: 1 }]);
   });
@@ -255,7 +268,7 @@ describe('tasks', () => {
     const draft = bench.draft();
     draft.set('1', endedEntry('failed'));
     draft.set('2', { ...openEntry(), collectorId: '2' });
-    const { tasks, collectors } = describeFigures(bench.roster, draft, rolling, bench.ledger.header, []);
+    const { tasks, collectors } = figuresWith(bench, draft);
     expect(tasks.map(({ collectorId, state }) => [collectorId, state])).toEqual([
       ['2', 'Running'],
       ['1', 'Failed'],
@@ -347,7 +360,7 @@ describe('bounds', () => {
       },
       history: Array.from({ length: 10 }, () => ({ ...record, id: '1'.repeat(64), updated: 1e9, failed: 1e9 })),
       conditions: describeVerdict(undefined, health, { winner: 'n'.repeat(316), collectors: 9 }, 1, nowIso).conditions,
-      ...describeFigures(bench.roster, bench.draft(), health, bench.ledger.header, []),
+      ...figuresWith(bench, bench.draft(), health),
     };
     expect(misfits(status, statusSchema)).toEqual([]);
     expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(100_000);

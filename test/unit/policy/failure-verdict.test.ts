@@ -59,7 +59,7 @@ describe.each([
     if (!found) return;
     const [finished, failed] = figures;
     const tolerated = most === 1 ? '1 is' : `${most} are`;
-    expect(found).toEqual({
+    expect(found).toMatchObject({
       message: `${failed} of ${finished} attempts ${of} failed, and ${tolerated} tolerated`,
       stage: of === 'of the rollout' ? undefined : 'canary',
     });

@@ -126,6 +126,7 @@ export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
       tasks: new Map<string, TaskReading>(),
       reads: new Map(),
       flying: new Set(),
+      unsent: 0,
       room: 20,
       heldBy: undefined,
       problem: undefined,

@@ -1,0 +1,129 @@
+/** H3: all figures of one status are of one snapshot, those in its messages too. */
+import { describe, expect, test } from 'vitest';
+import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import { recordTold } from '../../support/told.ts';
+import { minuteMs } from './builders.ts';
+import { before, canary, hourMs, rest, staged, target } from './staged-world.ts';
+
+type Status = CollectorVersionPolicyStatus;
+
+/** `11 of 23` → [11, 23]. */
+function pairIn(text: string | undefined): readonly number[] {
+  return (/^(\d+) of (\d+)/.exec(text ?? '') ?? []).slice(1).map(Number);
+}
+
+const breaking = (duration: string, share = 0.5) => ({
+  upgrade: {
+    duration,
+    outcomes: [
+      { share, end: 'fail' as const, message: 'broken' },
+      { share: 1 - share, end: 'succeed' as const },
+    ],
+  },
+});
+
+describe('H3: a rollout that its failures have stopped', () => {
+  const spec = { failurePolicy: { maxFailures: 3, minSamples: 1, action: 'Pause' } };
+
+  test('tells the failures of now, as its stage does, and those of the stop', async () => {
+    const { world, status, stage, untilReason } = staged({
+      count: 40,
+      scenario: breaking('1m..10m'),
+      stages: [{ name: 'all', maxFailures: 3, soakDuration: '0s' }],
+      spec: { ...spec, failurePolicy: undefined },
+    });
+    const told = recordTold<Status>(world.api, 'production');
+    world.start();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    const [atStop = 0] = pairIn(world.ready('production')?.message);
+    await world.clock.advance(hourMs);
+    const message = world.ready('production')?.message ?? '';
+    const [failed = 0, finished = 0] = pairIn(message);
+    expect(failed).toBeGreaterThan(atStop);
+    expect([failed, finished]).toEqual([stage('all')?.failedAttempts, 40]);
+    expect(message).toMatch(/\(\d+ of \d+ when the rollout was stopped\)/);
+    expect(pairIn(status()?.rollout?.stopped?.message)).toEqual([failed, finished]);
+    for (const one of told.statuses.filter(({ rollout }) => rollout?.stopped)) {
+      const ready = one.conditions?.find(({ type }) => type === 'Ready');
+      expect(pairIn(ready?.message)[0]).toBe(one.stages?.[0]?.failedAttempts);
+    }
+  });
+
+  test('keeps the figures of the stop where the process is another', async () => {
+    const fleet = staged({ count: 20, scenario: breaking('1m..10m'), stages: [], spec });
+    const { world, untilReason } = fleet;
+    world.start();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    await world.clock.advance(hourMs);
+    const before = world.ready('production')?.message;
+    world.replicas[0]?.kill();
+    world.start();
+    await world.clock.advance(10 * minuteMs);
+    expect(world.ready('production')?.message).toBe(before);
+  });
+});
+
+describe('H3: while nothing new is started', () => {
+  test('as many upgrades are said to end as were sent', async () => {
+    const { world, tasks, patch } = staged({
+      count: 60,
+      stages: [],
+      spec: { strategy: { maxInProgress: 1000, order: 'Name' } },
+      scenario: { upgrade: { duration: '30m' } },
+    });
+    const told = recordTold<Status>(world.api, 'production');
+    world.start();
+    expect(await world.until(() => tasks().length >= 25, hourMs)).toBe(true);
+    patch({ spec: { paused: true } });
+    await world.clock.advance(minuteMs);
+    const sent = tasks().length;
+    const paused = told.statuses.filter(({ summary }) => summary?.state === 'Paused');
+    expect(paused.length).toBeGreaterThan(0);
+    for (const { conditions, collectors } of paused) {
+      const message = conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
+      const running = Number(/(\d+) upgrades? that began before/.exec(message)?.[1]);
+      expect([running, collectors?.inProgress]).toEqual([sent, sent]);
+    }
+  });
+});
+
+describe('H3: versions and counts agree', () => {
+  test.each([
+    ['all is well', {}],
+    ['answers are lost', { faults: { lost: { kind: 'reset', operations: ['createTask'], effect: true, share: 0.5 } } }],
+    ['tasks cannot be read', { faults: { lost: { kind: 'status', status: 503, operations: ['getTask'] } } }],
+  ])('where %s', async (_, scenario) => {
+    const { world, untilReason } = staged({
+      count: 40,
+      stages: [],
+      spec: { strategy: { maxInProgress: 4, order: 'Name' } },
+      scenario: { upgrade: { duration: '20s..4m' }, ...(scenario as object) },
+    });
+    const told = recordTold<Status>(world.api, 'production');
+    world.start();
+    expect(await untilReason('AllUpdated', 8 * hourMs)).toBe(true);
+    await world.clock.advance(minuteMs);
+    const counted = told.statuses.filter(({ collectors }) => collectors !== undefined);
+    expect(counted.length).toBeGreaterThan(5);
+    for (const { collectors, versions, summary } of counted) {
+      const there = versions?.find(({ version }) => version === target)?.count ?? 0;
+      expect({ there, summary: summary?.updated }).toEqual({ there: collectors?.updated, summary: `${there}/40` });
+      expect(versions?.reduce((sum, { count }) => sum + count, 0)).toBe(40);
+    }
+    expect(before).not.toBe(target);
+  });
+});
+
+test('H3: a stage of which a person has to look at failures is Failed, and does not soak', async () => {
+  const { world, stage, status, untilReason } = staged({
+    count: 10,
+    scenario: breaking('2m', 1),
+    stages: [{ ...canary, soakDuration: '1h' }, rest],
+  });
+  world.start();
+  expect(await untilReason('CollectorsFailed')).toBe(true);
+  await world.clock.advance(minuteMs);
+  expect(stage('canary')).toMatchObject({ state: 'Failed', failed: 3 });
+  expect(stage('canary')?.soakedUntil).toBeUndefined();
+  expect(status()?.summary?.state).toBe('CollectorsFailed');
+});
