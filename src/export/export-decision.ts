@@ -11,7 +11,7 @@
 import type { CommitRecord } from '../destination/commit-record.ts';
 import { type Coverage, coverageOf } from '../destination/coverage.ts';
 import { totalsOf } from '../destination/manifest.ts';
-import type { ExportPlan, Segment } from '../destination/plan-object.ts';
+import { type ExportPlan, type Segment, segmentsOf } from '../destination/plan-object.ts';
 import { longestQueryMs } from '../service/missing-job.ts';
 import { nextAim, usualLimit } from './next-aim.ts';
 import { settlingMs } from './settling.ts';
@@ -100,7 +100,7 @@ export type Wait =
   | { readonly kind: 'retry'; readonly holds: readonly Hold[] };
 
 export interface ExportProgress {
-  /** Share of the time range that is covered, 0 to 1. */
+  /** Share of the export that is covered, 0 to 1: of each planned segment the ratio of its time. Segments have about as many rows each. */
   readonly coveredPart: number;
   readonly intervalsDone: number;
   /** As far as is known now: those done, and one for each segment that is not. */
@@ -263,12 +263,11 @@ function waitOf(input: DecideInput, free: readonly Segment[]): Wait | undefined 
 }
 
 function progressOf(input: DecideInput, { intervals, rest }: Coverage): ExportProgress {
-  const { boundariesMs } = input.plan;
-  const wholeMs = (boundariesMs.at(-1) ?? 0) - (boundariesMs[0] ?? 0);
-  const leftMs = rest.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
+  const segments = segmentsOf(input.plan);
+  const left = rest.reduce((sum, { index, fromMs, toMs }) => sum + (toMs - fromMs) / lengthOf(segments[index]), 0);
   const { rows, bytes, duplicates } = totalsOf(intervals);
   return {
-    coveredPart: (wholeMs - leftMs) / wholeMs,
+    coveredPart: rest.length === 0 ? 1 : (segments.length - left) / segments.length,
     intervalsDone: intervals.length,
     intervalsPlanned: intervals.length + rest.length,
     rows,
@@ -276,6 +275,10 @@ function progressOf(input: DecideInput, { intervals, rest }: Coverage): ExportPr
     duplicates,
     scannedBytes: scannedBytes(input),
   };
+}
+
+function lengthOf(segment: Segment | undefined): number {
+  return segment ? segment.toMs - segment.fromMs : Number.POSITIVE_INFINITY;
 }
 
 /** When a job has to be ended; never, when it is being read or has none. */

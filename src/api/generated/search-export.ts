@@ -284,7 +284,7 @@ export interface SearchExportStatus {
 export interface SummaryStatus {
   /** Where the export stands, in one word; mostly the reason of the condition that matters most. */
   readonly state?: string;
-  /** Share of the time range that is done, as in `42%`. */
+  /** Share of the range that is done, as in `42%`. */
   readonly progress?: string;
   /** Rows in the files, as in `1.2M`. */
   readonly rows?: string;
@@ -300,7 +300,10 @@ export interface TimeRangeStatus {
 
 /** How far it is. */
 export interface ProgressStatus {
-  /** How much of the time range is done, in whole percent, rounded down; 100 only when all of it is. */
+  /**
+   * How much of the range is done, in whole percent, rounded down; 100 only when all of it is. The planned segments
+   * count alike, since they have about as many rows each.
+   */
   readonly coveredPercent: number;
   /** Pieces of the time range, as far as is known; one that exceeds the service's limit becomes more. */
   readonly intervalsPlanned: number;

@@ -1,8 +1,8 @@
 /** Figures of an export's status as texts, for all views of it. */
 import type { SearchExportStatus, SearchJobStatus } from '../../api/generated/search-export.ts';
-import { renderAge } from './age.ts';
 import { isAtWork } from './condition-lines.ts';
 import { renderHistogram } from './histogram.ts';
+import { renderEnd } from './live-parts.ts';
 import { renderMinute, renderMoment } from './moment.ts';
 import { renderBytes, renderCount, renderNumber } from './quantity.ts';
 
@@ -25,11 +25,10 @@ export function renderRates({ progress }: SearchExportStatus): string | undefine
   return parts.length === 0 ? undefined : `${parts.join(' and ')} received a second`;
 }
 
-/** `done in about 5m`; undefined where it is not at work, or nobody can say. */
+/** `done in about 5m`; undefined where it is not at work, nobody can say, or the estimate has passed. */
 export function renderTimeLeft(status: SearchExportStatus, nowMs: number): string | undefined {
   const { estimatedCompletionTime: end } = status;
-  if (end === undefined || !isAtWork(status)) return undefined;
-  return `done in about ${renderAge(Math.max(0, Date.parse(end) - nowMs))}`;
+  return isAtWork(status) ? renderEnd(end, nowMs) : undefined;
 }
 
 /** `2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`; undefined where the range was not read yet. */

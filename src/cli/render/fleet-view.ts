@@ -11,7 +11,7 @@ import type {
   VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
-import { renderAge, renderAgeSince } from './age.ts';
+import { renderAgeSince } from './age.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { counted } from './counted.ts';
 import { renderExamples } from './examples.ts';
@@ -23,6 +23,7 @@ import {
   headline,
   type LiveEvent,
   type LiveViewOptions,
+  renderEnd,
   standstill,
 } from './live-parts.ts';
 import { type Colour, clip, clipColoured, type Paint, paintWith, printable, widthOf, wrap } from './palette.ts';
@@ -158,7 +159,7 @@ function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView)
   const parts = [
     updatedPerMinute === undefined ? 'pace not known yet' : `${updatedPerMinute} upgrades a minute`,
     requestsPerSecond === undefined ? undefined : `${requestsPerSecond.toFixed(1)} requests a second`,
-    end === undefined ? undefined : `done in about ${renderAge(Math.max(0, Date.parse(end) - nowMs))}`,
+    renderEnd(end, nowMs),
   ];
   return [parts.filter((part) => part !== undefined).join(', ')];
 }

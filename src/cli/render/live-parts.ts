@@ -56,6 +56,12 @@ export function standstill(
   return wrap(printable(stands.message + goOn), width).map((line) => paint(colour, line));
 }
 
+/** `done in about 5m`; undefined where nothing is estimated, or the estimate has passed while there was more to do. */
+export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
+  const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
+  return leftMs < 1_000 ? undefined : `done in about ${renderAge(leftMs)}`;
+}
+
 export function block(title: string, lines: readonly string[], paint: Paint): readonly string[] {
   return lines.length === 0 ? [] : [paint('dim', title), ...lines.map((line) => `  ${line}`)];
 }

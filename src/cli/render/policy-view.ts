@@ -11,12 +11,13 @@ import type {
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
-import { renderAge, renderAgeSince } from './age.ts';
+import { renderAgeSince } from './age.ts';
 import { renderBehind, renderConditions } from './condition-lines.ts';
 import { counted } from './counted.ts';
 import { renderExamples } from './examples.ts';
 import { type Fact, renderFacts, section } from './facts.ts';
 import { renderBar, renderCounts } from './fleet-bar.ts';
+import { renderEnd } from './live-parts.ts';
 import { clip, type Paint, paintWith, printable, wrap } from './palette.ts';
 import { renderActions } from './person-actions.ts';
 import { renderWait, renderWindow } from './rollout-wait.ts';
@@ -93,8 +94,8 @@ function rolloutOf(status: CollectorVersionPolicyStatus | undefined, nowMs: numb
   if (!rollout) return undefined;
   const begun = `${rollout.id}, begun ${renderAgeSince(rollout.startTime, nowMs)} ago`;
   const moves = status.conditions?.some((condition) => condition.type === 'Reconciling' && condition.status === 'True');
-  if (!moves || rollout.estimatedCompletionTime === undefined) return begun;
-  return `${begun}, done in about ${renderAge(Math.max(0, Date.parse(rollout.estimatedCompletionTime) - nowMs))}`;
+  const end = moves ? renderEnd(rollout.estimatedCompletionTime, nowMs) : undefined;
+  return end === undefined ? begun : `${begun}, ${end}`;
 }
 
 /** Since when, which the age of a condition does not tell: `Ready` was `False` before that. */

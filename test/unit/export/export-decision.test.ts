@@ -321,14 +321,20 @@ describe('what it waits for', () => {
 });
 
 describe('how far it is', () => {
-  test('is the share of time, and what is committed', () => {
+  test('is the share of each segment, and what is committed', () => {
     const records = [record(0, 40, 100), record(1, 100, 200, 7)];
     const decision = decide(input({ records, running: [search(0, 0, 40, { scannedBytes: 3 })], scannedBytes: 4 }));
     expect(decision.progress).toEqual({
       ...{ intervalsDone: 2, intervalsPlanned: 4, rows: 12, bytes: 120, duplicates: 2, scannedBytes: 7 },
-      coveredPart: 160 / 300,
+      coveredPart: expect.closeTo(160 / 300, 9),
     });
     expect(decision.isCovered).toBe(false);
+  });
+
+  test('is a third when one of three segments is done, however much of the time that is (H3)', () => {
+    const plan = { boundariesMs: [0, 9_900, 9_950, 10_000] };
+    const { progress } = decide(input({ plan, records: [record(0, 0, 9_900)] }));
+    expect(progress.coveredPart).toBeCloseTo(1 / 3, 9);
   });
 
   test('is known of as many intervals of one segment as a manifest has', () => {
