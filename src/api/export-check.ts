@@ -13,6 +13,7 @@ import type {
   TimeRangeSpec,
 } from './generated/search-export.ts';
 import type { JsonPath } from './json-path.ts';
+import { rewrittenField, rewrittenProblem } from './rewritten-field.ts';
 import { splittability } from './splittable.ts';
 import { clockChangesIn, readTimeRange, type TimeRange, type TimeRangeText } from './time-range.ts';
 
@@ -96,6 +97,11 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
       yield warning(['spec', 'requiresRawMessages'], message);
     }
     return;
+  }
+  const rewritten = rewrittenField(query);
+  if (rewritten !== undefined) {
+    const message = rewrittenProblem(rewritten);
+    yield { severity: 'error', path: ['spec', 'query'], part: 'value', message };
   }
   if (!split.isSplittable) {
     const instead = split.onlyChooses

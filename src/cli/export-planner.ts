@@ -143,7 +143,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
 function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;
-  const message = `spec.timeRange.${task.member}: ${task.problem}.`;
+  const message = `spec.${task.member}: ${task.problem}.`;
   throw new LogfleetError({ code: 'cli.range', reason: reasons.invalidSpec, message, handling: { kind: 'stall' } });
 }
 

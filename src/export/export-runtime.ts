@@ -206,7 +206,7 @@ export class ExportRuntime {
     try {
       const account = await this.#options.accounts.resolve(secretOf(resource));
       const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
-      if ('problem' in task) return unreadable(`spec.timeRange.${task.member}: ${task.problem}`);
+      if ('problem' in task) return unreadable(`spec.${task.member}: ${task.problem}`);
       return { account, task, chosen: await this.#destination.current(resource) };
     } catch (error) {
       if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;

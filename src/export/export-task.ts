@@ -4,8 +4,9 @@
  *
  * Leaves to others: where the files go, how much may run at once, and everything that is found out on the way.
  */
+import { rewrittenField, rewrittenProblem } from '../api/rewritten-field.ts';
 import { splittability } from '../api/splittable.ts';
-import { readTimeRange, type TimeRangeProblem, type TimeRangeText } from '../api/time-range.ts';
+import { readTimeRange, type TimeRangeText } from '../api/time-range.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { type ExportIdentity, type ExportOutput, fingerprintOf } from '../destination/fingerprint.ts';
 import { type DescribedField, messageColumns, recordColumns } from '../output/columns.ts';
@@ -42,10 +43,20 @@ export interface ExportTask {
   form(described: readonly DescribedField[]): FileForm;
 }
 
+/** Why no export can be made of a request. */
+export interface RequestProblem {
+  /** Member of the spec. */
+  readonly member: string;
+  /** A sentence for people, without its full stop. */
+  readonly problem: string;
+}
+
 /** `serviceHost` is the host of the service's address, with its port where it has one. */
-export function exportTask(request: ExportRequest, serviceHost: string): ExportTask | TimeRangeProblem {
+export function exportTask(request: ExportRequest, serviceHost: string): ExportTask | RequestProblem {
   const range = readTimeRange(request.timeRange);
-  if ('problem' in range) return range;
+  if ('problem' in range) return { ...range, member: `timeRange.${range.member}` };
+  const rewritten = request.results === 'Messages' ? rewrittenField(request.query) : undefined;
+  if (rewritten !== undefined) return { member: 'query', problem: rewrittenProblem(rewritten) };
   const { query, byReceiptTime, autoParsingMode, results, output } = request;
   const identity: ExportIdentity = {
     serviceHost,

@@ -51,6 +51,15 @@ describe('an export', () => {
     expect(world.jobsActive()).toBe(0);
   });
 
+  test('of a query that writes over the message time stalls before anything is searched (E9)', async () => {
+    const world = new ExportWorld();
+    world.add({ query: '* | parse regex "(?<_messageTime>\\d+)"' });
+    world.start();
+    expect(await world.untilReason('InvalidSpec')).toBe(true);
+    expect(world.condition('Stalled')).toMatchObject({ status: 'True', reason: 'InvalidSpec' });
+    expect(world.jobsCreated).toBe(0);
+  });
+
   test('of a field that no row has tells it, while it runs and when it is complete', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add({

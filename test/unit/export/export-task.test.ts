@@ -48,7 +48,13 @@ describe('a task', () => {
 
   test('is none without a range', () => {
     const timeRange = { from: '2026-10-25T02:30:00', to: '2026-10-26T00:00:00' };
-    expect(exportTask(requestOf({ timeRange }), 'service.test')).toMatchObject({ member: 'timeZone' });
+    expect(exportTask(requestOf({ timeRange }), 'service.test')).toMatchObject({ member: 'timeRange.timeZone' });
+  });
+
+  test('is none of messages whose time or id the query writes over (E9)', () => {
+    const query = '* | parse "id=*" as _messageId';
+    expect(exportTask(requestOf({ query }), 'service.test')).toMatchObject({ member: 'query' });
+    expect(taskOf({ query: `${query} | count by _messageId`, results: 'Records' }).isSplittable).toBe(false);
   });
 
   test.each([

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { rewrittenField } from '../../../src/api/rewritten-field.ts';
+
+describe('a query writes over', () => {
+  test.each([
+    ['* | parse "time=*" as _messagetime', '_messagetime'],
+    ['* | parse "time=*;id=*" as time, _messageid nodrop', '_messageid'],
+    ['* | parse "time=*" AS _MessageTime', '_messagetime'],
+    ['*|parse "a|b=*" as\n_messageId', '_messageid'],
+    ['* | parse field=_raw "time=*" as %"_messagetime"', '_messagetime'],
+    ['* | parse regex "time=(?<_messagetime>\\d+)"', '_messagetime'],
+    ['* | parse regex field=_raw "id=(?P<_MESSAGEID>\\d+)" nodrop', '_messageid'],
+    ['* | extract "\\"id\\":(?<_messageid>\\d+)"', '_messageid'],
+    ['* | json "time" as _messagetime', '_messagetime'],
+    ['* | json field=_raw "a", "b" as a, _messageid', '_messageid'],
+    ['* | json "_messagetime"', '_messagetime'],
+    ['* | keyvalue "_messageid", "b"', '_messageid'],
+    ['* | csv _raw extract 1 as a, 2 as _messagetime', '_messagetime'],
+    ['* | timeslice 5m as _messagetime', '_messagetime'],
+    ['* | where a = "b" | timeslice 1m as _messageTime | fields _messageTime', '_messagetime'],
+    ['* | concat(a, b) as _messageid', '_messageid'],
+    ['* | if (a > 1, a, b) as _receipttime', '_receipttime'],
+    ['* | lookup _messagetime from path://x on b=b', '_messagetime'],
+    ['* | fields - _raw, _messageid', '_messageid'],
+    ['* | fields -_messagetime', '_messagetime'],
+  ])('%s', (query, field) => {
+    expect(rewrittenField(query)).toBe(field);
+  });
+
+  test.each([
+    ['no field, of words alone', '_messagetime as _messagetime'],
+    ['another field', '* | parse "time=*" as time'],
+    ['a field of a longer name', '* | parse "time=*" as _messagetime2, _messageid_old'],
+    ['none, where it reads one', '* | parse field=_messageid "-*" as number | where _messagetime > 5'],
+    ['none, where a key gets another name', '* | json "_messagetime" as time'],
+    ['none, where a text has the words', '* | where a = "b as _messagetime" and b = "_messageid"'],
+    ['none, where a pipe parts the words', '* | parse "a=*" as a | where _messageid = 5'],
+    ['none, where it shows them', '* | fields _messagetime, _messageid, _raw'],
+    ['none, in a path', '* | json "a._messagetime"'],
+    ['none, where groups have other names', '* | parse regex "(?<time>\\d+)(?<messageid>\\d+)"'],
+  ])('%s', (_name, query) => {
+    expect(rewrittenField(query)).toBe(undefined);
+  });
+});
