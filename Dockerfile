@@ -12,6 +12,7 @@ WORKDIR /logfleet
 COPY --from=packages /logfleet/node_modules node_modules
 COPY package.json LICENSE ./
 COPY crds crds
+COPY manifests manifests
 COPY bin bin
 COPY src src
 USER 65532:65532

@@ -40,7 +40,7 @@ tools: $(installed) ## get etcd, kube-apiserver, kubectl and an S3 gateway for t
 	@node scripts/tools.ts
 
 manifests: $(installed) ## print what `kubectl apply -k manifests/cluster-wide` would install
-	@node scripts/manifests.ts
+	@node bin/logfleet.js manifests
 
 clean: ## remove what was installed and made in the checkout (the cache of `make tools` stays)
 	rm -rf node_modules coverage .logfleet

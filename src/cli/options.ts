@@ -48,6 +48,16 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
   readonly healthListen?: ListenAddress;
 }
 
+export interface ManifestsOptions {
+  /** The operator's own namespace. */
+  readonly namespace: string;
+  /** The namespaces of resources; absent for all namespaces. Never empty. */
+  readonly namespaces?: readonly string[];
+  readonly image?: string;
+  /** The Secrets that the operator may read; absent for all. Never empty. */
+  readonly secrets?: readonly string[];
+}
+
 export interface SimulateOptions {
   readonly listen: ListenAddress;
   readonly tlsDir?: string;

@@ -21,7 +21,14 @@ import {
   variableOf,
   wholeNumber,
 } from './flag-values.ts';
-import type { GetOptions, PlanOptions, RunOptions, SimulateOptions, ValidateOptions } from './options.ts';
+import type {
+  GetOptions,
+  ManifestsOptions,
+  PlanOptions,
+  RunOptions,
+  SimulateOptions,
+  ValidateOptions,
+} from './options.ts';
 import { addPersonCommands } from './person-commands.ts';
 import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
@@ -66,6 +73,7 @@ function createProgram(context: CommandContext, run: Run): Command {
   addGet(program, context, ends);
   addPersonCommands(program, context, ends);
   addExportCommands(program, context, ends);
+  addManifests(program, context, ends);
   program
     .command('crds')
     .description('print the CustomResourceDefinitions')
@@ -125,6 +133,33 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
       refuseMixedHosts(dirs, command);
       return ends(import('./run.ts').then(({ runCommand }) => runCommand(dirs, options, context)));
     });
+}
+
+function addManifests(program: Command, context: CommandContext, ends: Ends): void {
+  program
+    .command('manifests')
+    .description('print the manifests that install the operator')
+    .option('-n, --namespace <namespace>', "the operator's own namespace", 'logfleet')
+    .addOption(
+      new Option(
+        '--namespaces <a,b>',
+        'the only namespaces whose resources the operator may act on, with commas between (default: all)',
+      ).argParser(nameList),
+    )
+    .addOption(
+      new Option('--secrets <a,b>', 'the only Secrets that the operator may read (default: all)').argParser(nameList),
+    )
+    .option('--image <image>', "the operator's image (default: as in manifests/base)")
+    .addHelpText(
+      'after',
+      example(
+        'logfleet manifests | kubectl apply -f -',
+        'logfleet manifests --namespaces team-a,team-b | kubectl apply -f -',
+      ),
+    )
+    .action((options: ManifestsOptions) =>
+      ends(import('./manifests.ts').then(({ manifestsCommand }) => manifestsCommand(options, context))),
+    );
 }
 
 /** A flag for the other host would be ignored in silence otherwise. */

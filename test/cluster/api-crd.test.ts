@@ -2,7 +2,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { SearchExportStatus } from '../../src/api/generated/search-export.ts';
-import { kinds } from '../../src/api/kinds.ts';
+import { kinds, ledgerPlural } from '../../src/api/kinds.ts';
+import { maxShardBytes } from '../../src/host/host.ts';
+import { ledgerPath } from '../../src/host/kubernetes/api-paths.ts';
 import { callApi, createNamespace, kubectl } from '../support/control-plane.ts';
 
 const spec = {
@@ -34,7 +36,7 @@ async function writeStatus(name: string, policy: object, status: CollectorVersio
   return callApi('PUT', `${policies}/${name}/status`, { ...policy, status });
 }
 
-test.each(Object.values(kinds))(
+test.each([...Object.values(kinds), { plural: ledgerPlural }])(
   'the API server finds the CRD of $plural established, with nothing against its schema',
   async ({ plural }) => {
     const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.logfleet.dev`;
@@ -120,6 +122,48 @@ describe('status', () => {
     const policy = await createPolicy(name.replaceAll(' ', '-').toLowerCase());
     const answer = await writeStatus(name.replaceAll(' ', '-').toLowerCase(), policy, status as never);
     expect(answer.status).toBe(422);
+  });
+});
+
+describe('a ledger', () => {
+  const ledger = {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind: 'Ledger',
+    owner: { kind: 'CollectorVersionPolicy', name: 'production', uid: 'a' },
+    shard: 'head',
+    summary: 'rollout 1-19.500-1: 2 open, 3 ended',
+    bytes: maxShardBytes,
+    content: 'x'.repeat(maxShardBytes),
+  };
+  const create = (name: string, members: object = {}) =>
+    callApi('POST', ledgerPath(namespace), { ...ledger, ...members, metadata: { name } });
+
+  test('is one short line in kubectl get', async () => {
+    expect((await create('line')).status).toBe(201);
+    const { stdout } = await kubectl(['get', 'ledgers', 'line', '-n', namespace]);
+    const [header = '', row = ''] = stdout.trim().split('\n');
+    expect(header.split(/\s{2,}/)).toEqual(['NAME', 'OWNER', 'SHARD', 'CONTENT', 'BYTES', 'AGE']);
+    expect(row.split(/\s{2,}/).slice(0, 5)).toEqual(['line', 'production', 'head', ledger.summary, '524288']);
+    expect(row.length).toBeLessThan(120);
+  });
+
+  test.each([
+    ['without an owner', { owner: undefined }],
+    ['without a content', { content: undefined }],
+    ['beyond 512 KiB', { content: `${ledger.content}x` }],
+  ])('%s is refused', async (_, members) => {
+    expect((await create('refused', members)).status).toBe(422);
+  });
+
+  test.each([
+    ['owner', { owner: { uid: 'b' } }],
+    ['shard', { shard: 'log-0' }],
+  ])('keeps its %s for good', async (what, change) => {
+    expect((await create(`keeps-${what}`)).status).toBe(201);
+    const patch = { contentType: 'application/merge-patch+json' };
+    const { status, body } = await callApi('PATCH', ledgerPath(namespace, `keeps-${what}`), change, patch);
+    expect(status).toBe(422);
+    expect(body.message).toContain(`leave ${what} as it is`);
   });
 });
 

@@ -14,7 +14,7 @@ import { ledgerPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts
 import { connectToCluster } from '../../src/host/kubernetes/cluster-connection.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
-import { type Installation, install } from '../support/installation.ts';
+import { type Installation, install, installs } from '../support/installation.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
 
 const kind = 'CollectorVersionPolicy';
@@ -51,16 +51,12 @@ interface Operator {
   readonly outcomes: Outcomes;
 }
 
-async function operate(
-  installation: Installation,
-  namespaces: 'all' | readonly string[],
-  identity = 'operator-0',
-): Promise<Operator> {
+async function operate(installation: Installation, identity = 'operator-0'): Promise<Operator> {
   const { api } = await connectToCluster({ kubeconfig: installation.kubeconfig });
   const outcomes = new Outcomes();
   const host = createKubernetesHost({
     api,
-    namespaces,
+    namespaces: installation.serves,
     operatorNamespace: installation.namespace,
     identity,
     leaderElection: true,
@@ -139,11 +135,11 @@ async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Prom
   }
 }
 
-describe.each([['namespaced'], ['cluster-wide']])('under the RBAC of %s', (base) => {
+describe.each(installs)('under the RBAC of %s', (way) => {
   async function setting(): Promise<Operator & { readonly installation: Installation; readonly owner: OwnerRef }> {
-    const installation = await install(base);
-    const owner = await createPolicy(installation.namespace);
-    const operator = await operate(installation, base === 'namespaced' ? [installation.namespace] : 'all');
+    const installation = await install(way);
+    const owner = await createPolicy(installation.home);
+    const operator = await operate(installation);
     return { ...operator, installation, owner };
   }
 
@@ -270,8 +266,7 @@ describe.each([['namespaced'], ['cluster-wide']])('under the RBAC of %s', (base)
   test('of two replicas one leads, and hands over when it stops', async () => {
     const { host, installation } = await setting();
     await until(() => host.leadership.isLeader());
-    const namespaces = base === 'namespaced' ? [installation.namespace] : ('all' as const);
-    const { host: second } = await operate(installation, namespaces, 'operator-1');
+    const { host: second } = await operate(installation, 'operator-1');
     await until(() => second.ready());
     expect(second.leadership.isLeader()).toBe(false);
     await host.stop();
@@ -289,16 +284,16 @@ interface Rule {
 }
 
 interface Role {
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly rules: readonly Rule[];
 }
 
-/** Replaces the rules of a role, and waits until the authorizer has heard that `verb` of `rule` is refused. */
-async function withdraw(namespace: string, role: Role, rule: Rule, verb: string): Promise<void> {
+/** Takes a verb from a rule, and waits until the authorizer refuses it. */
+async function withdraw({ namespace, account }: Installation, role: Role, rule: Rule, verb: string): Promise<void> {
   const rules = role.rules
     .map((other) => (other === rule ? { ...rule, verbs: rule.verbs.filter((kept) => kept !== verb) } : other))
     .filter(({ verbs }) => verbs.length > 0);
-  await setRules(namespace, role, rules);
+  await setRules(role, rules);
   const [resource = '', subresource] = rule.resources[0]?.split('/') ?? [];
   const attributes = {
     namespace,
@@ -311,7 +306,7 @@ async function withdraw(namespace: string, role: Role, rule: Rule, verb: string)
   const review = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
-    spec: { user: `system:serviceaccount:${namespace}:logfleet-${namespace}`, resourceAttributes: attributes },
+    spec: { user: `system:serviceaccount:${namespace}:${account}`, resourceAttributes: attributes },
   };
   await expect
     .poll(
@@ -321,8 +316,14 @@ async function withdraw(namespace: string, role: Role, rule: Rule, verb: string)
     .toBe(false);
 }
 
-async function setRules(namespace: string, role: Role, rules: readonly Rule[]): Promise<void> {
-  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles/${role.metadata.name}`;
+const rbac = '/apis/rbac.authorization.k8s.io/v1';
+
+function pathOf({ metadata: { namespace, name } }: Role): string {
+  return namespace === undefined ? `${rbac}/clusterroles/${name}` : `${rbac}/namespaces/${namespace}/roles/${name}`;
+}
+
+async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
+  const path = pathOf(role);
   const answer = await callApi('PATCH', path, { rules }, { contentType: 'application/merge-patch+json' });
   expect(answer.status).toBe(200);
 }
@@ -333,7 +334,7 @@ async function isRefused(installation: Installation, owner: OwnerRef): Promise<b
   // What an operator before it made would spare it the making.
   await callApi('DELETE', ledgerPath(namespace));
   await callApi('DELETE', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`);
-  const { host, outcomes } = await operate(installation, [namespace]);
+  const { host, outcomes } = await operate(installation);
   await doEverything({ host, outcomes }, owner).catch(() => undefined);
   // The lease is given back here, by an update.
   await host.stop();
@@ -344,16 +345,17 @@ test('no verb of a Role is one too many', async () => {
   const installation = await install('namespaced');
   const { namespace } = installation;
   const owner = await createPolicy(namespace);
-  const { body } = await callApi('GET', `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`);
+  const { body } = await callApi('GET', `${rbac}/namespaces/${namespace}/roles`);
+  const { body: clusterRole } = await callApi('GET', `${rbac}/clusterroles/logfleet-operator-${namespace}`);
   const unneeded: string[] = [];
-  for (const role of body.items as Role[]) {
+  for (const role of [clusterRole, ...body.items] as Role[]) {
     for (const rule of role.rules) {
       for (const verb of rule.verbs) {
-        await withdraw(namespace, role, rule, verb);
+        await withdraw(installation, role, rule, verb);
         if (!(await isRefused(installation, owner))) unneeded.push(`${verb} ${rule.resources.join()}`);
       }
     }
-    await setRules(namespace, role, role.rules);
+    await setRules(role, role.rules);
   }
   expect(unneeded).toEqual([]);
 });

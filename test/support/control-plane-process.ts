@@ -37,10 +37,11 @@ const readyTimeoutMs = 60_000;
 const readyPollMs = 50;
 const attempts = 3;
 const crds = join(import.meta.dirname, '../../crds');
+const roles = join(import.meta.dirname, '../../manifests/roles');
 
 /**
- * Starts both, waits until the API server is ready and has the project's CRDs. A port that somebody else took meanwhile
- * costs a second attempt.
+ * Starts both, and waits until the API server is ready and has the project's CRDs and ClusterRoles. A port that another process
+ * took meanwhile costs a second attempt.
  */
 export async function startControlPlane(): Promise<ControlPlane> {
   const tools = await controlPlaneTools();
@@ -162,7 +163,7 @@ async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   }
 }
 
-/** The API server does not take the CRDs as they stand, and will not the next time. */
+/** The API server refuses the CRDs or the ClusterRoles, and would do so again. */
 class RefusedCrds extends Error {}
 
 async function applyCrds(access: ControlPlaneAccess): Promise<void> {
@@ -171,7 +172,7 @@ async function applyCrds(access: ControlPlaneAccess): Promise<void> {
     const { status, stderr } = spawnSync(access.kubectl, ['--kubeconfig', access.adminKubeconfig, ...args]);
     return status === 0 ? undefined : `kubectl ${args.join(' ')}: ${stderr}`;
   };
-  const refusal = kubectl('apply', '--server-side', '-f', crds);
+  const refusal = kubectl('apply', '--server-side', '-f', crds) ?? kubectl('apply', '--server-side', '-k', roles);
   if (refusal !== undefined) throw new RefusedCrds(refusal);
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {

@@ -1,35 +1,58 @@
-/** logfleet's manifests, installed in a namespace of its own, and its service account: what the operator may do in a cluster, and no more. */
+/** logfleet's manifests, installed in a namespace of the test, and the service account whose rights they give to the operator. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { runProgram } from '../../src/cli/program.ts';
+import { recordingContext } from '../unit/cli/recording-context.ts';
 import { controlPlane, createNamespace, kubectl, userFor } from './control-plane.ts';
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
+/** The three ways to install: two folders of `manifests/`, and the output of `logfleet manifests --namespaces`. */
+export const installs = ['namespaced', 'cluster-wide', 'namespaces'] as const;
+export type Install = (typeof installs)[number];
+
 export interface Installation {
+  /** The operator's own. */
   readonly namespace: string;
   /** Of the operator's service account. */
   readonly kubeconfig: string;
+  /** Name of the service account. */
+  readonly account: string;
+  /** Whose resources the operator may act on, as `run --namespaces` takes them. */
+  readonly serves: 'all' | readonly string[];
+  /** One of these, for the resources of a test. */
+  readonly home: string;
 }
 
-/** `base` is a folder of `manifests/`: `namespaced` or `cluster-wide`. */
-export async function install(base: string): Promise<Installation> {
+export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
-  const args = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
-  const { status, stderr } = await kubectl(args, { input: await render(base, namespace) });
+  const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
+  const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
+  const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input: text });
   if (status !== 0) throw new Error(stderr);
-  const { kubeconfig } = await userFor(namespace, `logfleet-${namespace}`);
-  return { namespace, kubeconfig };
+  const account = way === 'namespaces' ? 'logfleet' : `logfleet-${namespace}`;
+  const { kubeconfig } = await userFor(namespace, account);
+  const serves = { namespaced: [namespace], 'cluster-wide': 'all', namespaces: others } as const;
+  return { namespace, kubeconfig, account, serves: serves[way], home: others[0] ?? namespace };
 }
 
-/** What a base installs, in that namespace, under names of its own where they are not in a namespace. */
-async function render(base: string, namespace: string): Promise<string> {
+async function print(namespace: string, namespaces: readonly string[]): Promise<string> {
+  const context = recordingContext();
+  await runProgram(['manifests', '--namespace', namespace, '--namespaces', namespaces.join()], context);
+  return context.stdout.text;
+}
+
+/** The manifests of a base, in that namespace. Names end in the namespace, so that ClusterRoles of two installations differ. */
+async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
+  // The cluster-wide base has the ClusterRoles already.
+  const folders = base === 'cluster-wide' ? [base] : [base, 'roles'];
   const lines = [
     'kind: Kustomization',
     `namespace: ${namespace}`,
     `nameSuffix: -${namespace}`,
-    `resources: ["${relative(directory, join(manifests, base))}"]`,
+    `resources: ${JSON.stringify(folders.map((folder) => relative(directory, join(manifests, folder))))}`,
   ];
   writeFileSync(join(directory, 'kustomization.yaml'), lines.join('\n'));
   const { status, stdout, stderr } = await kubectl(['kustomize', directory]);

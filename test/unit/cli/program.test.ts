@@ -5,6 +5,7 @@ import { approveCommand } from '../../../src/cli/approve.ts';
 import { crdsCommand } from '../../../src/cli/crds.ts';
 import { exportCommand } from '../../../src/cli/export.ts';
 import { getCommand } from '../../../src/cli/get.ts';
+import { manifestsCommand } from '../../../src/cli/manifests.ts';
 import { pauseCommand, resumeCommand } from '../../../src/cli/pause.ts';
 import { pauseAllCommand } from '../../../src/cli/pause-all.ts';
 import { runProgram } from '../../../src/cli/program.ts';
@@ -31,6 +32,7 @@ vi.mock('../../../src/cli/rollout-request.ts', () => ({
 }));
 vi.mock('../../../src/cli/export.ts', () => ({ exportCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/verify.ts', () => ({ verifyCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/manifests.ts', () => ({ manifestsCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/crds.ts', () => ({ crdsCommand: vi.fn(async () => 0) }));
 
 const commands = [
@@ -45,6 +47,7 @@ const commands = [
   'abort',
   'export',
   'verify',
+  'manifests',
   'crds',
   'version',
 ] as const;
@@ -146,6 +149,11 @@ describe('flags', () => {
     expect(abortCommand).toHaveBeenCalledWith('cvp/a', {}, expect.anything());
     await run('validate a.yaml -');
     expect(validateCommand).toHaveBeenCalledWith(['a.yaml', '-'], { output: 'text' }, expect.anything());
+    await run('manifests -n ops --namespaces a,b --secrets s --image i');
+    expect(manifestsCommand).toHaveBeenCalledWith(
+      { namespace: 'ops', namespaces: ['a', 'b'], secrets: ['s'], image: 'i' },
+      expect.anything(),
+    );
     await run('crds');
     expect(crdsCommand).toHaveBeenCalledOnce();
   });

@@ -1,0 +1,234 @@
+/** Rights: what users get with the CRDs, who may install the operator, and the lists in docs/rights.md. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { runProgram } from '../../src/cli/program.ts';
+import { ledgerPath } from '../../src/host/kubernetes/api-paths.ts';
+import {
+  callApi,
+  controlPlane,
+  createNamespace,
+  kubectl,
+  type ServiceAccountUser,
+  userFor,
+} from '../support/control-plane.ts';
+import { install } from '../support/installation.ts';
+import { recordingContext } from '../unit/cli/recording-context.ts';
+
+const root = join(import.meta.dirname, '../..');
+const rbac = '/apis/rbac.authorization.k8s.io/v1';
+
+interface ClusterRole {
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly rules?: readonly object[];
+}
+
+/**
+ * The rules that aggregation gives to a ClusterRole of Kubernetes, with logfleet's of these names among them. Aggregation is the work of
+ * the controller manager, which the control plane of the tests does not have.
+ */
+async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]): Promise<readonly object[]> {
+  const { body } = await callApi('GET', `${rbac}/clusterroles`);
+  const all = body.items as readonly ClusterRole[];
+  const wider = { view: ['view'], edit: ['view', 'edit'], admin: ['view', 'edit', 'admin'] }[to];
+  const counts = ({ metadata: { name } }: ClusterRole) => name.startsWith('system:') || ours.includes(name);
+  const isAggregated = ({ metadata: { labels = {} } }: ClusterRole) =>
+    wider.some((role) => labels[`rbac.authorization.k8s.io/aggregate-to-${role}`] === 'true');
+  return all.filter((role) => counts(role) && isAggregated(role)).flatMap(({ rules }) => rules ?? []);
+}
+
+/** The authorizer's cache follows a change a moment later. */
+const patience = { timeout: 40_000 };
+
+const userRoles = ['logfleet-view', 'logfleet-edit', 'logfleet-install'];
+
+/** A user of the namespace with a ClusterRole there: one that exists, or one with these rules. */
+async function user(namespace: string, role: string, rules?: readonly object[]): Promise<ServiceAccountUser> {
+  const name = rules ? `${role}-${namespace}` : role;
+  if (rules) {
+    const made = await callApi('POST', `${rbac}/clusterroles`, { metadata: { name }, rules });
+    expect(made.status).toBe(201);
+  }
+  const bound = await callApi('POST', `${rbac}/namespaces/${namespace}/rolebindings`, {
+    metadata: { name: role },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+    subjects: [{ kind: 'ServiceAccount', name: role, namespace }],
+  });
+  expect(bound.status).toBe(201);
+  return userFor(namespace, role);
+}
+
+/** Waits until the authorizer, whose cache follows a moment later, lets the user do this. */
+async function untilAllowed({ kubeconfig }: ServiceAccountUser, ...question: readonly string[]): Promise<void> {
+  const ask = async () => (await kubectl(['auth', 'can-i', ...question], { kubeconfig })).stdout.trim();
+  await expect.poll(ask, patience).toBe('yes');
+}
+
+const policyManifest = `apiVersion: logfleet.dev/v1alpha1
+kind: CollectorVersionPolicy
+metadata: {name: production}
+spec:
+  credentialsSecretRef: {name: log-service}
+  target: {version: 19.500-1}
+  selector: {}
+`;
+
+const ledger = {
+  apiVersion: 'logfleet.dev/v1alpha1',
+  kind: 'Ledger',
+  metadata: { name: 'production-head' },
+  owner: { kind: 'CollectorVersionPolicy', name: 'production', uid: 'a' },
+  shard: 'head',
+  summary: 'rollout 1-19.500-1: 2 open, 3 ended',
+  bytes: 7,
+  content: 'content',
+};
+
+describe('the roles for users', () => {
+  test('logfleet-edit alone is enough for kubectl apply, and for nothing with ledgers but to read them', async () => {
+    const namespace = await createNamespace('rights');
+    const editor = await user(namespace, 'logfleet-edit');
+    await untilAllowed(editor, 'patch', 'cvp');
+    for (const text of [policyManifest, `${policyManifest}  paused: true\n`]) {
+      const applied = await kubectl(['apply', '-f', '-'], { ...editor, input: text });
+      expect(applied).toMatchObject({ status: 0, stderr: '' });
+    }
+    expect((await callApi('POST', ledgerPath(namespace), ledger, editor)).status).toBe(403);
+    expect((await callApi('POST', ledgerPath(namespace), ledger)).status).toBe(201);
+    expect((await kubectl(['get', 'ledgers'], editor)).stdout).toContain('production-head');
+    expect((await callApi('DELETE', ledgerPath(namespace, 'production-head'), undefined, editor)).status).toBe(403);
+    expect((await kubectl(['delete', 'cvp', 'production'], editor)).status).toBe(0);
+  });
+
+  test('logfleet-view reads all three kinds and writes none', async () => {
+    const namespace = await createNamespace('rights');
+    const viewer = await user(namespace, 'logfleet-view');
+    await untilAllowed(viewer, 'list', 'ledgers.logfleet.dev');
+    expect((await kubectl(['get', 'cvp,sx,ledgers'], viewer)).status).toBe(0);
+    expect((await kubectl(['apply', '-f', '-'], { ...viewer, input: policyManifest })).status).toBe(1);
+  });
+
+  test('not even the admin of a namespace writes ledgers or statuses', async () => {
+    const namespace = await createNamespace('rights');
+    const admin = await user(namespace, 'admin', await aggregated('admin', userRoles));
+    await untilAllowed(admin, 'list', 'ledgers.logfleet.dev');
+    expect((await callApi('POST', ledgerPath(namespace), ledger, admin)).status).toBe(403);
+    const { stdout } = await kubectl(['auth', 'can-i', 'update', 'cvp', '--subresource=status'], admin);
+    expect(stdout.trim()).toBe('no');
+  });
+});
+
+/** A kustomization as the admin of a namespace writes it. */
+function overlay(namespace: string): string {
+  const directory = join(controlPlane().directory, `${namespace}-overlay`);
+  mkdirSync(directory, { recursive: true });
+  const base = relative(directory, join(root, 'manifests/namespaced'));
+  writeFileSync(join(directory, 'kustomization.yaml'), `namespace: ${namespace}\nresources: [${base}]\n`);
+  return directory;
+}
+
+describe('the admin of a namespace', () => {
+  test('installs manifests/namespaced with kubectl apply -k, and installs it again', async () => {
+    const namespace = await createNamespace('rights');
+    const admin = await user(namespace, 'admin', await aggregated('admin', userRoles));
+    await untilAllowed(admin, 'create', 'deployments.apps');
+    for (let time = 0; time < 2; time++) {
+      const { status, stdout, stderr } = await kubectl(['apply', '-k', overlay(namespace)], admin);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout).toContain('rolebinding.rbac.authorization.k8s.io/logfleet-operator');
+    }
+  });
+
+  test('may not do so without logfleet-install', async () => {
+    const namespace = await createNamespace('rights');
+    const admin = await user(namespace, 'admin', await aggregated('admin', ['logfleet-view', 'logfleet-edit']));
+    await untilAllowed(admin, 'create', 'deployments.apps');
+    const { status, stderr } = await kubectl(['apply', '-k', overlay(namespace)], admin);
+    expect(status).toBe(1);
+    expect(stderr).toContain('"logfleet-operator" is forbidden');
+  });
+});
+
+/** Objects by kind and name; their namespaces are compared as members. */
+function byName(text: string): Record<string, unknown> {
+  const objects = [...parseAllDocuments(text)].map((document) => document.toJS({ maxAliasCount: -1 }));
+  return Object.fromEntries(objects.map((object) => [`${object.kind}/${object.metadata.name}`, object]));
+}
+
+async function printed(...flags: readonly string[]): Promise<Record<string, unknown>> {
+  const context = recordingContext();
+  expect(await runProgram(['manifests', ...flags], context)).toBe(0);
+  return byName(context.stdout.text);
+}
+
+describe('logfleet manifests prints what kustomize makes of', () => {
+  test('manifests/cluster-wide', async () => {
+    const { stdout } = await kubectl(['kustomize', join(root, 'manifests/cluster-wide')]);
+    expect(await printed()).toEqual(byName(stdout));
+  });
+
+  test('manifests/namespaced, where one namespace is given', async () => {
+    const { stdout } = await kubectl(['kustomize', join(root, 'manifests/namespaced')]);
+    const text = stdout.replace(
+      /(- name: LOGFLEET_NAMESPACES\n)\s+valueFrom:\n\s+fieldRef:\n\s+fieldPath: metadata.namespace\n/,
+      '$1          value: logging\n',
+    );
+    expect(text).not.toBe(stdout);
+    const sorted = (objects: Record<string, unknown>) =>
+      JSON.parse(
+        JSON.stringify(objects, (_, value) =>
+          Array.isArray(value) ? [...value].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value,
+        ),
+      );
+    expect(sorted(await printed('-n', 'logging', '--namespaces', 'logging'))).toEqual(sorted(byName(text)));
+  });
+});
+
+/** The lines of `kubectl auth can-i --list` that not every service account has. */
+async function rightsOf(account: string, ofNamespace: string, namespace: string): Promise<readonly string[]> {
+  const list = async (name: string) => {
+    const as = `--as=system:serviceaccount:${ofNamespace}:${name}`;
+    const { stdout } = await kubectl(['auth', 'can-i', '--list', '-n', namespace, as]);
+    return stdout.split('\n').map((line) => line.trimEnd().replaceAll(/ {2,}/g, '  '));
+  };
+  const common = new Set(await list('nobody'));
+  const suffix = `-${ofNamespace}`;
+  const special = (await list(account)).filter((line) => !common.has(line));
+  return special.map((line) => line.replaceAll(suffix, '')).sort();
+}
+
+/** The blocks of docs/rights.md, by the heading above each. */
+function documentedRights(): ReadonlyMap<string, readonly string[]> {
+  const text = readFileSync(join(root, 'docs/rights.md'), 'utf8');
+  const blocks = text.matchAll(/^### (.+)\n\n```text\n((?:(?!```).*\n)*)```/gm);
+  return new Map(
+    [...blocks].map(([, heading = '', block = '']) => [
+      heading,
+      block
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.trimEnd().replaceAll(/ {2,}/g, '  '))
+        .sort(),
+    ]),
+  );
+}
+
+describe('docs/rights.md lists what kubectl auth can-i --list says of the operator', () => {
+  test.each([
+    ['cluster-wide', "Cluster-wide, the operator's namespace", 'own'],
+    ['cluster-wide', 'Cluster-wide, every other namespace', 'other'],
+    ['namespaced', 'Namespaced', 'own'],
+    ['namespaces', "With --namespaces, the operator's namespace", 'own'],
+    ['namespaces', 'With --namespaces, each of these namespaces', 'served'],
+  ] as const)('%s: %s', async (way, heading, where) => {
+    const { namespace, account, home } = await install(way);
+    const place = where === 'own' ? namespace : where === 'served' ? home : await createNamespace('other');
+    await expect.poll(() => rightsOf(account, namespace, place), patience).toEqual(documentedRights().get(heading));
+  });
+
+  test.each(['namespaced', 'namespaces'] as const)('%s: nothing in any other namespace', async (way) => {
+    const { namespace, account } = await install(way);
+    expect(await rightsOf(account, namespace, await createNamespace('other'))).toEqual([]);
+  });
+});

@@ -1,0 +1,69 @@
+/** `logfleet manifests`: what the flags change. A cluster test compares the rest with kustomize. */
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { runProgram } from '../../../src/cli/program.ts';
+import { recordingContext } from './recording-context.ts';
+
+/** As much of a manifest as is looked at. */
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly rules?: readonly object[];
+  readonly subjects?: readonly object[];
+  // biome-ignore lint/suspicious/noExplicitAny: a spec of any kind.
+  readonly spec?: any;
+}
+
+async function manifests(...flags: readonly string[]): Promise<readonly Manifest[]> {
+  const context = recordingContext();
+  expect(await runProgram(['manifests', ...flags], context)).toBe(0);
+  return [...parseAllDocuments(context.stdout.text)].map((document) => document.toJS({ maxAliasCount: -1 }));
+}
+
+const names = (all: readonly Manifest[], kind: string) =>
+  all
+    .filter((each) => each.kind === kind)
+    .map(({ metadata: { name, namespace } }) => (namespace === undefined ? name : `${namespace}/${name}`))
+    .sort();
+
+test('with --namespaces, bindings stand in these namespaces and nothing is outside of a namespace', async () => {
+  const all = await manifests('--namespace', 'ops', '--namespaces', 'team-a,team-b,team-a');
+  expect(all.filter(({ metadata }) => metadata.namespace === undefined)).toEqual([]);
+  expect(names(all, 'RoleBinding')).toEqual([
+    'ops/logfleet-leader-election',
+    'ops/logfleet-settings',
+    'team-a/logfleet-operator',
+    'team-a/logfleet-secrets',
+    'team-b/logfleet-operator',
+    'team-b/logfleet-secrets',
+  ]);
+  for (const { subjects } of all.filter(({ kind }) => kind === 'RoleBinding')) {
+    expect(subjects).toEqual([{ kind: 'ServiceAccount', name: 'logfleet', namespace: 'ops' }]);
+  }
+});
+
+test('the Deployment follows the namespaces, and has the image that was given', async () => {
+  const all = await manifests('--namespaces', 'team-a,team-b', '--image', 'registry.example.com/logfleet:1');
+  const deployment = all.find(({ kind }) => kind === 'Deployment');
+  const [container] = deployment?.spec?.template.spec.containers ?? [];
+  expect(container.image).toBe('registry.example.com/logfleet:1');
+  expect(container.env).toContainEqual({ name: 'LOGFLEET_NAMESPACES', value: 'team-a,team-b' });
+});
+
+test.each([[['--namespaces', 'team-a']], [[]]])('with --secrets, %s, only these Secrets may be read', async (flags) => {
+  const all = await manifests(...flags, '--secrets', 'log-service,store');
+  const rules = all.flatMap(({ rules = [] }) => rules).filter((rule) => JSON.stringify(rule).includes('"secrets"'));
+  expect(rules).toEqual([
+    { apiGroups: [''], resources: ['secrets'], verbs: ['get'], resourceNames: ['log-service', 'store'] },
+  ]);
+});
+
+test.each([
+  ['--namespace', 'Team'],
+  ['--namespaces', 'team-a,team/b'],
+  ['--secrets', 'a b'],
+])('%s %s is refused', async (flag, value) => {
+  const context = recordingContext();
+  expect(await runProgram(['manifests', flag, value], context)).toBe(2);
+  expect(context.stdout.text).toBe('');
+});
