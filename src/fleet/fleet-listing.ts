@@ -1,8 +1,9 @@
 /**
  * What one account's listings have shown of its collectors, shared by every policy that uses the account (protocol U9).
  *
- * Readers ask for freshness (`requestSweep`, `requestRows`, `requestBuilds`); one loop reads what was asked for and tells its
- * subscribers. Nobody waits for a page: a reconcile takes what is there and is called again when there is more.
+ * Readers ask for freshness (`requestSweep`, `requestPage`, `requestBuilds`); one loop reads what was asked for and tells its users.
+ * Nobody waits for a page: a reconcile takes what is there and is called again when there is more. One timer reads the fleet again for
+ * all users. A user at rest is told only of changes that concern it, so that a fleet in order costs one sweep and no reconciles.
  *
  * The listing is asked for towards a build that nobody targets and nobody runs, so that it leaves nobody out and its pages
  * stay put while collectors are upgraded (U7, `view.ts`).
@@ -27,6 +28,9 @@ export interface ListingProblem {
   readonly retryAtMs: number;
 }
 
+/** How many times its length a sweep is apart from the next one while nothing waits to be started: sweeps take a tenth (U9). */
+export const restingShare = 10;
+
 export interface FleetListingOptions {
   readonly service: UpgradeService;
   readonly clock: Clock;
@@ -37,11 +41,33 @@ export interface FleetListingOptions {
   readonly active: () => boolean;
 }
 
+/** A policy that uses a listing. */
+export interface ListingUser {
+  /** The Secret that led the policy to the account, as `namespace/name`. */
+  readonly secret: string;
+  /** How old the listing may become. */
+  readonly resyncMs: number;
+  /** Something came that the policy should look at. */
+  readonly onNews: () => void;
+}
+
+interface User extends ListingUser {
+  /** Sweeps for this user begin so many lengths of a sweep apart at the least (U9). */
+  share: number;
+}
+
 export class FleetListing {
   readonly #options: FleetListingOptions;
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
-  readonly #listeners = new Set<() => void>();
+  readonly #users = new Map<string, User>();
+  /** Users that are told of every sweep, batch of pages and list of builds. */
+  readonly #attentive = new Set<string>();
+  /** Secrets whose users were told since the last resync that another account may be behind the Secret. */
+  readonly #toldSecrets = new Set<string>();
+  #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
+  /** Whether users at rest were told of a problem: they are told of its end, too. */
+  #isTroubleTold = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
@@ -144,16 +170,98 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Calls `listener` after each sweep, batch of pages, list of builds and problem. Returns how to stop. */
-  subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** Makes a user known, or its new needs. Until it rests it is told of each sweep, batch of pages, list of builds and problem. */
+  attend(id: string, user: ListingUser): void {
+    const before = this.#users.get(id);
+    this.#attentive.add(id);
+    if (before?.resyncMs === user.resyncMs && before.secret === user.secret && before.onNews === user.onNews) return;
+    this.#users.set(id, { ...user, share: before?.share ?? restingShare });
+    this.#planResync(user.resyncMs, before?.share ?? restingShare);
+  }
+
+  /**
+   * What a user needs after its decision.
+   * @param isAtRest whether it is told only of changes: of rows that concern it, of builds, and of trouble that begins or ends
+   */
+  rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
+    const user = this.#users.get(id);
+    if (!user) return;
+    if (needs.isAtRest) this.#attentive.delete(id);
+    if (user.share === needs.share) return;
+    user.share = needs.share;
+    this.#planResync(user.resyncMs, user.share);
+  }
+
+  leave(id: string): void {
+    this.#users.delete(id);
+    this.#attentive.delete(id);
+    this.rows.members.leave(id);
+  }
+
+  /** The Secret may lead to another account by now: all that came by it look at it again, once in each resync. */
+  doubtSecret(secret: string): void {
+    if (this.#toldSecrets.has(secret)) return;
+    this.#toldSecrets.add(secret);
+    for (const user of [...this.#users.values()]) if (user.secret === secret) user.onNews();
   }
 
   close(): void {
     this.#abort.abort(new Error('the fleet listing is closed'));
     this.#retry?.cancel();
-    this.#listeners.clear();
+    this.#resync?.timer.cancel();
+    this.#users.clear();
+    this.#attentive.clear();
+  }
+
+  /** Sets the timer where these needs come before those that it is set for. */
+  #planResync(resyncMs: number, share: number): void {
+    const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
+    if (atMs === Number.POSITIVE_INFINITY || (this.#resync && this.#resync.atMs <= atMs)) return;
+    this.#resync?.timer.cancel();
+    const { clock } = this.#options;
+    const timer = clock.after(atMs - clock.monotonic(), () => {
+      this.#resync = undefined;
+      this.#readAgain();
+    });
+    this.#resync = { atMs, timer };
+  }
+
+  /** When builds are to be read again; Infinity where they are about to be. */
+  #buildsDueMs(resyncMs: number): number {
+    if (!this.#builds || this.#wantBuildsAfter !== undefined) return Number.POSITIVE_INFINITY;
+    return this.#builds.sentAtMs + resyncMs;
+  }
+
+  #sweepDueMs(resyncMs: number, share: number): number {
+    const isAwaited = this.#wantSweepAfter !== undefined || this.#sweep !== undefined;
+    if (this.#completeSinceMs === undefined || isAwaited) return Number.POSITIVE_INFINITY;
+    return this.#completeSinceMs + Math.max(resyncMs, share * this.#lastSweepMs);
+  }
+
+  /** Reads what is due for any user, and sets the timer for what is not. */
+  #readAgain(): void {
+    const nowMs = this.#options.clock.monotonic();
+    const users = [...this.#users.values()];
+    const areBuildsDue = users.some(({ resyncMs }) => this.#buildsDueMs(resyncMs) <= nowMs);
+    const isSweepDue = users.some(({ resyncMs, share }) => this.#sweepDueMs(resyncMs, share) <= nowMs);
+    if (areBuildsDue) this.requestBuilds(nowMs);
+    if (isSweepDue) {
+      this.requestSweep(nowMs);
+      this.#lookAtSecrets();
+    }
+    this.#replan();
+  }
+
+  #replan(): void {
+    for (const { resyncMs, share } of this.#users.values()) this.#planResync(resyncMs, share);
+  }
+
+  /** One user of each Secret looks whether the Secret still leads here (U9). */
+  #lookAtSecrets(): void {
+    this.#toldSecrets.clear();
+    const bySecret = new Map<string, User>();
+    for (const user of this.#users.values()) if (!bySecret.has(user.secret)) bySecret.set(user.secret, user);
+    for (const user of bySecret.values()) user.onNews();
   }
 
   #pump(): void {
@@ -210,23 +318,40 @@ export class FleetListing {
     const delayMs = retryDelayMs(error, this.#failures++);
     this.#problem = { error, retryAtMs: clock.monotonic() + delayMs };
     log.warn('the fleet could not be read', { error, retryInMs: delayMs });
+    const isNews = !this.#isTroubleTold;
+    this.#isTroubleTold = true;
     this.#retry = clock.after(delayMs, () => {
       this.#retry = undefined;
       this.#pump();
     });
-    this.#tell();
+    this.#tell(isNews);
   }
 
-  #tell(): void {
-    for (const listener of [...this.#listeners]) listener();
+  /** @param isForAll whether users at rest are told, too */
+  #tell(isForAll: boolean): void {
+    const concerned = this.rows.members.takeConcerned();
+    const told = isForAll ? this.#users.keys() : new Set([...this.#attentive, ...concerned]);
+    for (const id of [...told]) this.#users.get(id)?.onNews();
+  }
+
+  /** Something was read, so that a problem is over: users at rest are told of that. */
+  #tellNews(isForAll: boolean): void {
+    const isOver = this.#isTroubleTold && !this.#isBuildRefused;
+    if (isOver) {
+      this.#isTroubleTold = false;
+      this.#problem = undefined;
+    }
+    this.#tell(isForAll || isOver);
   }
 
   async #readBuilds(): Promise<void> {
     const answer = await this.#options.service.listBuilds({ signal: this.#abort.signal });
+    const isNews = !sameBuilds(this.#builds?.list, answer.value);
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#leaveWithdrawn(answer.value);
-    this.#tell();
+    this.#tellNews(isNews);
+    this.#replan();
   }
 
   /** Towards a build that is offered no longer nothing is listed: another sweep chooses others. */
@@ -275,16 +400,17 @@ export class FleetListing {
   async #endSweep(sweep: Sweep): Promise<void> {
     const view = await this.#confirmView(sweep);
     if (!view) return;
+    const isOtherView = this.#view?.builds.join() !== view.builds.join();
     this.#view = view;
     this.#isWithdrawn = false;
     this.#sweep = undefined;
     this.#pageReads.clear();
     this.rows.endSweep(sweep.seen);
     this.#order = this.#orderAfter(sweep, view);
-    this.rows.trimChanges();
     this.#completeSinceMs = sweep.startedAtMs;
     this.#lastSweepMs = this.#sweepMs;
-    this.#tell();
+    this.#tellNews(isOtherView);
+    this.#replan();
   }
 
   #orderAfter({ lists }: Sweep, view: View): ListOrder | undefined {
@@ -340,15 +466,14 @@ export class FleetListing {
       // Pages are others now: whoever wants one asks again.
       this.#wantPages.clear();
       this.#pageReads.clear();
-      this.#tell();
+      this.#tell(false);
       return;
     }
     if ((this.#wantPages.get(index) ?? 0) <= sentAtMs) this.#wantPages.delete(index);
     this.#pageReads.set(index, sentAtMs);
     if (!this.#order) this.rows.displace(offset, size, value);
     this.rows.takePage(value, sentAtMs, this.#order ? undefined : offset);
-    this.rows.trimChanges();
-    if (this.#wantPages.size === 0) this.#tell();
+    if (this.#wantPages.size === 0) this.#tellNews(false);
   }
 
   #positionOf(id: string): number | undefined {
@@ -386,4 +511,11 @@ export class FleetListing {
     this.#isBuildRefused = false;
     return answer;
   }
+}
+
+function sameBuilds(before: readonly Build[] | undefined, after: readonly Build[]): boolean {
+  if (before?.length !== after.length) return false;
+  return before.every(
+    ({ version, latest }, index) => version === after[index]?.version && latest === after[index]?.latest,
+  );
 }

@@ -1,10 +1,10 @@
 /**
- * The rows of a fleet as listings have shown them, and a log of what changed, so that whoever keeps an index over them
- * looks at what changed and not at everything.
+ * The rows of a fleet as listings have shown them. Each change of a row is given to the policies that it concerns (`member-index.ts`).
  *
  * Invariant: a row's `seenAtMs` is when the request that showed it was *sent*; an older answer that comes later changes nothing.
  */
 import type { Collector } from '../service/upgrade-service.ts';
+import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
 
 /** A collector as last seen. */
 export interface Row {
@@ -23,9 +23,11 @@ export class FleetRows {
   readonly #rows = new Map<string, MutableRow>();
   /** Who stands where in the newest sweep. */
   readonly #places: string[] = [];
-  /** Ids whose rows came, changed or went, in order; readers keep their own place in it. */
-  #changes: string[] = [];
-  #changesBase = 0;
+  /** Hears of each row that came, changed or went. */
+  readonly members = new MemberIndex();
+  /** Ids in the order of one field's texts; undefined once a row came, changed or went. Made when it is asked for. */
+  #sorted: Map<SelectorField, readonly string[]> | undefined;
+  #revision = 0;
   #orderRevision = 0;
 
   get size(): number {
@@ -45,14 +47,20 @@ export class FleetRows {
     return this.#orderRevision;
   }
 
-  /** The end of the log of changes: a place to read on from later. */
+  /** Grows whenever a row came, changed or went. */
   get revision(): number {
-    return this.#changesBase + this.#changes.length;
+    return this.#revision;
   }
 
-  /** Ids changed since that place, or undefined where the log no longer reaches back so far. */
-  changesSince(revision: number): readonly string[] | undefined {
-    return revision < this.#changesBase ? undefined : this.#changes.slice(revision - this.#changesBase);
+  /** The ids of all rows that an anchor allows; of all rows where it is undefined. */
+  *anchored(anchor: Anchor | undefined): IterableIterator<string> {
+    if (!anchor) {
+      yield* this.#rows.keys();
+      return;
+    }
+    const { field, texts, prefixes } = anchor;
+    for (const text of texts) yield* this.#range(field, text, (found) => found === text);
+    for (const prefix of prefixes) yield* this.#range(field, prefix, (found) => found.startsWith(prefix));
   }
 
   countVersions(): ReadonlyMap<string, number> {
@@ -90,7 +98,7 @@ export class FleetRows {
         row.missedSweeps = 0;
       } else if (++row.missedSweeps >= 2) {
         this.#rows.delete(id);
-        this.#changes.push(id);
+        this.#note(id, undefined);
       } else {
         row.position = -1;
       }
@@ -103,13 +111,39 @@ export class FleetRows {
     return false;
   }
 
-  /** Forgets the older part of the log of changes once it is long. */
-  trimChanges(): void {
-    const most = Math.max(4_096, 2 * this.#rows.size);
-    if (this.#changes.length <= most) return;
-    const dropped = this.#changes.length - (most >> 1);
-    this.#changes = this.#changes.slice(dropped);
-    this.#changesBase += dropped;
+  #note(id: string, collector: Collector | undefined): void {
+    this.#revision++;
+    this.#sorted = undefined;
+    this.members.note(id, collector);
+  }
+
+  /** The ids whose text begins the range at `from`, for as long as `isIn` holds. */
+  *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
+    const ids = this.#sortedBy(field);
+    const textAt = (index: number) => this.#textOf(ids[index] as string, field);
+    let [low, high] = [0, ids.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (textAt(middle) < from) low = middle + 1;
+      else high = middle;
+    }
+    for (let index = low; index < ids.length && isIn(textAt(index)); index++) yield ids[index] as string;
+  }
+
+  #sortedBy(field: SelectorField): readonly string[] {
+    this.#sorted ??= new Map();
+    const known = this.#sorted.get(field);
+    if (known) return known;
+    const keyed = Array.from(this.#rows.keys(), (id) => ({ id, text: this.#textOf(id, field) }));
+    keyed.sort((left, right) => (left.text < right.text ? -1 : left.text > right.text ? 1 : 0));
+    const ids = keyed.map(({ id }) => id);
+    this.#sorted.set(field, ids);
+    return ids;
+  }
+
+  #textOf(id: string, field: SelectorField): string {
+    const row = this.#rows.get(id);
+    return (row && fieldText(row.collector, field)) ?? '';
   }
 
   #take(collector: Collector, sentAtMs: number, position: number | undefined): Collector {
@@ -122,9 +156,9 @@ export class FleetRows {
         formerVersion: undefined,
         missedSweeps: 0,
       });
-      this.#changes.push(collector.id);
       this.#orderRevision++;
       if (position !== undefined) this.#places[position] = collector.id;
+      this.#note(collector.id, collector);
       return collector;
     }
     if (sentAtMs < row.seenAtMs) return row.collector;
@@ -148,8 +182,8 @@ export class FleetRows {
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {
       if (known.collectorVersion !== collector.collectorVersion) row.formerVersion = known.collectorVersion;
-      this.#changes.push(id);
       row.collector = { ...collector, id, lastSeenAliveMs };
+      this.#note(id, row.collector);
     } else if (isNewer) {
       row.collector = { ...known, lastSeenAliveMs };
     }

@@ -5,6 +5,7 @@
  * Invariant: a collector has at most one owner; who has an attempt open keeps it until that has ended. What is in flight is
  * kept when its policy is deleted, so that a policy made again does not start from nought.
  */
+import { Multimap } from '../base/multimap.ts';
 
 export interface Claimant {
   readonly uid: string;
@@ -29,17 +30,27 @@ export interface Flight {
 
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
-  /** Most collectors have one claimant; a list is kept only where there are more. */
-  readonly #claims = new Map<string, string | readonly string[]>();
+  /** Claimants by collector, and collectors by claimant. */
+  readonly #claims = new Multimap();
+  readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
+  /** The collectors of `#flights` by policy. */
+  readonly #flying = new Multimap();
+  /** Policies of `#flying` that are gone. */
+  readonly #orphaning = new Set<string>();
   /** Whose attempt ended last, and when: what others know of the collector is older. */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
-  readonly #dirty = new Map<string, Set<string>>();
+  /** Collectors whose owner may have changed, by the policies that have not taken that yet. */
+  readonly #dirty = new Multimap();
+  /** The policies of `#dirty` that were not told yet. */
+  readonly #untold = new Set<string>();
   /** Brings a policy's claims up to what its listing shows now. */
   readonly #syncs = new Map<string, () => void>();
+  /** Policies whose listing shows more than they have claimed. */
+  readonly #outdated = new Set<string>();
   readonly #onChange: (policy: Claimant) => void;
 
   /** @param onChange called for a policy whose collectors may have come to it or left it */
@@ -51,17 +62,21 @@ export class Ownership {
   introduce(claimant: Claimant): void {
     const before = this.#claimants.get(claimant.uid);
     this.#claimants.set(claimant.uid, claimant);
+    this.#orphaning.delete(claimant.uid);
     if (before && compareClaimants(before, claimant) === 0) return;
-    for (const [id, claims] of this.#claims) if (includes(claims, claimant.uid)) this.#touch(id);
+    for (const id of this.#claimed.get(claimant.uid)) this.#touch(id);
     this.#announce();
   }
 
   /** The policy is gone, or speaks to another service now. What it has in flight stays known. */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
-    this.#dirty.delete(uid);
     this.#syncs.delete(uid);
-    for (const id of [...this.#claims.keys()]) this.#removeClaim(uid, id);
+    this.#outdated.delete(uid);
+    for (const id of [...this.#claimed.get(uid)]) this.unclaim(uid, id);
+    this.#dirty.take(uid);
+    this.#untold.delete(uid);
+    if (this.#flying.hasKey(uid)) this.#orphaning.add(uid);
     this.#announce();
   }
 
@@ -70,25 +85,36 @@ export class Ownership {
     this.#syncs.set(uid, sync);
   }
 
+  /** The listing of this policy shows more than it has claimed. */
+  outdate(uid: string): void {
+    this.#outdated.add(uid);
+  }
+
   /** Lets all policies but this one claim what their listings show by now, so that it does not take what is theirs. */
   catchUp(uid: string): void {
     this.#announce();
-    for (const [other, sync] of this.#syncs) if (other !== uid) sync();
+    for (const other of this.#outdated) {
+      if (other === uid) continue;
+      this.#outdated.delete(other);
+      this.#syncs.get(other)?.();
+    }
   }
 
   claim(uid: string, id: string): void {
-    const claims = this.#claims.get(id);
-    if (claims === undefined) {
-      this.#claims.set(id, uid);
-      return;
-    }
-    if (includes(claims, uid)) return;
-    this.#claims.set(id, typeof claims === 'string' ? [claims, uid] : [...claims, uid]);
+    if (!this.#claims.add(id, uid)) return;
+    this.#claimed.add(uid, id);
     this.#touch(id, uid);
   }
 
   unclaim(uid: string, id: string): void {
-    this.#removeClaim(uid, id);
+    if (!this.#claims.delete(id, uid)) return;
+    this.#claimed.delete(uid, id);
+    this.#touch(id);
+  }
+
+  /** The collectors that the policy claims. */
+  claimed(uid: string): Iterable<string> {
+    return this.#claimed.get(uid);
   }
 
   /** Tells the policies whose collectors changed hands since the last call. */
@@ -98,25 +124,20 @@ export class Ownership {
 
   /** The collectors of this policy whose owner may have changed since the last call. */
   takeChanged(uid: string): Iterable<string> {
-    const changed = this.#dirty.get(uid);
-    this.#dirty.delete(uid);
-    return changed ?? [];
+    this.#untold.delete(uid);
+    return this.#dirty.take(uid);
   }
 
   owner(id: string): Claimant | undefined {
-    const claims = this.#claims.get(id);
     const holder = this.#flights.get(id)?.policy;
-    const held = claims !== undefined && holder !== undefined && includes(claims, holder);
+    const held = holder !== undefined && this.#claims.has(id, holder);
     return held ? this.#claimants.get(holder) : this.first(id);
   }
 
   /** Whose the collector would be if nothing was in flight there: who goes first of all that claim it. */
   first(id: string): Claimant | undefined {
-    const claims = this.#claims.get(id);
-    if (claims === undefined) return undefined;
-    if (typeof claims === 'string') return this.#claimants.get(claims);
     let best: Claimant | undefined;
-    for (const uid of claims) {
+    for (const uid of this.#claims.get(id)) {
       const claimant = this.#claimants.get(uid);
       if (claimant && (!best || compareClaimants(claimant, best) < 0)) best = claimant;
     }
@@ -135,7 +156,10 @@ export class Ownership {
 
   /** An attempt is open, or there is more to know about it. */
   began(id: string, flight: Flight): void {
+    this.#forgetFlight(id);
     this.#flights.set(id, flight);
+    this.#flying.add(flight.policy, id);
+    if (!this.#claimants.has(flight.policy)) this.#orphaning.add(flight.policy);
   }
 
   /**
@@ -153,7 +177,7 @@ export class Ownership {
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
     if (flight?.policy !== policy) return;
-    this.#flights.delete(id);
+    this.#forgetFlight(id);
     this.#landings.delete(id);
     const wasAccepted = flight.taskId !== undefined;
     if (nowMs !== undefined) this.#landings.set(id, { policy, atMs: nowMs, wasAccepted });
@@ -162,7 +186,7 @@ export class Ownership {
 
   /** The policy's ledger was read anew: what it has in flight is what that says, and not what was never written. */
   forgetFlights(policy: string): void {
-    for (const [id, flight] of this.#flights) if (flight.policy === policy) this.ended(id, policy);
+    for (const id of [...this.#flying.get(policy)]) this.ended(id, policy);
   }
 
   /**
@@ -175,9 +199,10 @@ export class Ownership {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
     }
-    for (const [id, flight] of this.#flights) {
-      if (flight.sinceMs < beforeMs && !this.#claimants.has(flight.policy)) {
-        this.#flights.delete(id);
+    for (const policy of this.#orphaning) {
+      for (const id of [...this.#flying.get(policy)]) {
+        if ((this.#flights.get(id) as Flight).sinceMs >= beforeMs) continue;
+        this.#forgetFlight(id);
         this.#touch(id);
       }
     }
@@ -191,36 +216,30 @@ export class Ownership {
     return versions;
   }
 
-  #removeClaim(uid: string, id: string): void {
-    const claims = this.#claims.get(id);
-    if (claims === undefined || !includes(claims, uid)) return;
-    const rest = typeof claims === 'string' ? [] : claims.filter((other) => other !== uid);
-    if (rest.length === 0) this.#claims.delete(id);
-    else this.#claims.set(id, rest.length === 1 ? (rest[0] as string) : rest);
-    this.#touch(id);
+  #forgetFlight(id: string): void {
+    const policy = this.#flights.get(id)?.policy;
+    if (policy === undefined) return;
+    this.#flights.delete(id);
+    this.#flying.delete(policy, id);
+    if (!this.#flying.hasKey(policy)) this.#orphaning.delete(policy);
   }
 
   #touch(id: string, except?: string): void {
-    const claims = this.#claims.get(id);
-    if (claims === undefined) return;
-    for (const uid of typeof claims === 'string' ? [claims] : claims) {
+    for (const uid of this.#claims.get(id)) {
       if (uid === except) continue;
-      const changed = this.#dirty.get(uid);
-      if (changed) changed.add(id);
-      else this.#dirty.set(uid, new Set([id]));
+      if (!this.#dirty.hasKey(uid)) this.#untold.add(uid);
+      this.#dirty.add(uid, id);
     }
   }
 
+  /** Each policy is told once of all that it has not taken: it looks at everything when its turn comes. */
   #announce(): void {
-    for (const uid of this.#dirty.keys()) {
+    for (const uid of this.#untold) {
+      this.#untold.delete(uid);
       const claimant = this.#claimants.get(uid);
       if (claimant) this.#onChange(claimant);
     }
   }
-}
-
-function includes(claims: string | readonly string[], uid: string): boolean {
-  return typeof claims === 'string' ? claims === uid : claims.includes(uid);
 }
 
 /** Negative when `left` goes first: who acts, the higher priority, the older, then by namespace/name. */

@@ -27,7 +27,7 @@ export class Applier {
   }
 
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
-    const { posting, tasks, duration, host, owner, publisher, binding } = this.#parts;
+    const { posting, tasks, duration, host, owner, publisher, binding, turns } = this.#parts;
     const { bound, ledger, began, heir, heard, input } = gathered;
     const before = ledger.header;
     if (began || decision.changes.length > 0 || decision.header !== before) {
@@ -48,7 +48,9 @@ export class Applier {
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     this.#read(gathered, decision);
     const { essentials, figures, health, requeueAfterMs, settled } = decision;
-    if (gathered.awaitsClaims && hasVerdict(policy, essentials)) return requeue(requeueAfterMs, false);
+    const isUntold = gathered.awaitsClaims && hasVerdict(policy, essentials);
+    if (isUntold || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
+    if (isUntold) return requeue(requeueAfterMs, false);
     const statusDelayMs = await publisher.publish(policy, essentials, figures, health);
     // A run that ends leaves its last figures behind.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(heir));
@@ -111,7 +113,8 @@ export class Applier {
     ownership.announce();
   }
 
-  #read({ bound: { account, listing }, ledger }: Ready, { watch }: Decision): void {
+  #read({ bound: { account, listing }, ledger }: Ready, { watch, isAtRest }: Decision): void {
+    listing.rest(this.#parts.owner.uid, { share: watch.sweepShare, isAtRest });
     for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
     if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
     for (const id of watch.tasks) {

@@ -1,22 +1,37 @@
 /**
- * Who has to claim its collectors before others may start anything (U13): of a service, every policy that can.
+ * Which policies must claim their collectors before any policy of the same service may start something (U13).
  *
- *   (unknown) ──► claiming ──► claimed
- *       │            │ ▲
- *       └► excused ◄─┘ │       by trouble that keeps it from claiming: nobody waits for it
- *             └────────┘       once that may be over: it looks again, and the others wait for what it finds
+ *   unknown ──► claiming ──► claimed
+ *      │          │  ▲
+ *      └► excused ◄──┘   a policy that cannot claim is excused; once its trouble may be over, the others wait for it again
  *
- * Invariant: an excuse holds for the text of the policy that it was made for, and only until somebody's trouble is over.
+ * A question costs the same however many policies there are: policies are kept by state, and waiters are told only when no policy of
+ * their service is awaited any more.
+ *
+ * Invariant: an excuse holds for the text of the policy that it was made for, and only until some policy's trouble is over.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { ResourceKey } from '../host/host.ts';
 
+/** What keeps a policy from claiming: a listing that fails. */
+export interface FailingListing {
+  readonly problem: () => unknown;
+}
+
 type Turn =
+  | { readonly kind: 'unknown' }
   | { readonly kind: 'claiming' | 'claimed'; readonly host: string }
-  | { readonly kind: 'excused'; readonly generation: number; readonly excusedWhile: () => boolean };
+  | { readonly kind: 'excused'; readonly generation: number; readonly listing: FailingListing | undefined };
+
+interface Known {
+  readonly key: ResourceKey;
+  turn: Turn;
+}
 
 export interface ClaimTurnsOptions {
+  /** All policies that the host has, and one of them. */
   readonly policies: () => Iterable<CollectorVersionPolicy>;
+  readonly policy: (key: ResourceKey) => CollectorVersionPolicy | undefined;
   /** The policy should look again: its turn may have come. */
   readonly enqueue: (key: ResourceKey) => void;
 }
@@ -24,50 +39,59 @@ export interface ClaimTurnsOptions {
 export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   /** By uid of the policy. */
-  readonly #turns = new Map<string, Turn>();
+  readonly #policies = new Map<string, Known>();
+  /** The uids of each state, but for `claimed`, which nobody waits for. */
+  readonly #unknown = new Set<string>();
+  readonly #claiming = new Map<string, Set<string>>();
+  readonly #excused = new Map<FailingListing | undefined, Set<string>>();
   readonly #troubled = new Set<string>();
-  /** Policies that wait for others to claim, by name. */
-  readonly #held = new Map<string, ResourceKey>();
-  /** Spares looking at every policy once all have claimed. */
-  #allClaimed = false;
+  /** Policies that wait for others to claim, by service and name. */
+  readonly #waiters = new Map<string, Map<string, ResourceKey>>();
+  /** Whether all policies that the host has are in `#policies`. */
+  #isListed = false;
 
   constructor(options: ClaimTurnsOptions) {
     this.#options = options;
   }
 
-  /** A policy that was not known may have to claim. */
-  expect(uid: string): void {
-    if (!this.#turns.has(uid)) this.#allClaimed = false;
+  /** A policy came or changed. One that was not known may have to claim, and one that was excused may be able to by now. */
+  expect({ metadata }: CollectorVersionPolicy): void {
+    const { uid, namespace, name, generation } = metadata;
+    const turn = this.#policies.get(uid)?.turn;
+    if (turn && (turn.kind !== 'excused' || turn.generation === generation)) return;
+    this.#set(uid, { namespace, name }, { kind: 'unknown' });
   }
 
-  /** The policy belongs to this service, and will claim of its collectors. An excuse holds on until that is in sight (`resumes`). */
-  claiming(uid: string, serviceId: string): void {
-    if (this.#turns.get(uid)?.kind !== 'excused') this.resumes(uid, serviceId);
+  /** The policy belongs to this service, and will claim its collectors. An excuse holds on until that is in sight (`resumes`). */
+  claiming(policy: CollectorVersionPolicy, serviceId: string): void {
+    if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
   }
 
   /** Nothing keeps the policy from claiming but the time that its first sweep takes. */
-  resumes(uid: string, serviceId: string): void {
-    const { host } = new URL(serviceId);
-    const turn = this.#turns.get(uid);
-    if (turn && turn.kind !== 'excused' && turn.host === host) return;
-    this.#turns.set(uid, { kind: 'claiming', host });
-    this.#allClaimed = false;
+  resumes({ metadata }: CollectorVersionPolicy, serviceId: string): void {
+    const host = hostOf(serviceId);
+    const turn = this.#policies.get(metadata.uid)?.turn;
+    const isSame = (turn?.kind === 'claiming' || turn?.kind === 'claimed') && turn.host === host;
+    if (!isSame) this.#set(metadata.uid, metadata, { kind: 'claiming', host });
   }
 
   /** The policy has claimed all that it selects of this service. */
-  claimed(uid: string, serviceId: string): void {
-    const { host } = new URL(serviceId);
-    const turn = this.#turns.get(uid);
+  claimed({ metadata }: CollectorVersionPolicy, serviceId: string): void {
+    const host = hostOf(serviceId);
+    const turn = this.#policies.get(metadata.uid)?.turn;
     if (turn?.kind === 'claimed' && turn.host === host) return;
-    this.#turns.set(uid, { kind: 'claimed', host });
+    this.#set(metadata.uid, metadata, { kind: 'claimed', host });
     this.#release();
   }
 
-  /** The policy, as it reads now, can claim nothing for as long as this holds. What it claimed before stands. */
-  excuse({ metadata }: CollectorVersionPolicy, excusedWhile: () => boolean): void {
+  /**
+   * The policy, as it reads now, can claim nothing. What it claimed before stands.
+   * @param listing given where the excuse holds only while this listing fails
+   */
+  excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
-    if (this.#turns.get(uid)?.kind === 'claimed') return;
-    this.#turns.set(uid, { kind: 'excused', generation, excusedWhile });
+    if (this.#policies.get(uid)?.turn.kind === 'claimed') return;
+    this.#set(uid, metadata, { kind: 'excused', generation, listing });
     this.#release();
   }
 
@@ -79,55 +103,115 @@ export class ClaimTurns {
   /** It can: the trouble of others may be over, too. They claim before anybody goes on. */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
-    for (const { metadata } of this.#options.policies()) {
-      if (this.#turns.get(metadata.uid)?.kind !== 'excused') continue;
-      this.#turns.delete(metadata.uid);
-      this.#options.enqueue({ namespace: metadata.namespace, name: metadata.name });
+    for (const excused of [...this.#excused.values()].flatMap((uids) => [...uids])) {
+      const { key } = this.#policies.get(excused) as Known;
+      this.#set(excused, key, { kind: 'unknown' });
+      this.#options.enqueue(key);
     }
   }
 
-  /** Whom a policy of this service waits for before it may start anything, in words; undefined where it need not. It is told of the end. */
-  heldBy(key: ResourceKey, serviceId: string): string | undefined {
-    if (this.#allClaimed) return undefined;
-    const { host } = new URL(serviceId);
-    let all = true;
-    for (const { metadata } of this.#options.policies()) {
-      const turn = this.#turns.get(metadata.uid);
-      if (turn?.kind === 'claimed') continue;
-      all = false;
-      if (turn?.kind === 'claiming' && turn.host !== host) continue;
-      if (turn?.kind === 'excused' && turn.generation === metadata.generation && turn.excusedWhile()) continue;
-      this.#held.set(nameOf(key), key);
-      return `policy ${metadata.namespace}/${metadata.name} to claim its collectors first`;
-    }
-    this.#allClaimed = all;
-    return undefined;
+  /** What a policy of this service waits for before it may start anything, in words; undefined where it need not wait. */
+  heldBy(serviceId: string): string | undefined {
+    const awaited = this.#awaited(hostOf(serviceId));
+    return awaited && `policy ${awaited.namespace}/${awaited.name} to claim its collectors first`;
+  }
+
+  /** Enqueues the policy once it need not wait any more, which may be now. */
+  wait({ namespace, name }: ResourceKey, serviceId: string): void {
+    const host = hostOf(serviceId);
+    const waiters = this.#waiters.get(host) ?? new Map<string, ResourceKey>();
+    this.#waiters.set(host, waiters.set(`${namespace}/${name}`, { namespace, name }));
+    this.#release();
   }
 
   /** The policy is gone, and nobody waits for it. */
-  forget(key: ResourceKey, uid: string | undefined): void {
+  forget({ namespace, name }: ResourceKey, uid: string | undefined): void {
     if (uid !== undefined) {
-      this.#turns.delete(uid);
-      this.#troubled.delete(uid);
+      this.#drop(uid);
     }
-    this.#held.delete(nameOf(key));
+    for (const waiters of this.#waiters.values()) waiters.delete(`${namespace}/${name}`);
     this.#release();
   }
 
   /** Another term of leadership has begun. */
   reset(): void {
-    this.#turns.clear();
-    this.#troubled.clear();
-    this.#allClaimed = false;
+    for (const states of [this.#policies, this.#unknown, this.#claiming, this.#excused, this.#troubled]) states.clear();
+    this.#isListed = false;
+  }
+
+  #awaited(host: string): ResourceKey | undefined {
+    this.#list();
+    for (const uids of [this.#unknown, this.#claiming.get(host) ?? [], ...this.#endedExcuses()]) {
+      for (const uid of uids) {
+        const { key } = this.#policies.get(uid) as Known;
+        if (this.#options.policy(key)?.metadata.uid === uid) return key;
+        this.#drop(uid);
+      }
+    }
+    return undefined;
+  }
+
+  *#endedExcuses(): IterableIterator<ReadonlySet<string>> {
+    for (const [listing, uids] of this.#excused) if (listing && listing.problem() === undefined) yield uids;
+  }
+
+  /** Policies that were there before anybody looked. Later ones are told of (`expect`). */
+  #list(): void {
+    if (this.#isListed) return;
+    this.#isListed = true;
+    for (const policy of this.#options.policies()) this.expect(policy);
+  }
+
+  #set(uid: string, { namespace, name }: ResourceKey, turn: Turn): void {
+    this.#remove(uid);
+    const known = this.#policies.get(uid);
+    if (known) known.turn = turn;
+    else this.#policies.set(uid, { key: { namespace, name }, turn });
+    this.#statesOf(turn)?.add(uid);
+  }
+
+  #drop(uid: string): void {
+    this.#remove(uid);
+    this.#policies.delete(uid);
+    this.#troubled.delete(uid);
+  }
+
+  #remove(uid: string): void {
+    const turn = this.#policies.get(uid)?.turn;
+    if (!turn) return;
+    const uids = this.#statesOf(turn);
+    uids?.delete(uid);
+    if (turn.kind === 'excused' && uids?.size === 0) this.#excused.delete(turn.listing);
+  }
+
+  #statesOf(turn: Turn): Set<string> | undefined {
+    switch (turn.kind) {
+      case 'unknown':
+        return this.#unknown;
+      case 'claiming':
+        return setOf(this.#claiming, turn.host);
+      case 'excused':
+        return setOf(this.#excused, turn.listing);
+      case 'claimed':
+        return undefined;
+    }
   }
 
   #release(): void {
-    const held = [...this.#held.values()];
-    this.#held.clear();
-    for (const key of held) this.#options.enqueue(key);
+    for (const [host, waiters] of this.#waiters) {
+      if (waiters.size > 0 && this.#awaited(host)) continue;
+      this.#waiters.delete(host);
+      for (const key of waiters.values()) this.#options.enqueue(key);
+    }
   }
 }
 
-function nameOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
+function hostOf(serviceId: string): string {
+  return new URL(serviceId).host;
+}
+
+function setOf<K>(sets: Map<K, Set<string>>, key: K): Set<string> {
+  const known = sets.get(key) ?? new Set();
+  sets.set(key, known);
+  return known;
 }

@@ -25,7 +25,7 @@ import { healthOf } from './health.ts';
 import type { Entry, EntryChange, Ledger, LedgerHeader } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import { heedPeople } from './people.ts';
-import { planReads } from './read-plan.ts';
+import { planReads, type ReadPlan } from './read-plan.ts';
 import { headerAfter, withFailuresOf } from './rollout.ts';
 import { type Course, steer } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
@@ -35,7 +35,7 @@ import { type Counts, outstanding, withdrawn } from './standing-counts.ts';
 import { isLeftToPeople, nextStartMs, waitOf } from './standstill.ts';
 import { refusalOfAll } from './start-rules.ts';
 import type { Look } from './upgrade-duration.ts';
-import type { TaskReads, WatchPlan } from './watch-plan.ts';
+import type { TaskReads } from './watch-plan.ts';
 
 /** What a decision needs of the shared listing; it only reads. */
 export type ListingFacts = Pick<
@@ -91,7 +91,7 @@ export interface Decision {
   /** Entries to be posted once `changes` are written (U2). */
   readonly post: readonly Entry[];
   /** Listings and tasks to read. */
-  readonly watch: WatchPlan;
+  readonly watch: ReadPlan;
   /** What the reads taught about how long upgrades take. */
   readonly looks: readonly Look[];
   readonly health: Health;
@@ -101,7 +101,12 @@ export interface Decision {
   readonly figures: () => FiguresNow;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
+  /** Whether only changes matter until `requeueAfterMs`: no sweep that shows what is known already has to be looked at. */
+  readonly isAtRest: boolean;
 }
+
+/** A policy with maintenance windows looks at the calendar at least so often: status shows the next window. */
+const longestCalendarMs = 3_600_000;
 
 export function decide(input: DecideInput): Decision {
   const { policy, ledger, roster, observation, calendar, now } = input;
@@ -140,6 +145,7 @@ export function decide(input: DecideInput): Decision {
   const { overlap } = observation;
   const failedAttempts = countFailedAttempts(roster, draft);
   const { wallMs } = now;
+  const window = calendar.nextWindow(wallMs, roster.timeZones());
   const essentials = describeEssentials({
     policy,
     header,
@@ -148,11 +154,15 @@ export function decide(input: DecideInput): Decision {
     overlap,
     waitingFor: wait?.waitingFor,
     course,
-    window: calendar.nextWindow(wallMs, roster.timeZones()),
+    window,
     wallMs,
   });
+  const calendarMs = policy.spec.maintenance
+    ? Math.min(wallMs + longestCalendarMs, window?.endMs ?? Infinity)
+    : Infinity;
+  const changes = draft.changes();
   return {
-    changes: draft.changes(),
+    changes,
     header,
     post: admission.post,
     watch,
@@ -163,9 +173,23 @@ export function decide(input: DecideInput): Decision {
       ...describeFigures({ roster, draft, counts, health, header, failedAttempts, course }),
       ...withEnd(essentials, health.reconciling ? estimate(input, draft, course) : undefined),
     }),
-    requeueAfterMs: Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs,
+    requeueAfterMs: Math.min(Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs, calendarMs - wallMs),
     settled: isSettled(input, health, draft.openCount, counts) || isLeftToPeople(found, health),
+    isAtRest: isSettledHeader(input, header) && changes.length === 0 && isQuiet(input, draft, counts, watch),
   };
+}
+
+/** Whether the next decision would find nothing more to note of the rollout: stages go on by one step with each. */
+function isSettledHeader({ ledger, policy }: DecideInput, header: LedgerHeader): boolean {
+  return header === ledger.header || (policy.spec.strategy.stages ?? []).length === 0;
+}
+
+/** Whether nothing is in flight, nothing is to be started, and no page is awaited. */
+function isQuiet({ policy, observation, roster }: DecideInput, draft: Draft, counts: Counts, watch: ReadPlan): boolean {
+  if (observation.problem || observation.notOffered !== undefined || roster.awaitsSweep) return false;
+  if (watch.pages.size > 0 || watch.tasks.length > 0 || watch.sweepAfterMs !== undefined) return false;
+  const isOpen = draft.openCount + counts.inProgress + counts.retrying + counts.drifting > 0;
+  return !isOpen && (counts.pending === 0 || policy.spec.mode === 'Observe');
 }
 
 /** Who is paused or stalled waits for a person: an estimate would move with the clock, and each look would be a write. */

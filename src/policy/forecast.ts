@@ -6,11 +6,12 @@
  * of an upgrade is looked for (`forecast-looks.ts` after `watch-plan.ts`), sweeps (U9), the calendar, and one rate of requests that
  * all of them share. Left out: answers that are late, a budget that somebody else uses too, and upgrades of different lengths.
  */
+import { restingShare } from '../fleet/fleet-listing.ts';
 import { defaultRows } from '../fleet/page-size.ts';
 import { ForecastLine, type ForecastMembers } from './forecast-line.ts';
 import { ForecastLooks } from './forecast-looks.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
-import { sweepShareAtRest, sweepShareAtWork } from './read-plan.ts';
+import { workingShare } from './read-plan.ts';
 import { policySettings } from './settings.ts';
 import type { Span } from './window-spans.ts';
 
@@ -205,7 +206,7 @@ class Course {
 
   /** Lets time pass, with the sweeps that are due in it: fewer of long lists while there is somebody to start (U9). */
   #passUntil(wallMs: number, atWork: boolean): void {
-    const share = atWork ? sweepShareAtWork : sweepShareAtRest;
+    const share = atWork ? workingShare : restingShare;
     const everyMs = Math.max(this.#input.resyncMs, share * this.#sweepRequests * this.#slotMs);
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {

@@ -74,10 +74,12 @@ export class Gatherer {
   async gather(policy: CollectorVersionPolicy): Promise<Ready | Unready> {
     const { binding, kept, roster: keptRoster, turns, owner } = this.#parts;
     const before = binding.bound;
-    const bound = await binding.bind({ namespace: owner.namespace, name: policy.spec.credentialsSecretRef.name });
+    const { credentialsSecretRef, resyncInterval } = policy.spec;
+    const secret = { namespace: owner.namespace, name: credentialsSecretRef.name };
+    const bound = await binding.bind(secret, parseDuration(resyncInterval) ?? 0);
     if (bound instanceof LogfleetError) return this.#unusable(policy, bound);
-    turns.claiming(owner.uid, bound.account.serviceId);
-    if (bound !== before) keptRoster.forget();
+    turns.claiming(policy, bound.account.serviceId);
+    if (bound !== before) keptRoster.close();
     this.#refresh(policy, bound.listing);
     const problem = binding.problem();
     this.#introduce(policy, bound, this.#verdict(policy, bound));
@@ -89,22 +91,22 @@ export class Gatherer {
     const notOffered = verdict && whyNotOffered(verdict, target);
     if (problem) turns.troubled(owner.uid);
     if (bound.listing.completeSinceMs() === undefined) {
-      if (problem) turns.excuse(policy, () => bound.listing.problem() !== undefined);
-      else turns.resumes(owner.uid, bound.account.serviceId);
+      if (problem) turns.excuse(policy, bound.listing);
+      else turns.resumes(policy, bound.account.serviceId);
       return this.#unread(bound, target, problem, notOffered);
     }
     if (target === undefined) {
       const wanted = verdict && wantedBy(verdict);
       if (wanted !== undefined) {
         keptRoster.claim(policy, wanted, bound);
-        turns.claimed(owner.uid, bound.account.serviceId);
+        turns.claimed(policy, bound.account.serviceId);
       }
       return { kind: 'unready', problem, notOffered, ...(verdict?.kind === 'tooYoung' ? { tooYoung: verdict } : {}) };
     }
     const began = kept.isBehind(policy, target);
     const ledger = began ? this.#begin(policy, bound, target) : (kept.known as Ledger);
     const roster = keptRoster.current(policy, ledger, bound);
-    turns.claimed(owner.uid, bound.account.serviceId);
+    turns.claimed(policy, bound.account.serviceId);
     if (!problem) turns.usable(owner.uid);
     const heir = verdict?.kind === 'notOffered' ? undefined : verdict?.heir;
     const awaitsBuild = verdict?.kind === 'tooYoung';
@@ -140,9 +142,9 @@ export class Gatherer {
   }
 
   #ready(policy: CollectorVersionPolicy, found: Found): Ready {
-    const { kept, posting, tasks, publisher, duration, calendar, clock, settings, turns, owner } = this.#parts;
+    const { kept, posting, tasks, publisher, duration, calendar, clock, settings, turns } = this.#parts;
     const { bound, ledger, roster, notOffered, problem } = found;
-    const claims = turns.heldBy({ namespace: owner.namespace, name: owner.name }, bound.account.serviceId);
+    const claims = turns.heldBy(bound.account.serviceId);
     const heard = { posted: new Map(posting.heard), tasks: new Map(tasks.readings) };
     const input: DecideInput = {
       policy: publisher.latest(policy),
@@ -204,11 +206,11 @@ export class Gatherer {
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
     const { turns, owner } = this.#parts;
     turns.troubled(owner.uid);
-    turns.excuse(policy, () => true);
+    turns.excuse(policy);
     return { kind: 'unready', problem, notOffered: undefined };
   }
 
-  /** Asks for builds and fleet where they are older than the policy wants them, or a person wants them now. */
+  /** Asks for builds and fleet where nothing is known of them, or a person wants them now. */
   #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
     const nowMs = this.#parts.clock.monotonic();
     const requested = policy.metadata.annotations[annotations.requestedAt];
@@ -217,8 +219,7 @@ export class Gatherer {
       this.#handledRequest = requested;
       listing.requestSweep(nowMs);
     }
-    const resyncMs = parseDuration(policy.spec.resyncInterval) ?? 0;
-    listing.requestBuilds(now ? nowMs : Math.max(0, nowMs - resyncMs));
+    listing.requestBuilds(now ? nowMs : 0);
     listing.requestSweep(0);
   }
 

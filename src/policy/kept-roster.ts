@@ -23,6 +23,8 @@ export interface KeptRosterOptions {
 type Spec = CollectorVersionPolicy['spec'];
 
 interface Kept {
+  /** Whether it stands on what is no more. It hears of changes, and claims, until the next one is made. */
+  readonly isOutdated?: true;
   readonly roster: Roster;
   readonly spec: Spec;
   readonly ledger: Ledger;
@@ -41,11 +43,17 @@ export class KeptRoster {
 
   /** As of the last decision; undefined where there was none. */
   get known(): Roster | undefined {
-    return this.#kept?.roster;
+    return this.#kept?.isOutdated ? undefined : this.#kept?.roster;
   }
 
   /** It stands on what is no more: the next one is made anew. */
   forget(): void {
+    if (this.#kept) this.#kept = { ...this.#kept, isOutdated: true };
+  }
+
+  /** The policy is gone, or speaks to another account. */
+  close(): void {
+    this.#kept?.roster.leave();
     this.#kept = undefined;
   }
 
@@ -63,9 +71,8 @@ export class KeptRoster {
     const { policy, clock, settings } = this.#options;
     const { target } = ledger.header;
     let kept = this.#kept;
-    if (kept?.ledger !== ledger || kept.target !== target || !sameSelection(kept.spec, spec)) {
-      // Claims of a selection that is no more are let go of with it.
-      if (kept) for (const id of kept.roster.ids()) ownership.unclaim(policy, id);
+    if (kept?.ledger !== ledger || kept.isOutdated || kept.target !== target || !sameSelection(kept.spec, spec)) {
+      kept?.roster.leave();
       const roster = new Roster({ policy, spec, targetVersion: target, listing, ownership, ledger, settings });
       kept = { roster, spec, ledger, target };
       this.#kept = kept;

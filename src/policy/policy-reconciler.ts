@@ -54,11 +54,19 @@ export class PolicyReconciler implements Reconciler {
       host.subscribeSettings(() => {
         for (const runtime of this.#runtimes.values()) options.enqueue(runtime.key);
       }),
+      this.#source.subscribe((key) => {
+        const policy = this.#source.get(key);
+        if (policy) this.#turns.expect(policy);
+      }),
       host.leadership.subscribe(() => {
         if (!host.leadership.isLeader()) this.#metrics.clear();
       }),
     ];
-    this.#turns = new ClaimTurns({ policies: () => this.#source.list(), enqueue: options.enqueue });
+    this.#turns = new ClaimTurns({
+      policies: () => this.#source.list(),
+      policy: (key) => this.#source.get(key),
+      enqueue: options.enqueue,
+    });
     this.#metrics = new PolicyMetrics(metrics);
   }
 
@@ -118,7 +126,7 @@ export class PolicyReconciler implements Reconciler {
 
   #begin(name: string, policy: CollectorVersionPolicy): PolicyRuntime {
     const { host, clock, log, enqueue, accounts, onlyLook } = this.#options;
-    const { uid, namespace, name: policyName } = policy.metadata;
+    const { namespace, name: policyName } = policy.metadata;
     const runtime = new PolicyRuntime(policy, {
       host,
       clock,
@@ -132,7 +140,7 @@ export class PolicyReconciler implements Reconciler {
       onlyLook,
     });
     this.#runtimes.set(name, runtime);
-    this.#turns.expect(uid);
+    this.#turns.expect(policy);
     return runtime;
   }
 

@@ -151,11 +151,12 @@ export class PolicyRuntime {
 
   /** Stops what is under way. What it has in flight stays known to ownership, and what was never sent is not (U13). */
   close(): void {
-    const { posting, tasks, binding } = this.#parts;
+    const { posting, tasks, binding, roster } = this.#parts;
     this.#closed = true;
     for (const id of posting.neverSent()) binding.bound?.ownership.ended(id, this.uid);
     posting.close();
     tasks.close();
+    roster.close();
     this.#newsTimer?.cancel();
     binding.close();
   }
@@ -174,7 +175,7 @@ export class PolicyRuntime {
       !this.#closed &&
       !draining() &&
       bound !== undefined &&
-      turns.heldBy(this.key, bound.account.serviceId) === undefined &&
+      turns.heldBy(bound.account.serviceId) === undefined &&
       host.leadership.isLeader() &&
       host.leadership.term() === this.#term &&
       newest !== undefined &&

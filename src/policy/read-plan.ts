@@ -1,8 +1,9 @@
 /**
- * What is to be read next of a whole policy (U9): for the attempts that are open (`watch-plan.ts`), for those who have to be seen before
- * they may be started or after an upgrade that the ledger does not have, and the sweep that is due.
+ * The pages, tasks and sweeps that a policy needs next (U9): for open attempts (`watch-plan.ts`), for collectors that must be seen before
+ * they may be started, and for collectors upgraded by an attempt that the ledger does not have. The listing itself reads the fleet again
+ * when its rows are too old.
  */
-import { parseDuration } from '../base/duration.ts';
+import { restingShare } from '../fleet/fleet-listing.ts';
 import type { Admission } from './admission.ts';
 import { monotonicOf } from './attempt.ts';
 import type { DecideInput } from './decide.ts';
@@ -10,8 +11,12 @@ import type { Draft } from './draft.ts';
 import { planWatch, type WatchPlan } from './watch-plan.ts';
 
 /** While posts wait for the budget, sweeps may take a fiftieth of it; else a tenth (U9). */
-export const sweepShareAtRest = 10;
-export const sweepShareAtWork = 50;
+export const workingShare = 50;
+
+export interface ReadPlan extends WatchPlan {
+  /** How many times its length a sweep is apart from the next one. */
+  readonly sweepShare: number;
+}
 
 /** @param sweepFromMs wall time from which a sweep is needed before a soak can end */
 export function planReads(
@@ -19,7 +24,7 @@ export function planReads(
   draft: Draft,
   admission: Admission,
   sweepFromMs: number | undefined,
-): WatchPlan {
+): ReadPlan {
   const { observation, now, settings, roster } = input;
   const { listing } = observation;
   const { pending } = draft.counts();
@@ -50,9 +55,9 @@ export function planReads(
       sweepAfterMs = Math.max(sweepAfterMs ?? 0, sentAfterMs);
     }
   }
-  const resyncMs = nextResyncMs(input, admission.mayStart && pending > 0 ? sweepShareAtWork : sweepShareAtRest);
   const nextMs = Math.min(watch.nextMs, landed.nextMs);
-  return { ...watch, pages, ...planSweep(input, resyncMs, { sweepAfterMs, nextMs }) };
+  const sweepShare = admission.mayStart && pending > 0 ? workingShare : restingShare;
+  return { ...watch, pages, ...planSweep(input, { sweepAfterMs, nextMs }), sweepShare };
 }
 
 /**
@@ -75,21 +80,11 @@ function lookForLanded({ roster, now, settings }: DecideInput, draft: Draft) {
 
 type SweepPlan = Pick<WatchPlan, 'sweepAfterMs' | 'nextMs'>;
 
-/** The sweep that is due, for resync or because somebody has to be seen whose page is not known; or when it will be (U9). */
-function planSweep({ now, observation }: DecideInput, resyncMs: number, wanted: SweepPlan): SweepPlan {
-  // One that is due has been asked for, and tells when it is done.
-  if (resyncMs <= now.monotonicMs) return { sweepAfterMs: resyncMs, nextMs: wanted.nextMs };
-  const nextMs = Math.min(wanted.nextMs, resyncMs);
-  if (wanted.sweepAfterMs === undefined) return { sweepAfterMs: undefined, nextMs };
+/** The sweep that is wanted because a collector has to be seen whose page is not known; or when it may be asked for (U9). */
+function planSweep({ now, observation }: DecideInput, wanted: SweepPlan): SweepPlan {
+  if (wanted.sweepAfterMs === undefined) return wanted;
   const completeSinceMs = observation.listing.completeSinceMs() ?? 0;
-  const soonestMs = completeSinceMs + sweepShareAtRest * observation.listing.sweepMs();
-  if (soonestMs <= now.monotonicMs) return { sweepAfterMs: wanted.sweepAfterMs, nextMs };
-  return { sweepAfterMs: undefined, nextMs: Math.min(nextMs, soonestMs) };
-}
-
-function nextResyncMs({ policy, observation }: DecideInput, share: number): number {
-  const completeSinceMs = observation.listing.completeSinceMs();
-  if (completeSinceMs === undefined) return 0;
-  const intervalMs = parseDuration(policy.spec.resyncInterval) ?? 0;
-  return completeSinceMs + Math.max(intervalMs, share * observation.listing.sweepMs());
+  const soonestMs = completeSinceMs + restingShare * observation.listing.sweepMs();
+  if (soonestMs <= now.monotonicMs) return wanted;
+  return { sweepAfterMs: undefined, nextMs: Math.min(wanted.nextMs, soonestMs) };
 }

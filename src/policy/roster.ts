@@ -13,7 +13,7 @@ import type { Flight, Ownership } from '../fleet/ownership.ts';
 import type { Entry, Ledger } from './ledger.ts';
 import { type InLine, PendingOrder } from './pending-order.ts';
 import { RowNotes } from './row-notes.ts';
-import { compileSelection, type Matcher, nameSelection } from './selector.ts';
+import { anchorOf, compileSelection, type Matcher, nameSelection } from './selector.ts';
 import type { PolicySettings } from './settings.ts';
 import { StageIndex, type StageTraits } from './stage-index.ts';
 import { settledSizes } from './stage-progress.ts';
@@ -78,7 +78,9 @@ export class Roster {
     foreign: new Set(),
   };
   readonly #notes: RowNotes;
-  #revision = -1;
+  /** Collectors with an entry that are no members: their rows are followed, too, since they may become members again. */
+  readonly #former = new Set<string>();
+  #isNew = true;
   #orderRevision = -1;
 
   constructor(options: RosterOptions) {
@@ -139,20 +141,45 @@ export class Roster {
     }
   }
 
-  /** Looks at those alone whose rows have changed, so that it claims who is new (U13). */
+  /**
+   * Whether a sweep may change how a member stands although its row stays the same: it shows a newer sign of life, or it is the first
+   * one that was sent after an attempt had ended.
+   */
+  get awaitsSweep(): boolean {
+    if (this.#notes.contradicted.size > 0) return true;
+    for (const id of this.#listed.offline) {
+      if (this.#options.ledger.entry(id)?.ending?.kind === 'offline') return true;
+    }
+    return false;
+  }
+
+  /** Looks only at the collectors whose rows have changed, so that the policy claims new ones (U13). */
   claimNew(): void {
-    const { listing, ledger } = this.#options;
-    const { revision } = listing.rows;
-    if (revision === this.#revision) return;
-    const changed = this.#revision < 0 ? undefined : listing.rows.changesSince(this.#revision);
-    this.#revision = revision;
-    if (changed) {
-      for (const id of changed) this.place(id);
+    if (this.#isNew) {
+      this.#begin();
       return;
     }
-    for (const [id] of listing.rows.entries()) this.place(id);
+    for (const id of this.#options.listing.rows.members.takeChanged(this.#options.policy)) this.place(id);
+  }
+
+  /** Looks at every collector that the selection may match, at those with an entry, and at those that the policy has claimed so far. */
+  #begin(): void {
+    this.#isNew = false;
+    const { listing, ledger, ownership, policy, spec } = this.#options;
+    const anchor = anchorOf(spec.selector);
+    const onChange = () => ownership.outdate(policy);
+    listing.rows.members.enter(policy, { anchor, matches: this.#matches, onChange });
+    for (const id of listing.rows.anchored(anchor)) this.place(id);
     for (const { collectorId } of ledger.entries()) this.place(collectorId);
-    for (const id of [...this.#members.keys()]) this.place(id);
+    for (const id of [...ownership.claimed(policy)]) if (!this.#members.has(id)) this.place(id);
+  }
+
+  /** Stops hearing of changes. What is claimed stays claimed. */
+  leave(): void {
+    const { listing, policy } = this.#options;
+    const { members } = listing.rows;
+    for (const id of [...this.#members.keys(), ...this.#former]) members.unfollow(policy, id);
+    members.leave(policy);
   }
 
   /** Looks at one collector again: its row, its entry or its owner changed. */
@@ -166,9 +193,14 @@ export class Roster {
       this.#remove(id);
       this.#stages.noteVanished(id, row ? undefined : this.#stages.list.indexOf(entry?.stage));
       ownership.unclaim(policy, id);
+      this.#followFormer(id, entry);
       return;
     }
     ownership.claim(policy, id);
+    if (!before) {
+      this.#former.delete(id);
+      listing.rows.members.follow(policy, id);
+    }
     if (this.#opensByCollector && row?.collector.timeZone) this.#zones.add(row.collector.timeZone);
     if (row) this.#notes.noteDrift(id, row, entry, before?.standing);
     const standing = this.standing(id, entry);
@@ -180,6 +212,17 @@ export class Roster {
     if (before) this.#uncount(id, before);
     this.#members.set(id, member);
     this.#count(id, member);
+  }
+
+  #followFormer(id: string, entry: Entry | undefined): void {
+    const { listing, policy } = this.#options;
+    if (entry) {
+      this.#former.add(id);
+      listing.rows.members.follow(policy, id);
+    } else {
+      this.#former.delete(id);
+      listing.rows.members.unfollow(policy, id);
+    }
   }
 
   #stageTraits(id: string, row: Row | undefined, entry: Entry | undefined, standing: Standing): StageTraits {

@@ -13,6 +13,7 @@ import type {
 import { unreachable } from '../base/assert.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
 import { canonicalText } from '../base/canonical-text.ts';
+import { type Anchor, fieldText, type SelectorField } from '../fleet/member-index.ts';
 import type { Collector } from '../service/upgrade-service.ts';
 
 export type Matcher = (collector: Collector) => boolean;
@@ -22,6 +23,39 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
   const included = compileSelector(selector);
   const excluded = exclude.map(compileSelector);
   return (collector) => included(collector) && !excluded.some((matches) => matches(collector));
+}
+
+/**
+ * The texts of one field that every match must have, so that other collectors need not be compared; undefined where any may match. Of
+ * several fields the one that tells the most collectors apart is taken.
+ */
+export function anchorOf(selector: CollectorSelector): Anchor | undefined {
+  const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
+  const anchors = [
+    ...Object.entries(matchFields).map(([key, value]) => anchorOn(key, [value])),
+    ...matchExpressions
+      .filter(({ operator }) => operator === 'In')
+      .map(({ key, values = [] }) => anchorOn(key, values)),
+    ...(matchNames.length > 0 ? [anchorOnNames(matchNames)] : []),
+  ];
+  const isTelling = ({ field, prefixes }: Anchor) =>
+    prefixes.length === 0 && (field === 'name' || field === 'hostName');
+  const usable = anchors.filter(({ texts, prefixes }) => !texts.includes('') && !prefixes.includes(''));
+  return usable.find(isTelling) ?? usable.find(({ prefixes }) => prefixes.length > 0) ?? usable[0];
+}
+
+function anchorOn(key: string, texts: readonly string[]): Anchor {
+  return { field: key as SelectorField, texts, prefixes: [] };
+}
+
+/** A glob is certain up to its first wildcard. */
+function anchorOnNames(patterns: readonly string[]): Anchor {
+  const isGlob = (pattern: string) => /[*?]/.test(pattern);
+  return {
+    field: 'name',
+    texts: patterns.filter((pattern) => !isGlob(pattern)),
+    prefixes: patterns.filter(isGlob).map((pattern) => pattern.slice(0, pattern.search(/[*?]/))),
+  };
 }
 
 /** A short name of a selection, by which it is told from another one later. */
@@ -42,7 +76,7 @@ function compileSelector(selector: CollectorSelector): Matcher {
     tests.push((collector) => matchNames.some((pattern) => matchesGlob(pattern, collector.name)));
   }
   for (const [key, value] of Object.entries(matchFields ?? {})) {
-    tests.push((collector) => fieldText(collector, key) === value);
+    tests.push((collector) => fieldText(collector, key as SelectorField) === value);
   }
   for (const expression of matchExpressions ?? []) tests.push(compileExpression(expression));
   return (collector) => tests.every((test) => test(collector));
@@ -84,12 +118,6 @@ function compileComparison(values: readonly string[], holds: (order: number) => 
     const version = parseBuildVersion(collector.collectorVersion ?? '');
     return bound !== undefined && version !== undefined && holds(compareBuildVersions(version, bound));
   };
-}
-
-/** A field of a collector as text; an absent or empty one is undefined. */
-function fieldText(collector: Collector, key: string): string | undefined {
-  const value = collector[key as keyof Collector];
-  return value === undefined || value === '' ? undefined : String(value);
 }
 
 /** `*` stands for any run of characters, `?` for one code point. Time is bounded by the product of the lengths. */

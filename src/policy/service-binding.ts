@@ -48,7 +48,6 @@ export class ServiceBinding {
   readonly #options: ServiceBindingOptions;
   #secret: ResourceKey | undefined;
   #bound: Bound | undefined;
-  #unsubscribe = () => {};
   #hold: Hold | undefined;
   #buildsDoubtedMs = Number.NEGATIVE_INFINITY;
   /** Failures in a row: each waits longer. Those of one kind of request are not made good by another kind that succeeds. */
@@ -62,24 +61,38 @@ export class ServiceBinding {
     return this.#bound;
   }
 
-  /** Binds to what the Secret names now, which may be what it was. An error of the Secret or its credentials is returned. */
-  async bind(secret: ResourceKey): Promise<Bound | LogfleetError> {
-    const { accounts, fleets, policy, onNews } = this.#options;
+  /**
+   * Binds to what the Secret names now, which may be what it was, and makes the listing attend to the policy. An error of the Secret or
+   * its credentials is returned.
+   */
+  async bind(secret: ResourceKey, resyncMs: number): Promise<Bound | LogfleetError> {
+    const { accounts, policy, onNews } = this.#options;
     this.#secret = secret;
+    const name = `${secret.namespace}/${secret.name}`;
     let account: Account;
     try {
       account = await accounts.resolve(secret);
     } catch (error) {
+      this.#bound?.listing.doubtSecret(name);
       if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
       throw error;
     }
-    if (this.#bound?.account === account) return this.#bound;
+    const bound = this.#bound?.account === account ? this.#bound : this.#bindTo(account, name);
+    bound.listing.attend(policy, { secret: name, resyncMs, onNews });
+    return bound;
+  }
+
+  #bindTo(account: Account, secret: string): Bound {
+    const { fleets, policy } = this.#options;
+    this.#bound?.listing.doubtSecret(secret);
     if (this.#bound?.account.serviceId !== account.serviceId) this.retire();
     this.#release();
-    const listing = fleets.use(account, policy);
-    this.#unsubscribe = listing.subscribe(onNews);
     this.#hold = undefined;
-    this.#bound = { account, listing, ownership: fleets.ownership(account.serviceId) };
+    this.#bound = {
+      account,
+      listing: fleets.use(account, policy),
+      ownership: fleets.ownership(account.serviceId),
+    };
     return this.#bound;
   }
 
@@ -141,7 +154,6 @@ export class ServiceBinding {
 
   #release(): void {
     if (!this.#bound) return;
-    this.#unsubscribe();
     this.#options.fleets.release(this.#bound.account, this.#options.policy);
     this.#bound = undefined;
   }

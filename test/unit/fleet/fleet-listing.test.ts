@@ -1,12 +1,14 @@
 /** How the fleet is read: what is asked for, in which order, and what is known afterwards (U7, U9). */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
-import { FleetListing } from '../../../src/fleet/fleet-listing.ts';
+import { FleetListing, type ListingUser } from '../../../src/fleet/fleet-listing.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { collector } from '../policy/builders.ts';
 import { failure, ListedService } from './listed-service.ts';
 
 const [first, middle, spare, last] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'] as const;
+
+const dayMs = 86_400_000;
 
 function world(count = 0, version: string = first) {
   const clock = new VirtualClock();
@@ -20,13 +22,15 @@ function world(count = 0, version: string = first) {
     targeted: () => state.targeted,
     active: () => state.active,
   });
-  listing.subscribe(() => state.told++);
+  const attend = (user: string, onNews: () => void, more: Partial<ListingUser> = {}) =>
+    listing.attend(user, { secret: 'logging/log-service', resyncMs: dayMs, onNews, ...more });
+  attend('first', () => state.told++);
   const swept = async (afterMs = clock.monotonic()) => {
     listing.requestSweep(afterMs);
     await clock.advance(5_000);
     return listing;
   };
-  return { clock, service, listing, state, swept };
+  return { clock, service, listing, state, swept, attend };
 }
 
 const fleet = (from: number, count: number, collectorVersion: string = first) =>
@@ -90,14 +94,14 @@ describe('a sweep', () => {
     expect(service.calls.length).toBeGreaterThan(calls);
   });
 
-  test('tells its subscribers, until they have heard enough', async () => {
-    const { state, swept, listing } = world(3);
+  test('tells its users until they leave', async () => {
+    const { state, swept, listing, attend } = world(3);
     let heard = 0;
-    const stop = listing.subscribe(() => heard++);
+    attend('second', () => heard++);
     await swept(0);
     expect(heard).toBe(state.told);
     expect(heard).toBeGreaterThan(0);
-    stop();
+    listing.leave('second');
     const before = heard;
     await swept();
     expect(heard).toBe(before);
@@ -506,12 +510,12 @@ test('without the leadership nothing is sent; what is asked for afterwards is', 
 });
 
 test('what is asked for in the moment when all is done is not forgotten', async () => {
-  const { clock, service, listing, swept } = world(3, middle);
+  const { clock, service, listing, swept, attend } = world(3, middle);
   await swept(0);
   // A reconcile that hears of the news asks for more a few steps later, each time.
   for (let steps = 0; steps < 12; steps++) {
     let asked = 0;
-    const stop = listing.subscribe(() => {
+    attend(`user-${steps}`, () => {
       if (asked++ > 0) return;
       let wait = Promise.resolve();
       for (let step = 0; step < steps; step++) wait = wait.then(() => {});
@@ -521,7 +525,7 @@ test('what is asked for in the moment when all is done is not forgotten', async 
     listing.requestPage(0, clock.monotonic());
     await clock.advance(1_000);
     expect([steps, service.calls.length]).toEqual([steps, 2]);
-    stop();
+    listing.leave(`user-${steps}`);
   }
 });
 
@@ -534,4 +538,103 @@ test('closed, it sends nothing and tells nobody', async () => {
   listing.requestSweep(100);
   await clock.advance(5_000);
   expect([service.calls.length, state.told, listing.problem()]).toEqual([1, 0, undefined]);
+});
+
+describe('U9: a user at rest', () => {
+  const minuteMs = 60_000;
+
+  async function resting() {
+    const parts = world(3, middle);
+    const heard = { a: 0, b: 0 };
+    const { listing, attend, swept } = parts;
+    listing.leave('first');
+    const user = { secret: 'logging/shared', resyncMs: 5 * minuteMs };
+    attend('a', () => heard.a++, user);
+    attend('b', () => heard.b++, user);
+    const matches = ({ id }: { readonly id: string }) => id === '1';
+    listing.rows.members.enter('a', { anchor: undefined, matches, onChange: () => {} });
+    await swept(0);
+    for (const id of ['a', 'b']) listing.rest(id, { share: 10, isAtRest: true });
+    return Object.assign(parts, { heard: Object.assign(heard, { a: 0, b: 0 }) });
+  }
+
+  test('is swept for, and hears nothing where nothing changed; one user of each Secret looks at it', async () => {
+    const { clock, service, heard } = await resting();
+    service.calls.length = 0;
+    await clock.advance(60 * minuteMs);
+    const sweeps = service.calls.filter((call) => call.includes(' 0+')).length;
+    expect([sweeps, service.calls.filter((call) => call === 'builds').length]).toEqual([12, 12]);
+    expect(heard).toEqual({ a: 12, b: 0 });
+  });
+
+  test('hears of a row that concerns it', async () => {
+    const { service, heard, swept } = await resting();
+    service.collectors = service.collectors.map((one) => ({ ...one, alive: false }));
+    await swept();
+    expect(heard).toEqual({ a: 1, b: 0 });
+  });
+
+  test('hears of other builds', async () => {
+    const { service, heard, listing, clock } = await resting();
+    service.builds = [...service.builds, '19.300-1'];
+    listing.requestBuilds(clock.monotonic());
+    await clock.advance(1_000);
+    expect(heard).toEqual({ a: 1, b: 1 });
+  });
+
+  test('hears of trouble when it begins, and when it ends', async () => {
+    const { service, heard, listing, clock, swept } = await resting();
+    service.failures.push(failure());
+    listing.requestSweep(clock.monotonic());
+    await clock.advance(11);
+    expect([heard, listing.problem() !== undefined]).toEqual([{ a: 1, b: 1 }, true]);
+    await swept();
+    expect([heard, listing.problem()]).toEqual([{ a: 2, b: 2 }, undefined]);
+  });
+
+  test('hears of everything again once it attends', async () => {
+    const { heard, attend, swept } = await resting();
+    attend('b', () => heard.b++);
+    await swept();
+    expect(heard).toEqual({ a: 0, b: 1 });
+  });
+
+  test('hears once that another account may be behind its Secret', async () => {
+    const { heard, listing } = await resting();
+    for (let round = 0; round < 3; round++) listing.doubtSecret('logging/shared');
+    listing.doubtSecret('logging/other');
+    expect(heard).toEqual({ a: 1, b: 1 });
+  });
+});
+
+describe('U9: the next sweep', () => {
+  test('comes when the user with the shortest interval wants it', async () => {
+    const { clock, listing, swept, attend } = world(3, middle);
+    await swept(0);
+    attend('often', () => {}, { resyncMs: 60_000 });
+    await clock.advance(54_000);
+    expect(listing.completeSinceMs()).toBe(10);
+    await clock.advance(2_000);
+    expect(listing.completeSinceMs()).toBeGreaterThanOrEqual(60_000);
+    listing.leave('often');
+    const sinceMs = listing.completeSinceMs();
+    await clock.advance(60 * 60_000);
+    expect(listing.completeSinceMs()).toBe(sinceMs);
+  });
+
+  test.each([
+    [10, 20_000],
+    [50, 100_000],
+  ])('is at least %i times its length away', async (share, leastMs) => {
+    const { clock, service, listing, swept, attend } = world(3, middle);
+    service.latencyMs = 1_000;
+    attend('often', () => {}, { resyncMs: 10_000 });
+    listing.rest('often', { share, isAtRest: true });
+    await swept(0);
+    const sinceMs = listing.completeSinceMs() as number;
+    await clock.advance(leastMs - 5_000);
+    expect(listing.completeSinceMs()).toBe(sinceMs);
+    await clock.advance(20_000);
+    expect(listing.completeSinceMs()).toBeGreaterThanOrEqual(sinceMs + leastMs);
+  });
 });

@@ -1,4 +1,4 @@
-/** Rows, their places and the log of changes, as pages come in. */
+/** Rows, their places and their changes, as pages come in. */
 import { describe, expect, test } from 'vitest';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { collector, newerVersion, oldVersion, target } from '../policy/builders.ts';
@@ -7,9 +7,13 @@ const page = (...ids: readonly string[]) => ids.map((id) => collector(id));
 
 function filled(...ids: readonly string[]): FleetRows {
   const rows = new FleetRows();
+  rows.members.enter('policy', { anchor: undefined, matches: () => true, onChange: () => {} });
+  for (const id of ids) rows.members.follow('policy', id);
   rows.takePage(page(...ids), 100, 0);
   return rows;
 }
+
+const changed = (rows: FleetRows) => [...rows.members.takeChanged('policy')];
 
 describe('a page', () => {
   test('shows who is there, when it was sent, and where', () => {
@@ -57,11 +61,11 @@ describe('a page', () => {
   });
 });
 
-describe('the log of changes', () => {
-  test('names who came', () => {
+describe('changes', () => {
+  test('name each collector that came', () => {
     const rows = filled('1', '2');
-    expect(rows.changesSince(0)).toEqual(['1', '2']);
-    expect(rows.changesSince(rows.revision)).toEqual([]);
+    expect(changed(rows)).toEqual(['1', '2']);
+    expect(changed(rows)).toEqual([]);
   });
 
   test.each<[string, Parameters<typeof collector>[1]]>([
@@ -76,18 +80,18 @@ describe('the log of changes', () => {
     ['host', { hostName: 'h' }],
     ['ephemeral', { ephemeral: true }],
     ['source mode', { sourceSyncMode: 'Json' }],
-  ])('names whose %s changed', (_, change) => {
+  ])('name a collector whose %s changed', (_, change) => {
     const rows = filled('1', '2');
-    const place = rows.revision;
+    changed(rows);
     rows.takePage([collector('1'), collector('2', change)], 200, 0);
-    expect(rows.changesSince(place)).toEqual(['2']);
+    expect(changed(rows)).toEqual(['2']);
   });
 
-  test('does not name who only gave a sign of life, or moved', () => {
+  test('do not name a collector that only gave a sign of life, or moved', () => {
     const rows = filled('1', '2');
-    const place = rows.revision;
+    changed(rows);
     rows.takePage([collector('2', { lastSeenAliveMs: 9 }), collector('1')], 200, 0);
-    expect(rows.changesSince(place)).toEqual([]);
+    expect(changed(rows)).toEqual([]);
     expect(rows.get('2')?.collector.lastSeenAliveMs).toBe(9);
   });
 
@@ -97,20 +101,6 @@ describe('the log of changes', () => {
     expect(rows.get('1')?.collector.lastSeenAliveMs).toBe(9);
     rows.takePage([collector('1', { lastSeenAliveMs: 4, alive: false })], 300, 0);
     expect(rows.get('1')?.collector).toMatchObject({ lastSeenAliveMs: 9, alive: false });
-  });
-
-  test('is cut where it has become long; who reads on from before looks at everybody', () => {
-    const rows = filled('1');
-    for (let index = 0; index < 5_000; index++) {
-      rows.takePage([collector('1', { alive: index % 2 === 0 })], 200 + index, 0);
-    }
-    const end = rows.revision;
-    rows.trimChanges();
-    expect(rows.revision).toBe(end);
-    expect(rows.changesSince(0)).toBeUndefined();
-    expect(rows.changesSince(end - 10)).toHaveLength(10);
-    rows.takePage([collector('1', { name: 'other' })], 9_000, 0);
-    expect(rows.changesSince(end)).toEqual(['1']);
   });
 });
 
@@ -124,11 +114,11 @@ describe('U7: absence', () => {
 
   test('from two complete sweeps is the end of the row', () => {
     const rows = filled('1', '2');
-    const place = rows.revision;
+    changed(rows);
     rows.endSweep(new Set(['1']));
     rows.endSweep(new Set(['1']));
     expect(rows.get('2')).toBeUndefined();
-    expect(rows.changesSince(place)).toEqual(['2']);
+    expect(changed(rows)).toEqual(['2']);
   });
 
   test('is forgotten by being seen in between', () => {

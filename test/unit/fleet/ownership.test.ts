@@ -191,9 +191,13 @@ describe('U13: before one decides', () => {
       ownership.claim('a', '1');
     });
     ownership.follow('b', () => expect.unreachable());
+    for (const uid of ['a', 'b']) ownership.outdate(uid);
     ownership.catchUp('b');
     ownership.claim('b', '1');
     expect([owner(), synced]).toEqual(['a', 1]);
+    ownership.catchUp('b');
+    expect(synced).toBe(1);
+    ownership.outdate('a');
     ownership.retire('a');
     ownership.catchUp('b');
     expect([owner(), synced]).toEqual(['b', 1]);
@@ -204,15 +208,33 @@ describe('U13: before one decides', () => {
     ownership.claim('a', '1');
     ownership.claim('b', '1');
     ownership.follow('a', () => ownership.takeChanged('a'));
+    ownership.outdate('a');
     ownership.catchUp('b');
     expect(told).toEqual(['a']);
   });
 
   test('only the last of its rosters claims for a policy', () => {
     const { ownership } = table(claimant('a'));
+    let synced = 0;
     ownership.follow('a', () => expect.unreachable());
-    ownership.follow('a', () => {});
+    ownership.follow('a', () => synced++);
+    ownership.outdate('a');
     ownership.catchUp('b');
+    expect(synced).toBe(1);
+  });
+
+  test('a policy is told once of what it has not taken', () => {
+    const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
+    for (const id of ['1', '2']) ownership.claim('a', id);
+    for (const id of ['1', '2']) {
+      ownership.claim('b', id);
+      ownership.announce();
+    }
+    expect(told).toEqual(['a']);
+    expect([...ownership.takeChanged('a')]).toEqual(['1', '2']);
+    ownership.unclaim('b', '1');
+    ownership.announce();
+    expect(told).toEqual(['a', 'a']);
   });
 });
 

@@ -13,124 +13,148 @@ function world(...names: readonly string[]) {
     policies.set(name, policy({ metadata: { name, uid: name, namespace: 'logging', generation } }));
   for (const name of names) add(name);
   const enqueued: string[] = [];
-  const turns = new ClaimTurns({ policies: () => policies.values(), enqueue: ({ name }) => enqueued.push(name) });
-  const held = (name: string, serviceId = service) => turns.heldBy({ namespace: 'logging', name }, serviceId);
+  const turns = new ClaimTurns({
+    policies: () => policies.values(),
+    policy: ({ name }) => policies.get(name),
+    enqueue: ({ name }) => enqueued.push(name),
+  });
+  const held = (serviceId = service) => turns.heldBy(serviceId);
+  const wait = (name: string) => turns.wait({ namespace: 'logging', name }, service);
   const of = (name: string) => policies.get(name) as CollectorVersionPolicy;
-  return { turns, held, add, of, enqueued, policies };
+  return { turns, held, wait, add, of, enqueued, policies };
 }
 
 const waits = (name: string) => `policy logging/${name} to claim its collectors first`;
 
 describe('a policy waits', () => {
   test('for itself and for each other that was not looked at yet, wherever that belongs', () => {
-    const { turns, held } = world('a', 'b');
-    expect(held('a')).toBe(waits('a'));
-    turns.claimed('a', service);
-    expect(held('a')).toBe(waits('b'));
-    turns.claimed('b', service);
-    expect(held('a')).toBeUndefined();
+    const { turns, held, of } = world('a', 'b');
+    expect(held()).toBe(waits('a'));
+    turns.claimed(of('a'), service);
+    expect(held()).toBe(waits('b'));
+    turns.claimed(of('b'), service);
+    expect(held()).toBeUndefined();
   });
 
   test('for who is about to claim of the same host, whatever the path', () => {
-    const { turns, held } = world('a', 'b');
-    turns.claimed('a', service);
-    turns.claiming('b', 'https://logs.test/other');
-    expect(held('a')).toBe(waits('b'));
+    const { turns, held, of } = world('a', 'b');
+    turns.claimed(of('a'), service);
+    turns.claiming(of('b'), 'https://logs.test/other');
+    expect(held()).toBe(waits('b'));
   });
 
   test('not for who belongs to another service', () => {
-    const { turns, held } = world('a', 'b');
-    turns.claimed('a', service);
-    turns.claiming('b', elsewhere);
-    expect(held('a')).toBeUndefined();
+    const { turns, held, of } = world('a', 'b');
+    turns.claimed(of('a'), service);
+    turns.claiming(of('b'), elsewhere);
+    expect(held()).toBeUndefined();
   });
 
   test('for one that came after all had claimed', () => {
-    const { turns, held, add } = world('a');
-    turns.claimed('a', service);
-    expect(held('a')).toBeUndefined();
+    const { turns, held, add, of } = world('a');
+    turns.claimed(of('a'), service);
+    expect(held()).toBeUndefined();
     add('b');
-    turns.expect('b');
-    expect(held('a')).toBe(waits('b'));
+    turns.expect(of('b'));
+    expect(held()).toBe(waits('b'));
   });
 
   test('for one that turned to its service since', () => {
-    const { turns, held } = world('a', 'b');
-    turns.claimed('a', service);
-    turns.claimed('b', elsewhere);
-    expect(held('a')).toBeUndefined();
-    turns.claiming('b', service);
-    expect(held('a')).toBe(waits('b'));
+    const { turns, held, of } = world('a', 'b');
+    turns.claimed(of('a'), service);
+    turns.claimed(of('b'), elsewhere);
+    expect(held()).toBeUndefined();
+    turns.claiming(of('b'), service);
+    expect(held()).toBe(waits('b'));
   });
 
   test('and is told once it need not', () => {
-    const { turns, held, enqueued } = world('a', 'b', 'c');
-    for (const name of ['a', 'c']) turns.claimed(name, service);
-    held('a');
-    held('c');
-    turns.claimed('b', service);
+    const { turns, wait, of, enqueued } = world('a', 'b', 'c');
+    for (const name of ['a', 'c']) turns.claimed(of(name), service);
+    wait('a');
+    wait('c');
+    expect(enqueued).toEqual([]);
+    turns.claimed(of('b'), service);
     expect(enqueued).toEqual(['a', 'c']);
-    turns.claimed('b', service);
+    turns.claimed(of('b'), service);
     expect(enqueued).toHaveLength(2);
   });
 
-  test('not for one that is gone', () => {
-    const { turns, held, enqueued, policies } = world('a', 'b');
-    turns.claimed('a', service);
-    held('a');
-    policies.delete('b');
-    turns.forget({ namespace: 'logging', name: 'b' }, 'b');
+  test('and is told once, when the last one has claimed', () => {
+    const { turns, wait, of, enqueued } = world('a', 'b', 'c', 'd');
+    for (const name of ['a', 'b', 'c', 'd']) {
+      expect(enqueued).toEqual([]);
+      wait(name);
+      turns.claimed(of(name), service);
+    }
+    expect(enqueued).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('and is told at once where nobody is awaited any more', () => {
+    const { turns, wait, of, enqueued } = world('a');
+    turns.claimed(of('a'), service);
+    wait('a');
     expect(enqueued).toEqual(['a']);
-    expect(held('a')).toBeUndefined();
+  });
+
+  test('not for one that is gone', () => {
+    const { turns, held, wait, of, enqueued, policies } = world('a', 'b');
+    turns.claimed(of('a'), service);
+    wait('a');
+    policies.delete('b');
+    expect(held()).toBeUndefined();
+    turns.forget({ namespace: 'logging', name: 'b' }, undefined);
+    expect(enqueued).toEqual(['a']);
   });
 
   test('for all again in another term', () => {
-    const { turns, held } = world('a');
-    turns.claimed('a', service);
-    expect(held('a')).toBeUndefined();
+    const { turns, held, of } = world('a');
+    turns.claimed(of('a'), service);
+    expect(held()).toBeUndefined();
     turns.reset();
-    expect(held('a')).toBe(waits('a'));
+    expect(held()).toBe(waits('a'));
   });
 });
 
 describe('an excuse', () => {
   test('holds for as long as its reason does', () => {
-    const { turns, held, of, enqueued } = world('a', 'b');
-    turns.claimed('a', service);
-    held('a');
+    const { turns, held, wait, of, enqueued } = world('a', 'b');
+    turns.claimed(of('a'), service);
+    wait('a');
     let broken = true;
-    turns.excuse(of('b'), () => broken);
+    turns.excuse(of('b'), { problem: () => (broken ? 'broken' : undefined) });
     expect(enqueued).toEqual(['a']);
-    expect(held('a')).toBeUndefined();
+    expect(held()).toBeUndefined();
     broken = false;
-    expect(held('a')).toBe(waits('b'));
+    expect(held()).toBe(waits('b'));
   });
 
   test('holds for the text that it was made for: another may be able to claim', () => {
-    const { turns, held, of, add } = world('a', 'b');
-    turns.claimed('a', service);
-    turns.excuse(of('b'), () => true);
+    const { turns, held, add, of } = world('a', 'b');
+    turns.claimed(of('a'), service);
+    turns.excuse(of('b'));
     add('b', 2);
-    expect(held('a')).toBe(waits('b'));
-    turns.excuse(of('b'), () => true);
-    expect(held('a')).toBeUndefined();
+    turns.expect(of('b'));
+    expect(held()).toBe(waits('b'));
+    turns.excuse(of('b'));
+    expect(held()).toBeUndefined();
   });
 
   test('ends when the policy is about to claim, and not with each look that it takes', () => {
     const { turns, held, of } = world('a', 'b');
-    turns.claimed('a', service);
-    turns.excuse(of('b'), () => true);
-    turns.claiming('b', service);
-    expect(held('a')).toBeUndefined();
-    turns.resumes('b', service);
-    expect(held('a')).toBe(waits('b'));
+    turns.claimed(of('a'), service);
+    turns.excuse(of('b'));
+    turns.claiming(of('b'), service);
+    expect(held()).toBeUndefined();
+    turns.resumes(of('b'), service);
+    expect(held()).toBe(waits('b'));
   });
 
   test('takes nothing from who has claimed: its claims stand', () => {
     const { turns, held, of } = world('a', 'b');
-    for (const name of ['a', 'b']) turns.claimed(name, service);
-    turns.excuse(of('b'), () => false);
-    expect(held('a')).toBeUndefined();
+    for (const name of ['a', 'b']) turns.claimed(of(name), service);
+    turns.excuse(of('b'), { problem: () => undefined });
+    expect(held()).toBeUndefined();
   });
 });
 
@@ -138,39 +162,40 @@ describe("once somebody's trouble is over", () => {
   function troubled() {
     const parts = world('a', 'b');
     const { turns, of } = parts;
-    turns.claimed('a', service);
+    turns.claimed(of('a'), service);
     turns.troubled('a');
     turns.troubled('b');
-    turns.excuse(of('b'), () => true);
+    turns.excuse(of('b'));
     return parts;
   }
 
   test('who is excused looks again, and the others wait for what it finds', () => {
-    const { turns, held, enqueued } = troubled();
-    expect(held('a')).toBeUndefined();
+    const { turns, held, wait, of, enqueued } = troubled();
+    expect(held()).toBeUndefined();
     turns.usable('a');
+    wait('a');
     expect(enqueued).toEqual(['b']);
-    expect(held('a')).toBe(waits('b'));
-    turns.claimed('b', service);
+    expect(held()).toBe(waits('b'));
+    turns.claimed(of('b'), service);
     expect(enqueued).toEqual(['b', 'a']);
-    expect(held('a')).toBeUndefined();
+    expect(held()).toBeUndefined();
   });
 
   test('who stays in trouble is excused again, and does not hold up the others', () => {
     const { turns, held, of } = troubled();
     turns.usable('a');
     turns.troubled('b');
-    turns.excuse(of('b'), () => true);
+    turns.excuse(of('b'));
     turns.usable('a');
-    expect(held('a')).toBeUndefined();
+    expect(held()).toBeUndefined();
   });
 
   test('is once: a policy that goes on well asks nobody to look', () => {
-    const { turns, held, enqueued, of } = troubled();
+    const { turns, held, of, enqueued } = troubled();
     turns.usable('a');
-    turns.excuse(of('b'), () => true);
+    turns.excuse(of('b'));
     turns.usable('a');
     expect(enqueued).toEqual(['b']);
-    expect(held('a')).toBeUndefined();
+    expect(held()).toBeUndefined();
   });
 });

@@ -8,41 +8,16 @@ const ofId = (id: string, entry: ReturnType<typeof openEntry>) => ({ ...entry, c
 const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
 
 describe('U9: when the fleet is swept', () => {
-  const resyncMs = 5 * minuteMs;
-  const idle = () => new PolicyBench({ collectors: updatedFleet(1) });
-
-  test('after the resync interval, and not before', () => {
-    expect(decided(idle(), { nowMs: resyncMs - 1 })).toMatchObject({
-      watch: { sweepAfterMs: undefined },
-      requeueAfterMs: 1,
-    });
-    expect(decided(idle(), { nowMs: resyncMs }).watch.sweepAfterMs).toBe(resyncMs);
+  test('for age alone, at the word of the listing: a decision says only how much of the budget sweeps may take', () => {
+    const idle = decided(new PolicyBench({ collectors: updatedFleet(1) }), { nowMs: 60 * minuteMs });
+    expect(idle).toMatchObject({ watch: { sweepAfterMs: undefined, sweepShare: 10 }, requeueAfterMs: Infinity });
   });
 
-  test('one that is due has been asked for, and tells when it is done', () => {
-    expect(decided(idle(), { nowMs: resyncMs }).requeueAfterMs).toBe(Infinity);
-  });
-
-  test('never more often than ten times what it takes', () => {
-    const bench = idle();
-    bench.listing.lastSweepMs = minuteMs;
-    expect(decided(bench, { nowMs: 10 * minuteMs - 1 }).watch.sweepAfterMs).toBeUndefined();
-    expect(decided(bench, { nowMs: 10 * minuteMs }).watch.sweepAfterMs).toBe(10 * minuteMs);
-  });
-
-  test('and fifty times while posts want the budget', () => {
+  test('five times less often while posts want the budget', () => {
     const bench = new PolicyBench({ collectors: fleetOf(100) });
-    bench.listing.lastSweepMs = minuteMs;
-    expect(decided(bench, { nowMs: 50 * minuteMs - 1 }).watch.sweepAfterMs).toBeUndefined();
-    expect(decided(bench, { nowMs: 50 * minuteMs }).watch.sweepAfterMs).toBeDefined();
-  });
-
-  test('ten times again where posts want it and may not start', () => {
-    const bench = new PolicyBench({ collectors: fleetOf(100) });
-    bench.listing.lastSweepMs = minuteMs;
+    expect(decided(bench).watch.sweepShare).toBe(50);
     const paused = { policy: { spec: { paused: true } } };
-    expect(decided(bench, { nowMs: 10 * minuteMs - 1, ...paused }).watch.sweepAfterMs).toBeUndefined();
-    expect(decided(bench, { nowMs: 10 * minuteMs, ...paused }).watch.sweepAfterMs).toBeDefined();
+    expect(decided(bench, paused).watch.sweepShare).toBe(10);
   });
 
   test('sooner for whoever has to be seen and has no place', () => {

@@ -1,0 +1,97 @@
+/** U9: what policies cost grows with their collectors, and not with their square; policies that are in order cost a sweep together. */
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { MemberIndex } from '../../../src/fleet/member-index.ts';
+import { PolicyReconciler } from '../../../src/policy/policy-reconciler.ts';
+import { Roster } from '../../../src/policy/roster.ts';
+import { World } from '../../support/world.ts';
+import { minuteMs } from './builders.ts';
+
+const version = '19.100-1';
+const scenario = (count: number) => ({
+  builds: [version, '19.150-1', '19.200-1'],
+  groups: { web: { count, name: 'web-###', version } },
+});
+
+const { reconcile } = PolicyReconciler.prototype;
+const { place } = Roster.prototype;
+const { enter } = MemberIndex.prototype;
+
+/** A world with a policy for each collector, and what its policies have cost so far. */
+function world(count: number) {
+  const made = new World({ scenario: scenario(count) });
+  made.addSecret();
+  for (const name of names(made)) {
+    made.addPolicy(name, { target: { version }, selector: { matchFields: { name } } });
+  }
+  const cost = { reconciles: 0, looks: 0, comparisons: 0 };
+  vi.spyOn(PolicyReconciler.prototype, 'reconcile').mockImplementation(function (this: PolicyReconciler, key) {
+    cost.reconciles++;
+    return reconcile.call(this, key);
+  });
+  vi.spyOn(Roster.prototype, 'place').mockImplementation(function (this: Roster, id) {
+    cost.looks++;
+    place.call(this, id);
+  });
+  vi.spyOn(MemberIndex.prototype, 'enter').mockImplementation(function (this: MemberIndex, policy, selection) {
+    const matches: typeof selection.matches = (one) => {
+      cost.comparisons++;
+      return selection.matches(one);
+    };
+    enter.call(this, policy, { ...selection, matches });
+  });
+  return { world: made, cost };
+}
+
+function names(world: World): readonly string[] {
+  return world.model.snapshot(world.service.nowMs()).collectors.map(({ name }) => name);
+}
+
+function isReady(world: World): () => boolean {
+  const awaited = [...names(world)];
+  return () => {
+    while (world.ready(awaited.at(-1) ?? '')?.status === 'True') awaited.pop();
+    return awaited.length === 0;
+  };
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+describe.each([50, 200])('%i policies of one collector each', (count) => {
+  test('come to their first status with a few reconciles and looks each, and so they do after a restart', async () => {
+    const { world: made, cost } = world(count);
+    for (let start = 0; start < 2; start++) {
+      const replica = made.start();
+      expect(await made.until(isReady(made), 5 * minuteMs)).toBe(true);
+      await made.clock.advance(2 * minuteMs);
+      expect(cost.reconciles).toBeLessThanOrEqual(6 * count);
+      expect(cost.looks + cost.comparisons).toBeLessThanOrEqual(6 * count);
+      replica.kill();
+      Object.assign(cost, { reconciles: 0, looks: 0, comparisons: 0 });
+    }
+  });
+
+  test('cost no more at rest than one policy does', async () => {
+    const { world: made, cost } = world(count);
+    made.start();
+    expect(await made.until(isReady(made), 5 * minuteMs)).toBe(true);
+    await made.clock.advance(6 * minuteMs);
+    Object.assign(cost, { reconciles: 0, looks: 0, comparisons: 0 });
+    await made.clock.advance(60 * minuteMs);
+    // One look at the Secret in each resync.
+    expect(cost).toEqual({ reconciles: 12, looks: 0, comparisons: 0 });
+  });
+
+  test('wake the policy whose collector changed, and no other', async () => {
+    const { world: made, cost } = world(count);
+    made.start();
+    expect(await made.until(isReady(made), 5 * minuteMs)).toBe(true);
+    await made.clock.advance(6 * minuteMs);
+    Object.assign(cost, { reconciles: 0, looks: 0, comparisons: 0 });
+    const [first = ''] = names(made);
+    made.model.patch({ collectors: { [first]: { version: '19.200-1' } } }, made.service.nowMs());
+    await made.clock.advance(10 * minuteMs);
+    expect(made.policy(first)?.status?.collectors?.newer).toBe(1);
+    expect(cost.looks).toBeLessThanOrEqual(10);
+    expect(cost.reconciles).toBeLessThanOrEqual(10);
+  });
+});
