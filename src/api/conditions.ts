@@ -132,6 +132,8 @@ export const reasons = {
   ledgerForeign: 'LedgerForeign',
   /** The ledger is not what logfleet wrote. */
   ledgerUnreadable: 'LedgerUnreadable',
+  /** Status shows a rollout, and its ledger may be in ConfigMaps that the operator may not read. */
+  ledgerMissing: 'LedgerMissing',
   /** The API server does not know the kind Ledger: the CRDs are older than the operator. */
   ledgerNotInstalled: 'LedgerNotInstalled',
   /** The ledger of attempts is full, so that nothing more can be admitted (protocol U1). */

@@ -40,6 +40,9 @@ export interface LedgerShard {
   readonly version: string;
 }
 
+/** How ledgers are kept, as the status of their owner says (U1). Format 1, which no status names, was ConfigMaps. */
+export const ledgerFormat = 2;
+
 /** 512 KiB, half of what an API server accepts (U1). */
 export const maxShardBytes = 512 * 1024;
 

@@ -12,6 +12,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { describeHealth, type Health, type ShownHealth } from '../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import type { Ownership } from '../fleet/ownership.ts';
+import { ledgerFormat } from '../host/host.ts';
 import type { Figures } from './describe-figures.ts';
 import { stopText } from './health.ts';
 import type { ActionRecord, LedgerHeader, RolloutStop } from './ledger.ts';
@@ -54,6 +55,7 @@ export function describeEssentials(input: EssentialsInput): Essentials {
     health.reason !== reasons.collectorsRefused;
   return {
     observedGeneration: generation,
+    ledgerFormat,
     ...echoOfRequest(policy),
     targetVersion: header.target,
     ...(isOver ? {} : { rollout: describeRollout(input) }),

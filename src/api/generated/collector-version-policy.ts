@@ -275,6 +275,11 @@ export interface CollectorVersionPolicyStatus {
   /** The generation of the spec that this status is about. */
   readonly observedGeneration?: number;
   /**
+   * How the ledger of this policy is kept. 2: as resources of the kind Ledger, or as files of a directory. Absent in a
+   * status that an older logfleet wrote, which kept ledgers in ConfigMaps.
+   */
+  readonly ledgerFormat?: number;
+  /**
    * When the outage began that keeps logfleet from going on, as a service that does not answer; absent while there is
    * none. After ten minutes the condition `Outage` is `True`.
    */

@@ -9,13 +9,14 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
-import type { Host, Leadership, OperatorSettings, ResourceSource } from '../host.ts';
+import type { Host, Leadership, OperatorSettings, OwnerRef, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
 import { operatorLeaseName, resourcePath } from './api-paths.ts';
 import { EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
 import { LeaseElection, soleLeadership } from './lease.ts';
+import { LedgerCarryOver } from './ledger-carry-over.ts';
 import { LedgerStartList } from './ledger-start-list.ts';
 import { KubernetesLedgerStore } from './ledger-store.ts';
 import { Reflector } from './reflector.ts';
@@ -107,7 +108,9 @@ class ClusterHost implements KubernetesHost {
       : undefined;
     this.leadership = this.#election ?? soleLeadership();
     const startList = new LedgerStartList({ client, scopes: this.#scopes(), leadership: this.leadership, clock });
-    this.ledgers = new KubernetesLedgerStore({ client, startList });
+    const resourceOf = (owner: OwnerRef) => this.#follow(owner.kind).cache.get(owner);
+    const carryOver = new LedgerCarryOver({ client, resourceOf });
+    this.ledgers = new KubernetesLedgerStore({ client, startList, carryOver });
   }
 
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {

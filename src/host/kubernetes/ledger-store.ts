@@ -19,6 +19,7 @@ import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
 import { ledgerPath } from './api-paths.ts';
+import type { LedgerCarryOver } from './ledger-carry-over.ts';
 import type { LedgerStartList } from './ledger-start-list.ts';
 import { fieldManager } from './status-writer.ts';
 
@@ -43,22 +44,27 @@ export interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
   /** Spares a request for each shard after a start. Without it, every read asks for the shard by name. */
   readonly startList?: LedgerStartList;
+  /** Looks for ledgers in ConfigMaps. */
+  readonly carryOver?: LedgerCarryOver;
 }
 
 export class KubernetesLedgerStore implements LedgerStore {
   readonly #client: ApiClient;
   readonly #startList: LedgerStartList | undefined;
+  readonly #carryOver: LedgerCarryOver | undefined;
 
-  constructor({ client, startList }: KubernetesLedgerStoreOptions) {
+  constructor({ client, startList, carryOver }: KubernetesLedgerStoreOptions) {
     this.#client = client;
     this.#startList = startList;
+    this.#carryOver = carryOver;
   }
 
   async read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
     const name = ledgerName(owner, shard);
     const listed = await this.#startList?.take(owner, name);
     const stored = listed ? listed.shard : await this.#get(owner.namespace, name);
-    if (stored) assertOwned(owner, stored);
+    if (!stored) return this.#carryOver?.read(owner, shard, this);
+    assertOwned(owner, stored);
     return stored;
   }
 
