@@ -4,6 +4,7 @@ import { LogfleetError } from '../base/errors.ts';
 import { hasCode } from '../host/kubernetes/api-error.ts';
 import { type ClusterConnection, connectToCluster } from '../host/kubernetes/cluster-connection.ts';
 import type { ClusterOptions } from './options.ts';
+import { readPlainCluster } from './plain-cluster.ts';
 
 /** `instead` goes on from "name one with …; without a cluster,". */
 export async function chooseCluster(
@@ -11,10 +12,14 @@ export async function chooseCluster(
   cwd: string,
   instead: string,
 ): Promise<ClusterConnection> {
+  const chosen = {
+    ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(cwd, kubeconfig) }),
+    ...(context === undefined ? {} : { context }),
+  };
   try {
     return await connectToCluster({
-      ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(cwd, kubeconfig) }),
-      ...(context === undefined ? {} : { context }),
+      ...chosen,
+      plain: await readPlainCluster({ ...chosen, environment: process.env }),
     });
   } catch (error) {
     if (!hasCode(error, 'host.noCluster')) throw error;

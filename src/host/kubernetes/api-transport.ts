@@ -1,55 +1,44 @@
 /**
  * The port to the API server over HTTP: undici, with the credentials of a kubeconfig or of the pod.
  *
- * Invariants: one agent, and with it one set of connections, for as long as the credentials of the connection stay the same; a bearer
- * token is asked for anew with each request, so that one that is rotated or expires is replaced. No proxy is taken from the environment;
+ * Invariants: one agent, and with it one set of connections, lasts as long as the credentials of the connection stay the same. Credentials
+ * are read again after 10 s and after a 401, so that a token that is rotated or expires is replaced. No proxy is taken from the environment;
  * only one that the kubeconfig names.
  *
  * This file and what it imports are loaded by commands that speak to a cluster, and by no others.
  */
 import { StringDecoder } from 'node:string_decoder';
-import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
+import type { ClusterCredentials, ClusterTarget, ConnectionOptions } from './cluster-target.ts';
 import type { KubeApi, KubeRequest, KubeResponse, WatchRequest, WatchResponse } from './kube-api.ts';
 
 /** Idle connections are kept between the renewals of a lease, and not much longer. */
 const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
+/** Credentials that were read longer ago are read again. */
+const credentialsFreshMs = 10_000;
 /** A watch in a cluster of ours has no line longer than what etcd takes, 1.5 MiB, and JSON around it. */
 const longestLine = 16 * 1024 * 1024;
 
-/** What of a kubeconfig makes a connection, as Node's TLS takes it. */
-interface ConnectionOptions {
-  readonly ca?: string | Buffer;
-  readonly cert?: string | Buffer;
-  readonly key?: string | Buffer;
-  readonly servername?: string;
-  readonly rejectUnauthorized?: boolean;
-}
-
-interface Credentials {
-  readonly connection: ConnectionOptions;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 export class UndiciKubeApi implements KubeApi {
-  readonly #config: KubeConfig;
+  readonly #target: ClusterTarget;
+  readonly #clock: Clock;
   readonly #origin: string;
   /** Of API servers that live below a path, as behind a gateway. */
   readonly #basePath: string;
-  readonly #proxy: string | undefined;
-  #agent: { readonly dispatcher: Dispatcher; readonly connection: string } | undefined;
+  #credentials: { readonly read: Promise<ClusterCredentials>; readonly atMs: number } | undefined;
+  #agent: { readonly dispatcher: Dispatcher; readonly connection: ConnectionOptions } | undefined;
 
   /** `host.misconfigured` when the kubeconfig names no cluster, or one whose address is none. */
-  constructor(config: KubeConfig) {
-    const cluster = config.getCurrentCluster();
-    const url = cluster ? URL.parse(cluster.server) : null;
-    if (!cluster || !url) throw misconfigured(config.getCurrentContext(), cluster?.server);
-    this.#config = config;
+  constructor(target: ClusterTarget, clock: Clock) {
+    const url = target.server === undefined ? null : URL.parse(target.server);
+    if (!url) throw misconfigured(target.context, target.server);
+    this.#target = target;
+    this.#clock = clock;
     this.#origin = url.origin;
     this.#basePath = url.pathname.replace(/\/+$/, '');
-    this.#proxy = cluster.proxyUrl;
   }
 
   async request(request: KubeRequest): Promise<KubeResponse> {
@@ -69,9 +58,9 @@ export class UndiciKubeApi implements KubeApi {
   }
 
   async #send(request: KubeRequest): Promise<Dispatcher.ResponseData> {
-    const credentials = await unlessAborted(request.signal, readCredentials(this.#config));
+    const credentials = await unlessAborted(request.signal, this.#current());
     const { body } = request;
-    return this.#dispatcher(credentials.connection).request({
+    const answer = await this.#dispatcher(credentials.connection).request({
       origin: this.#origin,
       path: `${this.#basePath}${request.path}`,
       method: request.method,
@@ -85,12 +74,26 @@ export class UndiciKubeApi implements KubeApi {
       ...(request.query ? { query: request.query } : {}),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
+    if (answer.statusCode === 401) this.#credentials = undefined;
+    return answer;
+  }
+
+  /** All requests of a moment share one reading of files. */
+  #current(): Promise<ClusterCredentials> {
+    const nowMs = this.#clock.monotonic();
+    if (this.#credentials && nowMs - this.#credentials.atMs < credentialsFreshMs) return this.#credentials.read;
+    const read = this.#target.credentials();
+    const known = { read, atMs: nowMs };
+    this.#credentials = known;
+    read.catch(() => {
+      if (this.#credentials === known) this.#credentials = undefined;
+    });
+    return read;
   }
 
   /** The agent for these credentials. Those before it finish what they have under way. */
   #dispatcher(connection: ConnectionOptions): Dispatcher {
-    const identity = JSON.stringify(connection);
-    if (this.#agent?.connection === identity) return this.#agent.dispatcher;
+    if (this.#agent && isSame(this.#agent.connection, connection)) return this.#agent.dispatcher;
     this.#agent?.dispatcher.close().catch(() => undefined);
     // Deadlines are the caller's: a watch may be silent for longer than undici would bear.
     const options = {
@@ -101,35 +104,16 @@ export class UndiciKubeApi implements KubeApi {
       connectTimeout: connectTimeoutMs,
     };
     const dispatcher =
-      this.#proxy === undefined
+      this.#target.proxyUrl === undefined
         ? new Agent({ ...options, connect: { ...connection, timeout: connectTimeoutMs } })
-        : new ProxyAgent({ ...options, uri: this.#proxy, requestTls: { ...connection } });
-    this.#agent = { dispatcher, connection: identity };
+        : new ProxyAgent({ ...options, uri: this.#target.proxyUrl, requestTls: { ...connection } });
+    this.#agent = { dispatcher, connection };
     return dispatcher;
   }
 }
 
-/**
- * Asks client-node, which knows token files, exec plugins and the rest. It renews what has expired, reads token files again
- * every minute, and answers from memory otherwise.
- */
-async function readCredentials(config: KubeConfig): Promise<Credentials> {
-  const options: ConnectionOptions & { auth?: string | null; headers?: Record<string, unknown> } = {};
-  await config.applyToHTTPSOptions(options as Parameters<KubeConfig['applyToHTTPSOptions']>[0]);
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value);
-  if (options.auth) headers.authorization = `Basic ${Buffer.from(options.auth).toString('base64')}`;
-  const { ca, cert, key, servername, rejectUnauthorized } = options;
-  return {
-    headers,
-    connection: {
-      ...(ca === undefined ? {} : { ca: String(ca) }),
-      ...(cert === undefined ? {} : { cert: String(cert) }),
-      ...(key === undefined ? {} : { key: String(key) }),
-      ...(servername === undefined ? {} : { servername }),
-      ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
-    },
-  };
+function isSame(left: ConnectionOptions, right: ConnectionOptions): boolean {
+  return left === right || JSON.stringify(left) === JSON.stringify(right);
 }
 
 /** An exec plugin may hang; whoever asked must get on. */

@@ -2,12 +2,14 @@
  * Finds the cluster that a command speaks to: the one that `--kubeconfig` and `--context` name, else `KUBECONFIG` and `~/.kube/config`,
  * else the one that the pod runs in.
  *
- * client-node takes a third of a second to load. It is imported here, when a connection is asked for, and nowhere else.
+ * client-node takes more than half a second to load, and 60 MiB. It is imported here, for kubeconfigs that need it, and nowhere else.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { systemClock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
+import type { ClusterTarget } from './cluster-target.ts';
 import type { KubeApi } from './kube-api.ts';
 
 export interface ClusterOptions {
@@ -15,6 +17,8 @@ export interface ClusterOptions {
   readonly kubeconfig?: string;
   /** A context in it, instead of its current one. */
   readonly context?: string;
+  /** What both name, where somebody could read it without client-node. */
+  readonly plain?: ClusterTarget | undefined;
 }
 
 export interface ClusterConnection {
@@ -25,9 +29,15 @@ export interface ClusterConnection {
 
 /** `host.noCluster` when nothing names a cluster; `host.misconfigured` when there is no such kubeconfig, context or cluster. */
 export async function connectToCluster(options: ClusterOptions): Promise<ClusterConnection> {
-  const [{ KubeConfig }, { UndiciKubeApi }] = await Promise.all([
+  const { UndiciKubeApi } = await import('./api-transport.ts');
+  const target = options.plain ?? (await askClientNode(options));
+  return { api: new UndiciKubeApi(target, systemClock), namespace: target.namespace ?? 'default' };
+}
+
+async function askClientNode(options: ClusterOptions): Promise<ClusterTarget> {
+  const [{ KubeConfig }, { targetOf }] = await Promise.all([
     import('@kubernetes/client-node/dist/config.js'),
-    import('./api-transport.ts'),
+    import('./client-node-cluster.ts'),
   ]);
   const config = new KubeConfig();
   try {
@@ -42,8 +52,7 @@ export async function connectToCluster(options: ClusterOptions): Promise<Cluster
     if (!known.includes(options.context)) throw unknownContext(options.context, known);
     config.setCurrentContext(options.context);
   }
-  const api = new UndiciKubeApi(config);
-  return { api, namespace: config.getContextObject(config.getCurrentContext())?.namespace ?? 'default' };
+  return targetOf(config);
 }
 
 /** What client-node assumes where it finds no kubeconfig and no pod around it: a server that nobody has. */

@@ -51,8 +51,8 @@ interface Listing {
   /** Whether to read in pages; a page that has expired is answered by reading everything at once. */
   readonly paged: boolean;
   readonly continueToken?: string;
-  /** What the pages before brought. */
-  readonly items: readonly unknown[];
+  /** The resources of the pages before. Each page is decoded at once, so that the rest of its text is not held. */
+  readonly resources: readonly CachedResource[];
 }
 
 interface Watching {
@@ -165,14 +165,12 @@ export class Reflector<R extends CachedResource> {
       deadlineMs: pageDeadlineMs,
     });
     const page = readPage(answer, path);
-    const items = state.items.length === 0 ? page.items : [...state.items, ...page.items];
-    if (page.continueToken !== undefined) return { ...state, continueToken: page.continueToken, items };
+    const decoded = page.items.map(decode).filter((resource) => resource !== undefined);
+    const resources = [...(state.resources as readonly R[]), ...decoded];
+    if (page.continueToken !== undefined) return { ...state, continueToken: page.continueToken, resources };
 
     this.#relists.add({ reason: state.reason });
-    cache.replace(
-      scope,
-      items.map(decode).filter((resource) => resource !== undefined),
-    );
+    cache.replace(scope, resources);
     this.#options.onList?.();
     const relistAtMs = clock.monotonic() + relistIntervalMs * (0.9 + 0.2 * random.next());
     return { kind: 'watching', resourceVersion: page.resourceVersion, relistAtMs };
@@ -269,7 +267,7 @@ function afterFailure(state: State, error: unknown, failures: number): Listing |
 }
 
 function startListing(reason: RelistReason): Listing {
-  return { kind: 'listing', reason, paged: true, items: [] };
+  return { kind: 'listing', reason, paged: true, resources: [] };
 }
 
 interface Page {
