@@ -1,56 +1,178 @@
 /**
- * The state of each resource of a kind as a series of metrics, with the reason of its condition Ready, for alerts.
+ * The states of all resources of a kind as metrics: how many resources are in each state, and series of their own for at most 200 of them
+ * (C3).
  *
- * Invariant: of each resource there is one series, and none of one that is gone, or that another process looks after by now. Reasons are
- * those of conditions, of which there are few (`api/conditions.ts`).
+ * Invariants: a resource that needs a person has a place before one that does not: Stalled, then Outage, Reconciling, NotReady, then the
+ * rest. A resource that is gone, or that another process looks after by now, has no series and is not counted. Reasons are those of
+ * conditions, of which there are few (`api/conditions.ts`).
  */
 import { type Condition, findCondition } from '../api/conditions.ts';
-import type { Gauge, Labels } from '../base/metrics.ts';
+import type { Gauge, Labels, Metrics } from '../base/metrics.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-export class StateSeries {
-  readonly #gauge: Gauge;
-  readonly #nameLabel: string;
-  /** The labels of each resource's series, by `namespace/name`. */
-  readonly #shown = new Map<string, Labels>();
+/** So many resources of a kind have series of their own. */
+export const maxShown = 200;
 
-  /** `gauge` has the labels namespace, `nameLabel`, state and reason. */
-  constructor(gauge: Gauge, nameLabel: string) {
-    this.#gauge = gauge;
-    this.#nameLabel = nameLabel;
+/** The least urgent first. */
+const ranks = [['Ready', 'Unknown'], ['NotReady'], ['Reconciling'], ['Outage'], ['Stalled']] as const;
+type State = (typeof ranks)[number][number];
+
+const states = 'Ready, Reconciling, Outage, Stalled, NotReady, Unknown';
+
+export interface StateSeriesOptions {
+  readonly metrics: Metrics;
+  /** `policy`: the label with the name of a resource, and a part of the names of metrics. */
+  readonly kind: string;
+  readonly plural: string;
+  /** Takes back whatever other series this resource has: it has lost its place. */
+  readonly onHidden: (key: ResourceKey) => void;
+}
+
+interface Standing {
+  readonly key: ResourceKey;
+  readonly state: State;
+  readonly reason: string;
+  readonly rank: number;
+}
+
+export class StateSeries {
+  readonly #options: StateSeriesOptions;
+  readonly #gauge: Gauge;
+  readonly #totals: Gauge;
+  /** By `namespace/name`. */
+  readonly #standings = new Map<string, Standing>();
+  /** How many resources have a state and reason, by both. */
+  readonly #counts = new Map<string, number>();
+  /** Those with series of their own and those without, by rank. */
+  readonly #shown = ranks.map(() => new Set<string>());
+  readonly #hidden = ranks.map(() => new Set<string>());
+
+  constructor(options: StateSeriesOptions) {
+    const { metrics, kind, plural } = options;
+    this.#options = options;
+    this.#totals = metrics.gauge(
+      `logfleet_${plural}`,
+      `How many ${plural} are in a state (${states}) with a reason of the condition Ready.`,
+      ['state', 'reason'],
+    );
+    this.#gauge = metrics.gauge(
+      `logfleet_${kind}_state`,
+      `1 for the state (${states}) with the reason of the condition Ready; of at most ${maxShown} ${plural}.`,
+      ['namespace', kind, 'state', 'reason'],
+    );
   }
 
-  /** Nothing changes where the resource has no status yet. */
-  measure({ namespace, name }: ResourceKey, conditions: readonly Condition[] | undefined): void {
+  /** Whether this resource has series of its own. Nothing changes where it has no status yet. */
+  measure({ namespace, name }: ResourceKey, conditions: readonly Condition[] | undefined): boolean {
+    const text = `${namespace}/${name}`;
     const ready = findCondition(conditions, 'Ready');
-    if (!ready) return;
+    const before = this.#standings.get(text);
+    if (!ready) return this.#isShown(before, text);
     const state = stateOf(ready, conditions);
-    this.#show({ namespace, name }, { namespace, [this.#nameLabel]: name, state, reason: ready.reason });
+    if (before?.state === state && before.reason === ready.reason) return this.#isShown(before, text);
+    const rank = ranks.findIndex((each) => each.some((one) => one === state));
+    const standing = { key: { namespace, name }, state, reason: ready.reason, rank };
+    if (before) this.#count(before, -1);
+    this.#count(standing, 1);
+    this.#standings.set(text, standing);
+    if (before && this.#isShown(before, text)) this.#move(text, before, standing);
+    else this.#place(text, before, standing);
+    return this.#isShown(standing, text);
   }
 
   /** Of a resource that is gone. */
-  forget(key: ResourceKey): void {
-    this.#show(key, undefined);
+  forget({ namespace, name }: ResourceKey): void {
+    const text = `${namespace}/${name}`;
+    const standing = this.#standings.get(text);
+    if (!standing) return;
+    this.#count(standing, -1);
+    this.#standings.delete(text);
+    this.#hidden[standing.rank]?.delete(text);
+    if (this.#isShown(standing, text)) this.#hide(text, standing);
+    this.#fill();
   }
 
-  #show({ namespace, name }: ResourceKey, labels: Labels | undefined): void {
-    const key = `${namespace}/${name}`;
-    const before = this.#shown.get(key);
-    const isSame = before?.['state'] === labels?.['state'] && before?.['reason'] === labels?.['reason'];
-    if (before && !isSame) this.#gauge.remove(before);
-    if (!labels) {
-      this.#shown.delete(key);
-      return;
+  /** Of all resources. */
+  clear(): void {
+    for (const { key } of [...this.#standings.values()]) this.forget(key);
+  }
+
+  #isShown(standing: Standing | undefined, text: string): boolean {
+    return standing !== undefined && (this.#shown[standing.rank]?.has(text) ?? false);
+  }
+
+  /** One that has a place keeps it, unless a more urgent resource has none. */
+  #move(text: string, before: Standing, standing: Standing): void {
+    this.#gauge.remove(this.#labelsOf(before));
+    this.#shown[before.rank]?.delete(text);
+    this.#show(text, standing);
+    const urgent = this.#hidden.findLastIndex(({ size }) => size > 0);
+    if (urgent <= standing.rank) return;
+    this.#hide(text, standing);
+    this.#hidden[standing.rank]?.add(text);
+    this.#fill();
+  }
+
+  #place(text: string, before: Standing | undefined, standing: Standing): void {
+    if (before) this.#hidden[before.rank]?.delete(text);
+    this.#hidden[standing.rank]?.add(text);
+    if (this.#shownCount() >= maxShown) this.#evictBelow(standing.rank);
+    this.#fill();
+  }
+
+  #evictBelow(rank: number): void {
+    const least = this.#shown.findIndex(({ size }) => size > 0);
+    const [text] = this.#shown[least] ?? [];
+    const standing = text === undefined ? undefined : this.#standings.get(text);
+    if (least >= rank || text === undefined || !standing) return;
+    this.#hide(text, standing);
+    this.#hidden[least]?.add(text);
+  }
+
+  /** Gives free places to the most urgent. */
+  #fill(): void {
+    while (this.#shownCount() < maxShown) {
+      const [text] = this.#hidden.findLast(({ size }) => size > 0) ?? [];
+      const standing = text === undefined ? undefined : this.#standings.get(text);
+      if (text === undefined || !standing) return;
+      this.#hidden[standing.rank]?.delete(text);
+      this.#show(text, standing);
     }
-    this.#shown.set(key, labels);
-    this.#gauge.set(labels, 1);
+  }
+
+  #show(text: string, standing: Standing): void {
+    this.#shown[standing.rank]?.add(text);
+    this.#gauge.set(this.#labelsOf(standing), 1);
+  }
+
+  #hide(text: string, standing: Standing): void {
+    this.#shown[standing.rank]?.delete(text);
+    this.#gauge.remove(this.#labelsOf(standing));
+    this.#options.onHidden(standing.key);
+  }
+
+  #shownCount(): number {
+    return this.#shown.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  #count({ state, reason }: Standing, by: number): void {
+    const labels = { state, reason };
+    const text = `${state} ${reason}`;
+    const count = (this.#counts.get(text) ?? 0) + by;
+    this.#counts.set(text, count);
+    if (count > 0) this.#totals.set(labels, count);
+    else this.#totals.remove(labels);
+  }
+
+  #labelsOf({ key: { namespace, name }, state, reason }: Standing): Labels {
+    return { namespace, [this.#options.kind]: name, state, reason };
   }
 }
 
-function stateOf(ready: Condition, conditions: readonly Condition[] | undefined): string {
+function stateOf(ready: Condition, conditions: readonly Condition[] | undefined): State {
   const holds = (type: 'Stalled' | 'Outage' | 'Reconciling') => findCondition(conditions, type)?.status === 'True';
   if (holds('Stalled')) return 'Stalled';
   if (holds('Outage')) return 'Outage';
   if (holds('Reconciling')) return 'Reconciling';
-  return { True: 'Ready', False: 'NotReady', Unknown: 'Unknown' }[ready.status];
+  return ({ True: 'Ready', False: 'NotReady', Unknown: 'Unknown' } as const)[ready.status];
 }

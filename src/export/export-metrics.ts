@@ -1,4 +1,4 @@
-/** What is measured of each export, from its status: how far it is, what it has written, and its state with the reason, for alerts. */
+/** What is measured of exports, from their statuses: states with their reasons, for alerts; how far each is, and what it has written (C3). */
 import type { SearchExport } from '../api/kinds.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import { StateSeries } from '../controller/state-series.ts';
@@ -12,8 +12,6 @@ export class ExportMetrics {
   readonly #bytes: Gauge;
   readonly #jobs: Gauge;
   readonly #states: StateSeries;
-  /** All that have series, by `namespace/name`. */
-  readonly #shown = new Map<string, ResourceKey>();
 
   constructor(metrics: Metrics) {
     this.#covered = metrics.gauge(
@@ -24,38 +22,33 @@ export class ExportMetrics {
     this.#rows = metrics.gauge('logfleet_export_written_rows', 'Rows in the files of an export.', labelNames);
     this.#bytes = metrics.gauge('logfleet_export_written_bytes', 'Length of the files of an export.', labelNames);
     this.#jobs = metrics.gauge('logfleet_export_jobs', 'Search jobs of an export that are alive.', labelNames);
-    const states = metrics.gauge(
-      'logfleet_export_state',
-      '1 for the state of an export (Ready, Reconciling, Stalled, NotReady, Unknown) with the reason of its condition Ready.',
-      [...labelNames, 'state', 'reason'],
-    );
-    this.#states = new StateSeries(states, 'export');
+    const onHidden = (key: ResourceKey) => this.#hide(key);
+    this.#states = new StateSeries({ metrics, kind: 'export', plural: 'exports', onHidden });
   }
 
   /** Nothing changes where the export has no status yet. */
   measure({ metadata: { namespace, name }, status }: SearchExport): void {
+    if (!status || !this.#states.measure({ namespace, name }, status.conditions)) return;
     const labels = { namespace, export: name };
-    this.#shown.set(`${namespace}/${name}`, { namespace, name });
-    if (status?.progress) {
-      const { coveredPercent, rowsWritten, bytesWritten } = status.progress;
-      this.#covered.set(labels, coveredPercent / 100);
-      this.#rows.set(labels, rowsWritten);
-      this.#bytes.set(labels, bytesWritten);
-    }
-    if (status) this.#jobs.set(labels, status.jobs?.length ?? 0);
-    this.#states.measure({ namespace, name }, status?.conditions);
+    this.#jobs.set(labels, status.jobs?.length ?? 0);
+    if (!status.progress) return;
+    const { coveredPercent, rowsWritten, bytesWritten } = status.progress;
+    this.#covered.set(labels, coveredPercent / 100);
+    this.#rows.set(labels, rowsWritten);
+    this.#bytes.set(labels, bytesWritten);
   }
 
-  /** What another process leads from now on it measures itself: the same series from two would be two alerts, and ours would stand still. */
+  /** Forgets all of them, since another process leads and measures them. The same series from two processes would be two alerts. */
   clear(): void {
-    for (const key of [...this.#shown.values()]) this.forget(key);
+    this.#states.clear();
   }
 
-  /** Forgets the series of an export that is gone. */
+  /** Forgets an export that is gone. */
   forget(key: ResourceKey): void {
-    const labels = { namespace: key.namespace, export: key.name };
-    for (const gauge of [this.#covered, this.#rows, this.#bytes, this.#jobs]) gauge.remove(labels);
     this.#states.forget(key);
-    this.#shown.delete(`${key.namespace}/${key.name}`);
+  }
+
+  #hide({ namespace, name }: ResourceKey): void {
+    for (const gauge of [this.#covered, this.#rows, this.#bytes, this.#jobs]) gauge.remove({ namespace, export: name });
   }
 }

@@ -1,4 +1,4 @@
-/** What is measured of each policy, from its status: its collectors by where they stand, and its state with the reason, for alerts. */
+/** What is measured of policies, from their statuses: states with their reasons, for alerts; the collectors of each by where they stand (C3). */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import { StateSeries } from '../controller/state-series.ts';
@@ -9,8 +9,6 @@ const standings = ['updated', 'inProgress', 'pending', 'failed', 'offline', 'new
 export class PolicyMetrics {
   readonly #collectors: Gauge;
   readonly #states: StateSeries;
-  /** All that have series, by `namespace/name`. */
-  readonly #shown = new Map<string, ResourceKey>();
 
   constructor(metrics: Metrics) {
     this.#collectors = metrics.gauge('logfleet_policy_collectors', 'Collectors of a policy by where they stand.', [
@@ -18,33 +16,30 @@ export class PolicyMetrics {
       'policy',
       'state',
     ]);
-    const states = metrics.gauge(
-      'logfleet_policy_state',
-      '1 for the state of a policy (Ready, Reconciling, Stalled, NotReady, Unknown) with the reason of its condition Ready.',
-      ['namespace', 'policy', 'state', 'reason'],
-    );
-    this.#states = new StateSeries(states, 'policy');
+    const onHidden = (key: ResourceKey) => this.#hide(key);
+    this.#states = new StateSeries({ metrics, kind: 'policy', plural: 'policies', onHidden });
   }
 
   /** Nothing changes where the policy has no status yet. */
   measure({ metadata: { namespace, name }, status }: CollectorVersionPolicy): void {
-    const policy = { namespace, policy: name };
-    this.#shown.set(`${namespace}/${name}`, { namespace, name });
+    const isShown = this.#states.measure({ namespace, name }, status?.conditions);
     const counts = status?.collectors;
-    if (counts) for (const state of standings) this.#collectors.set({ ...policy, state }, counts[state]);
-    this.#states.measure({ namespace, name }, status?.conditions);
+    if (!isShown || !counts) return;
+    const policy = { namespace, policy: name };
+    for (const state of standings) this.#collectors.set({ ...policy, state }, counts[state]);
   }
 
-  /** What another process leads from now on it measures itself: the same series from two would be two alerts, and ours would stand still. */
+  /** Forgets all of them, since another process leads and measures them. The same series from two processes would be two alerts. */
   clear(): void {
-    for (const key of [...this.#shown.values()]) this.forget(key);
+    this.#states.clear();
   }
 
-  /** Forgets the series of a policy that is gone. */
+  /** Forgets a policy that is gone. */
   forget(key: ResourceKey): void {
-    const { namespace, name } = key;
-    for (const state of standings) this.#collectors.remove({ namespace, policy: name, state });
     this.#states.forget(key);
-    this.#shown.delete(`${key.namespace}/${key.name}`);
+  }
+
+  #hide({ namespace, name }: ResourceKey): void {
+    for (const state of standings) this.#collectors.remove({ namespace, policy: name, state });
   }
 }
