@@ -15,6 +15,7 @@ import { defaultBudgetSettings } from '../service/request-budget.ts';
 import type { SearchJobs } from '../service/search-jobs.ts';
 import { serviceIdOf } from '../service/service-address.ts';
 import type { UpgradeService } from '../service/upgrade-service.ts';
+import { AwaitedSecrets } from './awaited-secrets.ts';
 import { Budgets, type Spender } from './budgets.ts';
 import { type CredentialPlace, renderPlace, renderRefused, settingNamesOf } from './credential-place.ts';
 import { type Credentials, decodeCredentials, fingerprintOf } from './credentials.ts';
@@ -71,13 +72,16 @@ interface Entry {
   shared: Shared | undefined;
   readAtMs: number;
   usedAtMs: number;
-  stale: boolean;
+  /** When it was last known to be stale, on the monotonic clock: what was read before does not do. */
+  staleAtMs: number | undefined;
   reading: Promise<Shared> | undefined;
 }
 
 export class Accounts {
   readonly #options: AccountsOptions;
   readonly #settings: AccountSettings;
+  /** Secrets as they are read, and waited for, by whoever needs one. */
+  readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, Entry>();
   readonly #shared = new Map<string, Shared>();
   /** Credentials let go of, while they finish what they have under way: search jobs may take hours. */
@@ -88,12 +92,13 @@ export class Accounts {
   constructor(options: AccountsOptions) {
     this.#options = options;
     this.#settings = { ...defaultAccountSettings, ...options.settings };
+    this.secrets = new AwaitedSecrets(options);
     this.#budgets = new Budgets(options);
   }
 
   /**
-   * The account of a Secret. Reads the Secret before first use, when what is known is older than 60 s, and after a 401; a
-   * failure is not remembered, so that who stalls for it and looks again every 30 s sees it mended.
+   * The account of a Secret. Reads the Secret before first use, when what is known is older than 60 s, and after a 401. A read serves
+   * everybody for five seconds (`awaited-secrets.ts`), one that shows a Secret that cannot be used, too.
    *
    * Throws what reading the Secret threw, or a `LogfleetError` with the reason SecretNotFound, SecretIncomplete, SecretInvalid,
    * AddressInvalid, or (for a key refused just now) Unauthorized.
@@ -101,8 +106,11 @@ export class Accounts {
   async resolve(key: ResourceKey): Promise<Account> {
     const nowMs = this.#options.clock.monotonic();
     const entry = this.#entry(key, nowMs);
-    const shared = this.#fresh(entry, nowMs) ?? (await this.#read(key, entry));
-    this.#tidy(nowMs);
+    let shared = this.#fresh(entry, nowMs);
+    if (!shared) {
+      shared = await this.#read(key, entry);
+      this.#tidy(nowMs);
+    }
     this.#refuseHeldBack(key, shared);
     return shared.account;
   }
@@ -114,8 +122,8 @@ export class Accounts {
   unauthorized(key: ResourceKey, account?: Account): void {
     const entry = this.#entries.get(nameOf(key));
     if (!entry?.shared || (account && account !== entry.shared.account)) return;
-    entry.stale = true;
-    entry.shared.refusedAtMs = this.#options.clock.monotonic();
+    entry.staleAtMs = this.#options.clock.monotonic();
+    entry.shared.refusedAtMs = entry.staleAtMs;
   }
 
   /** To be called before accounts are used in a term of leadership, by whoever comes first: what a takeover asks for is heeded once (protocol B6). */
@@ -127,6 +135,7 @@ export class Accounts {
 
   /** Destroys every connection. */
   async close(): Promise<void> {
+    this.secrets.close();
     const all = [...this.#retiring, ...this.#shared.values()];
     this.#entries.clear();
     this.#shared.clear();
@@ -140,14 +149,20 @@ export class Accounts {
       known.usedAtMs = nowMs;
       return known;
     }
-    const entry: Entry = { shared: undefined, readAtMs: nowMs, usedAtMs: nowMs, stale: false, reading: undefined };
+    const entry: Entry = {
+      shared: undefined,
+      readAtMs: nowMs,
+      usedAtMs: nowMs,
+      staleAtMs: undefined,
+      reading: undefined,
+    };
     this.#entries.set(name, entry);
     return entry;
   }
 
   #fresh(entry: Entry, nowMs: number): Shared | undefined {
     const young = nowMs - entry.readAtMs < this.#settings.secretMaxAgeMs;
-    return young && !entry.stale ? entry.shared : undefined;
+    return young && entry.staleAtMs === undefined ? entry.shared : undefined;
   }
 
   /** Callers that come while a read is under way share it. */
@@ -160,14 +175,14 @@ export class Accounts {
 
   async #readNow(key: ResourceKey, entry: Entry): Promise<Shared> {
     const readAtMs = this.#options.clock.monotonic();
-    const members = await this.#options.secrets.get(key);
+    const members = await this.secrets.get(key, entry.staleAtMs);
     // Cleared before decoding: credentials that the Secret no longer holds must not be used.
     entry.shared = undefined;
     const place = this.#placeOf(key);
     const shared = this.#connect(decodeCredentials(place, members), place);
     entry.shared = shared;
     entry.readAtMs = readAtMs;
-    entry.stale = false;
+    entry.staleAtMs = undefined;
     return shared;
   }
 
@@ -198,7 +213,7 @@ export class Accounts {
   }
 
   #placeOf(key: ResourceKey): CredentialPlace {
-    return { kind: this.#options.secrets.takesVariables?.(key) ? 'variables' : 'secret', key };
+    return { kind: this.secrets.takesVariables(key) ? 'variables' : 'secret', key };
   }
 
   #refuseHeldBack(key: ResourceKey, shared: Shared): void {

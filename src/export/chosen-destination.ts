@@ -6,6 +6,7 @@
  * its own. No value of a Secret is ever repeated in a message.
  */
 import { createHash } from 'node:crypto';
+import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import { reasons } from '../api/conditions.ts';
 import type { S3Spec, VolumeSpec } from '../api/generated/search-export.ts';
 import type { SearchExport } from '../api/kinds.ts';
@@ -16,7 +17,7 @@ import { SecretText } from '../base/secret-text.ts';
 import { bucketRoot, volumeRoot } from '../destination/export-layout.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { S3Credentials } from '../destination/s3/s3-settings.ts';
-import type { ResourceKey, SecretReader } from '../host/host.ts';
+import type { ResourceKey } from '../host/host.ts';
 import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {
@@ -26,7 +27,7 @@ export interface ChosenDestination {
 }
 
 export interface DestinationChoiceOptions {
-  readonly secrets: SecretReader;
+  readonly secrets: Pick<AwaitedSecrets, 'get' | 'takesVariables'>;
   readonly places: ExportPlaces;
   readonly clock: Clock;
   readonly secretMaxAgeMs: number;
@@ -35,6 +36,8 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
+  /** On the monotonic clock: what was read before does not do. */
+  #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
     this.#options = options;
@@ -55,6 +58,7 @@ export class DestinationChoice {
   /** Its credentials were refused, or a person wants it looked at: the Secret is read again before the next use. */
   forget(): void {
     this.#known = undefined;
+    this.#forgottenAtMs = this.#options.clock.monotonic();
   }
 
   async #choose({ metadata: { namespace }, spec }: SearchExport): Promise<ChosenDestination> {
@@ -101,7 +105,7 @@ export class DestinationChoice {
   async #credentials(key: ResourceKey): Promise<S3Credentials> {
     const { secrets } = this.#options;
     // Variables of the environment stand in for credentials of the service alone.
-    const members = secrets.takesVariables?.(key) ? undefined : await secrets.get(key);
+    const members = secrets.takesVariables(key) ? undefined : await secrets.get(key, this.#forgottenAtMs);
     const secret = `Secret ${key.namespace}/${key.name}`;
     if (!members) {
       const what = requiredStoreMembers.join(' and ');

@@ -1,6 +1,6 @@
 /**
- * The reconciler of SearchExport: one runtime for each export, thrown away when the resource is another and when leadership was lost in
- * between. A process that leads no longer ends its searches at once: their jobs are closed, and what they were writing is given up.
+ * The reconciler of SearchExport: one runtime for each export that is worked on. It is thrown away when it has nothing to do (C1), when the
+ * resource is another, and when leadership was lost in between. A process that leads no longer ends its searches at once: their jobs are closed, and what they were writing is given up.
  */
 import type { Accounts } from '../account/accounts.ts';
 import type { SearchExport } from '../api/kinds.ts';
@@ -15,7 +15,7 @@ import { LeftUploads } from '../destination/s3/left-uploads.ts';
 import { Writer } from '../destination/writer.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { ExportMetrics } from './export-metrics.ts';
-import { ExportRuntime } from './export-runtime.ts';
+import { ExportRuntime, waiterOf } from './export-runtime.ts';
 import { type ExportPlaces, type ExportSettings, exportSettings } from './export-settings.ts';
 import { TraitsOfServices } from './service-traits.ts';
 
@@ -59,7 +59,7 @@ export class ExportReconciler implements Reconciler {
     const { host, enqueue } = options;
     this.#unsubscribe = [
       host.subscribeSettings(() => {
-        for (const { key } of this.#runtimes.values()) enqueue(key);
+        for (const { metadata } of this.#source.list()) enqueue(metadata);
       }),
       host.leadership.subscribe(() => this.#followLeadership()),
     ];
@@ -76,6 +76,7 @@ export class ExportReconciler implements Reconciler {
     const resource = this.#source.get(key);
     if (resource?.metadata.uid !== this.#runtimes.get(name)?.uid) this.#retire(name);
     if (!resource) {
+      accounts.secrets.leave(waiterOf(key));
       this.#metrics.forget(key);
       return { kind: 'settled' };
     }
@@ -83,6 +84,8 @@ export class ExportReconciler implements Reconciler {
     try {
       return await runtime.reconcile(resource);
     } finally {
+      // Thousands of exports that are complete, paused or stalled cost no more than their resources.
+      if (runtime.isDormant && this.#runtimes.get(name) === runtime) this.#runtimes.delete(name);
       const newest = this.#source.get(key);
       if (newest && host.leadership.isLeader()) this.#metrics.measure(newest);
     }
@@ -115,6 +118,7 @@ export class ExportReconciler implements Reconciler {
     if (leadership.isLeader() && leadership.term() === this.#term) return;
     this.#term = leadership.term();
     this.#metrics.clear();
+    this.#options.accounts.secrets.leaveAll();
     this.#endAll();
   }
 

@@ -102,7 +102,7 @@ export class ExportRuntime {
     this.uid = uid;
     this.#options = options;
     this.#handledRequest = resource.status?.lastHandledReconcileAt;
-    this.#destination = new DestinationChoice({ ...options, ...settings, secrets: host.secrets });
+    this.#destination = new DestinationChoice({ ...options, ...settings, secrets: options.accounts.secrets });
     this.#publisher = new StatusPublisher({
       rules: { kind: 'SearchExport', verdicts: verdictsOf },
       ...{ host, clock, draining, intervalMs: settings.statusIntervalMs },
@@ -123,7 +123,14 @@ export class ExportRuntime {
       return requeue(Number.POSITIVE_INFINITY, true);
     }
     const isAsked = this.#takeRequest(resource);
-    return this.#begun || isAsked || !isToldComplete(resource) ? this.#goOn(resource) : this.#rest(resource);
+    const health = this.#begun ? undefined : this.#healthAtRest(resource, isAsked);
+    return health ? this.#rest(resource, health) : this.#goOn(resource);
+  }
+
+  /** Whether it holds nothing that the resource does not tell: it can be thrown away, and begun anew when there is something to do. */
+  get isDormant(): boolean {
+    const { heldBack } = this.#publisher;
+    return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
   }
 
   /** Ends all that is under way; fulfilled when nothing is left of it. */
@@ -158,20 +165,32 @@ export class ExportRuntime {
     return true;
   }
 
-  /** It is complete: what stands there is not looked at again before a person asks. */
-  async #rest(resource: SearchExport): Promise<Result> {
-    return this.#untilRemoval(resource, await this.#publish(resource, completeAsTold(resource)), true);
+  /** The health of an export that needs neither Secret nor destination: one that is complete, or paused (C1). Undefined of others. */
+  #healthAtRest(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
+    if (isToldComplete(resource)) return isAsked ? undefined : completeAsTold(resource);
+    const pausedBy = this.#pausedBy(resource);
+    if (pausedBy === undefined || isToldFailed(resource)) return undefined;
+    return exportHealth({ pausedBy, problem: undefined, view: undefined, limits: undefined });
+  }
+
+  async #rest(resource: SearchExport, health: ExportHealth): Promise<Result> {
+    return this.#untilRemoval(resource, await this.#publish(resource, health), true);
+  }
+
+  #pausedBy(resource: SearchExport): string | undefined {
+    return pausedForAll(this.#options.host) ?? pausedByOf(resource);
   }
 
   async #goOn(resource: SearchExport): Promise<Result> {
-    const { host, clock, draining } = this.#options;
+    const { accounts, clock, draining } = this.#options;
     this.#startedAtMs ??= startOf(resource) ?? clock.now();
+    const { changes } = accounts.secrets;
     const means = await this.#means(resource);
     if (this.#isClosed) return requeue(Number.POSITIVE_INFINITY, true);
     const problem = means instanceof LogfleetError ? means : undefined;
     const isOutdated = means instanceof LogfleetError ? this.#isOutdated : this.#renew(resource, means);
     this.#isOutdated = isOutdated;
-    const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
+    const pausedBy = this.#pausedBy(resource);
     const isHeld = isOutdated && !this.#isPlanningFor(means);
     const isPaused = pausedBy !== undefined || problem?.handling.kind === 'stall' || isHeld || draining();
     let limits = limitsOf(resource, this.#startedAtMs, isPaused);
@@ -184,6 +203,7 @@ export class ExportRuntime {
     this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;
     this.#isOver = view?.manifest !== undefined;
     if (view) this.#heed(resource, view);
+    this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (isOutdated && view?.searches === 0 && !this.#isPlanningFor(means)) this.#end();
     // One that a person has looked at again stays complete until it shows that it is not.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
@@ -273,6 +293,14 @@ export class ExportRuntime {
     return this.#publisher.publish(resource, essentials, () => ({ jobs: [] }), undefined);
   }
 
+  /** What a person has to mend may be mended in a Secret: the ones that the export names are looked at until they change (C2). */
+  #awaitSecrets(resource: SearchExport, error: LogfleetError | undefined, changes: number): void {
+    const { accounts, enqueue } = this.#options;
+    const isForPeople = error !== undefined && (error.handling.kind === 'stall' || refusals.has(error.code));
+    const wake = () => enqueue(this.key);
+    accounts.secrets.wait(waiterOf(this.key), isForPeople ? secretsOf(resource) : [], changes, wake);
+  }
+
   #publish(resource: SearchExport, health: ExportHealth, view?: WorkView): Promise<number> {
     const { clock } = this.#options;
     const startedAtMs = this.#startedAtMs ?? startOf(resource) ?? clock.now();
@@ -343,11 +371,27 @@ export class ExportRuntime {
   }
 }
 
+/** What a person mends is heard of: by a change of the resource, or of its Secrets. */
+const mendedRecheckMs = 600_000;
+
 /** The store did not take the credentials, or not for this. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
 function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey {
   return { namespace, name: spec.credentialsSecretRef.name };
+}
+
+/** All that it names. */
+function secretsOf(resource: SearchExport): readonly ResourceKey[] {
+  const { s3 } = resource.spec.destination;
+  const { namespace } = resource.metadata;
+  const store = s3?.credentialsSecretRef;
+  return [secretOf(resource), ...(store ? [{ namespace, name: store.name }] : [])];
+}
+
+/** What an export is called where it waits for Secrets. */
+export function waiterOf({ namespace, name }: ResourceKey): string {
+  return `SearchExport ${namespace}/${name}`;
 }
 
 /** What was kept, and is not whole, is not complete any more for who wants all of it by now. */
@@ -359,6 +403,10 @@ function isToldComplete({ spec, status }: SearchExport): boolean {
 /** It was done once, and somebody has moved that away: it begins anew, and so does its time. */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
+}
+
+function isToldFailed({ status }: SearchExport): boolean {
+  return findCondition(status?.conditions, 'Failed') !== undefined;
 }
 
 function completeAsTold({ status }: SearchExport): ExportHealth {
@@ -375,7 +423,10 @@ function startOf({ status }: SearchExport): number | undefined {
 }
 
 function recheckMs(problem: LogfleetError): number {
-  return problem.handling.kind === 'retryAfter' ? retryDelayMs(problem, 0) : recheckDelayMs;
+  const { handling, reason } = problem;
+  if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
+  // Its Secrets are looked at meanwhile; only the service can tell that it takes a key again.
+  return handling.kind === 'stall' && reason !== reasons.unauthorized ? mendedRecheckMs : recheckDelayMs;
 }
 
 function unreadable(message: string): LogfleetError {

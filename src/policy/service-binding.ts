@@ -67,13 +67,17 @@ export class ServiceBinding {
    */
   async bind(secret: ResourceKey, resyncMs: number): Promise<Bound | LogfleetError> {
     const { accounts, policy, onNews } = this.#options;
+    const { changes } = accounts.secrets;
     this.#secret = secret;
     const name = `${secret.namespace}/${secret.name}`;
     let account: Account;
     try {
       account = await accounts.resolve(secret);
+      accounts.secrets.leave(policy);
     } catch (error) {
       this.#bound?.listing.doubtSecret(name);
+      const isForPeople = error instanceof LogfleetError && error.handling.kind === 'stall';
+      accounts.secrets.wait(policy, isForPeople ? [secret] : [], changes, onNews);
       if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
       throw error;
     }
@@ -149,6 +153,7 @@ export class ServiceBinding {
   }
 
   close(): void {
+    this.#options.accounts.secrets.leave(this.#options.policy);
     this.#release();
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { DestinationChoice } from '../../../src/export/chosen-destination.ts';
 import { noPlaces } from '../../../src/export/export-settings.ts';
-import type { SecretReader } from '../../../src/host/host.ts';
+import type { ResourceKey } from '../../../src/host/host.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { exportOf } from './sample-view.ts';
 
@@ -20,8 +20,8 @@ class ChoiceWorld {
   }
 
   choice = () => {
-    const secrets: SecretReader = {
-      get: async ({ namespace, name }) => {
+    const secrets = {
+      get: async ({ namespace, name }: ResourceKey) => {
         this.reads.push(`${namespace}/${name}`);
         const { members } = this;
         return members && new Map(Object.entries(members).map(([key, text]) => [key, new SecretText(text)]));

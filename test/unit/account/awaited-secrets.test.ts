@@ -1,0 +1,144 @@
+/** Awaited Secrets: how often a Secret is read while resources wait for it, and when they are woken (C2). */
+import { describe, expect, test } from 'vitest';
+import { AwaitedSecrets } from '../../../src/account/awaited-secrets.ts';
+import { LogfleetError } from '../../../src/base/errors.ts';
+import { SecretText } from '../../../src/base/secret-text.ts';
+import type { ResourceKey } from '../../../src/host/host.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const key: ResourceKey = { namespace: 'logging', name: 'log-service' };
+
+class World {
+  readonly clock = new VirtualClock();
+  readonly stored = new Map<string, string>();
+  readonly reads: string[] = [];
+  readonly woken: string[] = [];
+  failure: LogfleetError | undefined;
+  readonly secrets = new AwaitedSecrets({
+    clock: this.clock,
+    secrets: {
+      get: async ({ name }) => {
+        this.reads.push(name);
+        if (this.failure) throw this.failure;
+        const text = this.stored.get(name);
+        return text === undefined ? undefined : new Map([['accessKey', new SecretText(text)]]);
+      },
+    },
+  });
+
+  /** As a resource does it: reads the Secret, and waits where it is not what it should be. */
+  async stall(waiter: string, at = key): Promise<void> {
+    const { changes } = this.secrets;
+    await this.secrets.get(at).catch(() => undefined);
+    this.secrets.wait(waiter, [at], changes, () => this.woken.push(waiter));
+  }
+}
+
+function failure(kind: 'stall' | 'backoff'): LogfleetError {
+  return new LogfleetError({ code: 'host.forbidden', message: 'forbidden', handling: { kind } });
+}
+
+describe('a Secret that is missing', () => {
+  test('costs one read in five seconds, however many resources wait for it', async () => {
+    const world = new World();
+    for (let index = 0; index < 1_000; index++) await world.stall(`export ${index}`);
+    expect(world.reads).toHaveLength(1);
+    await world.clock.advance(60_000);
+    expect(world.reads).toHaveLength(1 + 12);
+    expect(world.woken).toEqual([]);
+  });
+
+  test('wakes all of its waiters once, within five seconds of its creation', async () => {
+    const world = new World();
+    await world.stall('one');
+    await world.stall('two');
+    await world.clock.advance(60_001);
+    world.stored.set(key.name, 'key');
+    await world.clock.advance(5_000);
+    expect(world.woken).toEqual(['one', 'two']);
+    const reads = world.reads.length;
+    await world.clock.advance(60_000);
+    expect(world.woken).toEqual(['one', 'two']);
+    expect(world.reads).toHaveLength(reads);
+  });
+
+  test('is read for all of its waiters at once when it has changed', async () => {
+    const world = new World();
+    await world.stall('one');
+    world.stored.set(key.name, 'key');
+    await world.clock.advance(5_000);
+    const reads = world.reads.length;
+    for (let index = 0; index < 1_000; index++) await world.secrets.get(key);
+    expect(world.reads).toHaveLength(reads);
+  });
+
+  test('is not read for a resource that has gone', async () => {
+    const world = new World();
+    await world.stall('one');
+    world.secrets.leave('one');
+    await world.clock.advance(60_000);
+    expect(world.reads).toHaveLength(1);
+  });
+});
+
+test('a change between the read of a resource and its waiting wakes the resource at once', async () => {
+  const world = new World();
+  await world.stall('one');
+  const { changes } = world.secrets;
+  world.stored.set(key.name, 'key');
+  await world.clock.advance(5_000);
+  world.secrets.wait('two', [key], changes, () => world.woken.push('two'));
+  expect(world.woken).toEqual(['one', 'two']);
+});
+
+test('a Secret with a wrong value wakes its waiters when it gets another one', async () => {
+  const world = new World();
+  world.stored.set(key.name, 'wrong');
+  await world.stall('one');
+  await world.clock.advance(30_000);
+  expect(world.woken).toEqual([]);
+  world.stored.set(key.name, 'right');
+  await world.clock.advance(5_000);
+  expect(world.woken).toEqual(['one']);
+});
+
+test('a Secret that may not be read wakes its waiters when it may be', async () => {
+  const world = new World();
+  world.stored.set(key.name, 'key');
+  world.failure = failure('stall');
+  await world.stall('one');
+  await world.clock.advance(30_000);
+  expect(world.woken).toEqual([]);
+  world.failure = undefined;
+  await world.clock.advance(5_000);
+  expect(world.woken).toEqual(['one']);
+});
+
+test('an API server that does not answer wakes nobody', async () => {
+  const world = new World();
+  await world.stall('one');
+  world.failure = failure('backoff');
+  await world.clock.advance(30_000);
+  world.failure = undefined;
+  await world.clock.advance(30_000);
+  expect(world.woken).toEqual([]);
+});
+
+test('at most 20 reads a second look for changes, and every awaited Secret gets its turn', async () => {
+  const world = new World();
+  for (let index = 0; index < 400; index++) await world.stall(`export ${index}`, { ...key, name: `secret-${index}` });
+  world.reads.length = 0;
+  await world.clock.advance(30_000);
+  expect(world.reads.length).toBeLessThanOrEqual(600);
+  expect(new Set(world.reads).size).toBe(400);
+});
+
+test('a read that was sent before a refusal does not do after it', async () => {
+  const world = new World();
+  world.stored.set(key.name, 'old');
+  await world.secrets.get(key);
+  world.stored.set(key.name, 'new');
+  await world.clock.advance(1_000);
+  const members = await world.secrets.get(key, world.clock.monotonic());
+  expect(members?.get('accessKey')?.reveal()).toBe('new');
+});
