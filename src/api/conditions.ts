@@ -186,6 +186,8 @@ export const reasons = {
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
   /** An export goes by receipt time, and the messages do not have theirs. */
   receiptTimeMissing: 'ReceiptTimeMissing',
+  /** A manifest of the same directory cannot be used, and no former version of it is known. */
+  manifestUnusable: 'ManifestUnusable',
   /** 301: the service lives elsewhere, at a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',
 

@@ -22,6 +22,7 @@ import {
   type YAMLParseError,
 } from 'yaml';
 import type { JsonPath } from './json-path.ts';
+import { decodeManifestText } from './manifest-text.ts';
 
 /** Both count from 1. */
 export interface Position {
@@ -49,20 +50,46 @@ export interface ManifestFile {
   /** What can be read; nothing of a document that has a problem. */
   readonly documents: readonly ManifestDocument[];
   readonly problems: readonly TextProblem[];
+  /** Whether nothing of the text was parsed: it is empty, too large, or in an encoding that is not read. */
+  readonly isRefused: boolean;
 }
 
 /** An API server takes no request of more than 3 MiB. */
 export const maxManifestLength = 3 * 1024 * 1024;
+/** Largest number of documents in a file: each costs some 10 kB while the file is read. */
+export const maxDocuments = 5_000;
 /** How many nodes aliases may unfold to, as a multiple of the anchors. */
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
 const nestedTooDeeply = 'the file is nested too deeply; write a flatter one';
 
-export function parseManifestFile(text: string): ManifestFile {
+/** Reads the bytes of a file, or the text that they stand for. */
+export function parseManifestFile(content: string | Uint8Array): ManifestFile {
+  const decoded = typeof content === 'string' ? { text: content } : decodeManifestText(content);
+  if ('refusal' in decoded) return refused(decoded.refusal);
+  const refusal = refusalOf(decoded.text);
+  return refusal === undefined ? parseDocuments(decoded.text) : refused(refusal);
+}
+
+function refused(message: string): ManifestFile {
+  return { documents: [], problems: [{ position: start, message }], isRefused: true };
+}
+
+/** Why a text is not parsed at all; undefined where it is. */
+function refusalOf(text: string): string | undefined {
   if (text.length > maxManifestLength) {
-    const message = `the file has more than ${maxManifestLength} characters; write several files`;
-    return { documents: [], problems: [{ position: start, message }] };
+    return `the file has more than ${maxManifestLength} characters; write several files`;
   }
+  if (text.split('\n').every((line) => ['', '---', '...'].includes(line.trimEnd()))) {
+    return 'the file is empty; write a manifest, or delete the file';
+  }
+  if ((text.match(/^---/gm)?.length ?? 0) > maxDocuments) {
+    return `the file has more than ${maxDocuments} documents; write several files`;
+  }
+  return undefined;
+}
+
+function parseDocuments(text: string): ManifestFile {
   const lines = new LineCounter();
   const documents: ManifestDocument[] = [];
   const problems: TextProblem[] = [];
@@ -87,7 +114,7 @@ export function parseManifestFile(text: string): ManifestFile {
       problems.push({ position: positionAt(lines, danglingAlias(parsed) ?? parsed.range?.[0] ?? 0), message });
     }
   }
-  return { documents, problems };
+  return { documents, problems, isRefused: false };
 }
 
 function parseText(text: string, lines: LineCounter, problems: TextProblem[]): Document.Parsed[] {

@@ -4,18 +4,18 @@
  *
  * Manifests of other kinds are passed over, since they lie side by side in every repository.
  */
-import { nearest } from './did-you-mean.ts';
 import { renderPath, valueAt } from './json-path.ts';
-import { apiGroup, kinds, ledgerAmongManifests, ledgerKind } from './kinds.ts';
+
 import { type ManifestDocument, type Position, parseManifestFile } from './manifest-file.ts';
 import { checkSettings, isSettingsManifest } from './operator-settings.ts';
 import { checkStoreSecret } from './store-secret.ts';
-import { type Finding, kindOf, validateResource } from './validation.ts';
+import { type Finding, kindOf, misnamedKind, validateResource } from './validation.ts';
 
 export interface SourceFile {
   /** As people shall see it. */
   readonly name: string;
-  readonly text: string;
+  /** The bytes of a file, or the text that they stand for. */
+  readonly text: string | Uint8Array;
 }
 
 export interface PlacedFinding {
@@ -82,34 +82,21 @@ export function checkManifests(
   return { findings, checked, passedOver: others.length - named - settings.length };
 }
 
-const kindNames = Object.keys(kinds);
-
 function asMembers(value: unknown): Placed['members'] {
   return typeof value === 'object' && value !== null ? (value as Placed['members']) : {};
 }
 
-/** Also what only nearly is one of ours: by its group alone, or by its kind alone. */
-function isOurs({ members: { apiVersion, kind } }: Placed): boolean {
-  return kindNames.includes(String(kind)) || String(apiVersion).split('/')[0] === apiGroup;
+/** Also a document that is nearly one of ours, by its group alone or by its kind alone, and one that is no manifest at all. */
+function isOurs({ document: { value } }: Placed): boolean {
+  return kindOf(value) !== undefined || misnamedKind(value) !== undefined;
 }
 
 function checkResource(placed: Placed, wallMs: number | undefined): readonly PlacedFinding[] {
-  const { members, document } = placed;
-  const kind = kindOf(document.value);
-  if (kind !== undefined) {
-    return validateResource(kind, members, undefined, wallMs).map((finding) => place(placed, finding));
-  }
-  const written = String(members['kind'] ?? '');
-  if (kindNames.includes(written)) {
-    const message = `${written} is a kind of ${apiGroup}; write apiVersion: ${apiGroup}/v1alpha1`;
-    return [place(placed, { severity: 'error', path: ['apiVersion'], part: 'value', message })];
-  }
-  const meant = nearest(written, kindNames) ?? kindNames.join(' or ');
-  const message =
-    written === ledgerKind
-      ? ledgerAmongManifests
-      : `${apiGroup} has no kind ${JSON.stringify(written)}; did you mean ${meant}?`;
-  return [place(placed, { severity: 'error', path: ['kind'], part: 'value', message })];
+  const misnamed = misnamedKind(placed.document.value);
+  if (misnamed) return [place(placed, misnamed)];
+  const kind = kindOf(placed.document.value);
+  if (kind === undefined) return [];
+  return validateResource(kind, placed.members, undefined, wallMs).map((finding) => place(placed, finding));
 }
 
 function place({ file, document }: Placed, { path, part, severity, message }: Finding): PlacedFinding {

@@ -7,10 +7,11 @@
 import { unreachable } from '../base/assert.ts';
 import { evaluateRules } from './cel.ts';
 import { applyDefaults } from './defaults.ts';
+import { nearest } from './did-you-mean.ts';
 import { checkExport, checkRange } from './export-check.ts';
 import type { Finding } from './finding.ts';
 import { isWithin, type JsonPath, valueAt } from './json-path.ts';
-import { apiGroup, type KindName, kinds } from './kinds.ts';
+import { apiGroup, type KindName, kinds, ledgerAmongManifests, ledgerKind } from './kinds.ts';
 import { checkMetadata } from './metadata-check.ts';
 import { checkPolicy } from './policy-check.ts';
 import { checkSchema } from './schema-check.ts';
@@ -24,6 +25,33 @@ export function kindOf(document: unknown): KindName | undefined {
   const { apiVersion, kind } = document as { readonly apiVersion?: unknown; readonly kind?: unknown };
   if (typeof apiVersion !== 'string' || apiVersion.split('/')[0] !== apiGroup) return undefined;
   return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? (kind as KindName) : undefined;
+}
+
+const kindNames = Object.keys(kinds);
+
+/**
+ * What is wrong with the kind or the API version of a document that is meant for logfleet, by either of the two; undefined where both
+ * are right, and for the documents of others. A document that is no object is meant for nobody.
+ */
+export function misnamedKind(document: unknown): Finding | undefined {
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
+    const message = 'is no manifest: a document of a manifest is an object; write apiVersion, kind and metadata';
+    return { severity: 'error', path: [], part: 'value', message };
+  }
+  const { apiVersion, kind } = document as { readonly apiVersion?: unknown; readonly kind?: unknown };
+  const isOurGroup = String(apiVersion).split('/')[0] === apiGroup;
+  const isOurKind = kindNames.includes(String(kind));
+  if (isOurGroup === isOurKind) return undefined;
+  if (isOurKind) {
+    const message = `${String(kind)} is a kind of ${apiGroup}; write apiVersion: ${apiGroup}/v1alpha1`;
+    return { severity: 'error', path: ['apiVersion'], part: 'value', message };
+  }
+  const written = String(kind ?? '');
+  if (written === ledgerKind)
+    return { severity: 'error', path: ['kind'], part: 'value', message: ledgerAmongManifests };
+  const meant = nearest(written, kindNames) ?? kindNames.join(' or ');
+  const message = `${apiGroup} has no kind ${JSON.stringify(written)}; did you mean ${meant}?`;
+  return { severity: 'error', path: ['kind'], part: 'value', message };
 }
 
 /**

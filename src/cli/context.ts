@@ -25,8 +25,8 @@ export interface CommandContext {
   readonly stderr: Output;
   /** Bytes to stdout; resolves when there is room for more, and the chunk is the caller's again. */
   writeBytes(chunk: Uint8Array): Promise<void>;
-  /** All of standard input, for the file name `-`. */
-  readStdin(): Promise<string>;
+  /** All bytes of standard input, for the file name `-`, or the text that they stand for. */
+  readStdin(): Promise<string | Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute; relative file names on the command line are meant from here. */
   readonly cwd: string;

@@ -18,7 +18,7 @@ export async function readSources(
   return sources;
 }
 
-const manifestName = /\.(?:ya?ml|json)$/;
+const manifestName = /\.(?:ya?ml|json)$/i;
 
 /** A file as it is; of a directory all manifests in it, sorted. What is hidden is left out, as logfleet's own state is. */
 function manifestFiles(file: string, cwd: string): readonly string[] {
@@ -47,7 +47,7 @@ function readSource(path: string, cwd: string): SourceFile {
   const fromHere = relative(cwd, path);
   const name = fromHere.startsWith('..') || isAbsolute(fromHere) ? path : fromHere;
   try {
-    return { name, text: readFileSync(path, 'utf8') };
+    return { name, text: readFileSync(path) };
   } catch (error) {
     throw new UsageError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
   }

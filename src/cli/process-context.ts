@@ -59,11 +59,10 @@ function output(stream: NodeJS.WriteStream): Output {
   };
 }
 
-async function readStdin(): Promise<string> {
-  process.stdin.setEncoding('utf8');
-  let text = '';
-  for await (const piece of process.stdin) text += piece;
-  return text;
+async function readStdin(): Promise<Uint8Array> {
+  const pieces: Buffer[] = [];
+  for await (const piece of process.stdin) pieces.push(piece);
+  return Buffer.concat(pieces);
 }
 
 function stopSignal(): AbortSignal {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { annotations } from '../api/annotations.ts';
 import { settingsName } from '../api/operator-settings.ts';
+import { unreachable } from '../base/assert.ts';
 import type { TargetOptions } from './options.ts';
 import { commandLine } from './person-action.ts';
 import { holds } from './render/condition-lines.ts';
@@ -32,12 +33,21 @@ function withoutAnnotation(resource: AnyResource, { byManifest, ...options }: Wa
 
 /** The same where everything is paused. `places` are what pauses it, with their directories as the command line names them. */
 export function wayOnForAll(places: readonly PausingPlace[]): string | undefined {
-  const steps = places.map(({ directory, manifest, isRequest }) =>
-    isRequest
-      ? `logfleet resume --all${targetFlags({ dir: directory })}`
-      : `take paused out of the ConfigMap ${settingsName} in ${join(directory, manifest)}`,
-  );
+  const steps = places.map(stepFor);
   return steps.length === 0 ? undefined : steps.join(', and ');
+}
+
+function stepFor({ directory, manifest, source }: PausingPlace): string {
+  switch (source) {
+    case 'request':
+      return `logfleet resume --all${targetFlags({ dir: directory })}`;
+    case 'manifest':
+      return `take paused out of the ConfigMap ${settingsName} in ${join(directory, manifest)}`;
+    case 'unreadable':
+      return `correct or delete ${join(directory, manifest)}`;
+    default:
+      return unreachable(source);
+  }
 }
 
 /** All that a person has to do so that a policy goes on; undefined where it is not paused. */
@@ -55,8 +65,8 @@ export interface PausingPlace {
   readonly directory: string;
   /** The file, as seen from the directory. */
   readonly manifest: string;
-  /** Whether a person asked for it with a command. */
-  readonly isRequest: boolean;
+  /** What pauses: a ConfigMap among the manifests, a request by a command, or a file that cannot be read. */
+  readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
 /**

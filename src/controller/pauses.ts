@@ -9,6 +9,11 @@ export function pausedForAll(host: Pick<Host, 'settings'>): string | undefined {
   return paused ? (pausedBy ?? 'the settings of logfleet') : undefined;
 }
 
+/** Why no policy may start an upgrade although nobody paused it; undefined where policies may (protocol D1). */
+export function policiesHoldOf(host: Pick<Host, 'settings'>): string | undefined {
+  return host.settings().policiesHold;
+}
+
 /** By what a resource is paused, for people; undefined where it is not. */
 export function pausedByOf({
   spec,

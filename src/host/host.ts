@@ -110,6 +110,11 @@ export interface OperatorSettings {
   readonly paused: boolean;
   /** Who or what pauses, to go on from "paused by"; undefined while nothing does. */
   readonly pausedBy: string | undefined;
+  /**
+   * Why no policy may start an upgrade although nobody paused it, in sentences with what to do. A directory has a manifest then that
+   * cannot be used and has no former version (protocol D1). Exports go on.
+   */
+  readonly policiesHold?: string;
 }
 
 export interface Host {

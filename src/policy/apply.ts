@@ -6,7 +6,7 @@ import { findCondition, reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Health } from '../controller/health.ts';
-import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
+import { pausedByOf, pausedForAll, policiesHoldOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/requeue.ts';
 import type { Decision } from './decide.ts';
@@ -67,6 +67,7 @@ export class Applier {
       notOffered,
       targetVersion,
       spec: policy.spec,
+      policiesHold: policiesHoldOf(this.#parts.host),
       pausedBy: pausedForAll(this.#parts.host) ?? pausedByOf(policy),
       fleet: undefined,
       ledgerFull: false,

@@ -70,6 +70,8 @@ export interface Observation {
   readonly overlap: Overlap | undefined;
   /** By what all policies of this operator are paused; undefined where they are not. */
   readonly pausedForAll: string | undefined;
+  /** Why no policy may start an upgrade: a manifest that cannot be used (protocol D1); absent where nothing holds them. */
+  readonly policiesHold?: string | undefined;
 }
 
 export interface DecideInput {
@@ -127,6 +129,7 @@ export function decide(input: DecideInput): Decision {
   const wait = waitOf(found);
   const health = healthOf({
     spec: policy.spec,
+    policiesHold: observation.policiesHold,
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
     problem: observation.problem,
     notOffered: observation.notOffered,

@@ -10,7 +10,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { unreachable } from '../base/assert.ts';
 import { parseDuration } from '../base/duration.ts';
 import { LogfleetError } from '../base/errors.ts';
-import { pausedForAll } from '../controller/pauses.ts';
+import { pausedForAll, policiesHoldOf } from '../controller/pauses.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { PostOutcome, TaskReading } from './attempt.ts';
 import type { DecideInput } from './decide.ts';
@@ -171,6 +171,7 @@ export class Gatherer {
         },
         overlap: findOverlap(roster, bound.ownership),
         pausedForAll: pausedForAll(this.#parts.host),
+        policiesHold: policiesHoldOf(this.#parts.host),
       },
       calendar: calendar.current(policy.spec),
       now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },

@@ -23,6 +23,8 @@ export interface Fleet {
 
 export interface HealthInput {
   readonly spec: CollectorVersionPolicySpec;
+  /** Why no policy may start an upgrade, with what to do, or undefined (D1). */
+  readonly policiesHold?: string | undefined;
   /** Why the policy is paused, or undefined. */
   readonly pausedBy: string | undefined;
   /** What keeps the service or its credentials from being used. */
@@ -53,6 +55,7 @@ export interface RolloutWait {
 type Check = (input: HealthInput) => Health | undefined;
 
 const checks: readonly Check[] = [
+  heldByManifest,
   paused,
   windowsUnreadable,
   stalledByProblem,
@@ -80,16 +83,20 @@ export function healthOf(input: HealthInput): Health {
   return allUpdated(input);
 }
 
+function heldByManifest({ policiesHold, fleet }: HealthInput): Health | undefined {
+  if (policiesHold === undefined) return undefined;
+  return { ...stalled, reason: reasons.manifestUnusable, message: `${policiesHold}.${inFlight(fleet)}` };
+}
+
 function paused({ pausedBy, fleet }: HealthInput): Health | undefined {
   if (pausedBy === undefined) return undefined;
+  const message = `Paused by ${pausedBy}: nothing new is started.${inFlight(fleet)}`;
+  return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
+}
+
+function inFlight(fleet: Fleet | undefined): string {
   const running = fleet?.counts.inProgress ?? 0;
-  const rest = running > 0 ? ` ${count(running, 'upgrade')} that began before will end.` : '';
-  return {
-    ...quiet,
-    ready: 'Unknown',
-    reason: reasons.paused,
-    message: `Paused by ${pausedBy}: nothing new is started.${rest}`,
-  };
+  return running > 0 ? ` ${count(running, 'upgrade')} that began before will end.` : '';
 }
 
 function windowsUnreadable({ badCalendar }: HealthInput): Health | undefined {

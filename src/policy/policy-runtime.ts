@@ -8,7 +8,7 @@ import type { Accounts } from '../account/accounts.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { pausedByOf } from '../controller/pauses.ts';
+import { pausedByOf, policiesHoldOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/requeue.ts';
 import type { Fleets } from '../fleet/fleets.ts';
@@ -184,6 +184,7 @@ export class PolicyRuntime {
       newest.metadata.deletionTimestamp === undefined &&
       pausedByOf(newest) === undefined &&
       !host.settings().paused &&
+      policiesHoldOf(host) === undefined &&
       open !== undefined &&
       kept.known !== undefined &&
       open.number === kept.known.entry(collectorId)?.open?.number &&

@@ -89,7 +89,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   const { ledger, bound, input, heir } = seen;
   const { wallMs } = input.now;
   const free = unhindered(policy);
-  const observation = { ...input.observation, pausedForAll: undefined };
+  const observation = { ...input.observation, pausedForAll: undefined, policiesHold: undefined };
   const decision = decide({ ...input, policy: free, observation });
   const { stop } = decision.header;
   const found = planMembers(seen, decision, wallMs);
@@ -161,7 +161,9 @@ function hindrancesOf(
   { header, health }: Decision,
 ): readonly string[] {
   const by = input.observation.pausedForAll ?? pausedByOf(policy);
+  const { policiesHold } = input.observation;
   return [
+    ...(policiesHold === undefined ? [] : [`${policiesHold}.`]),
     ...(by === undefined ? [] : [`It is paused by ${by}: nothing is started before it goes on.`]),
     ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: nothing is started before it is Enforce.'] : []),
     // Of a way back, too, which goes on by itself.

@@ -44,6 +44,7 @@ export interface KnownOfAll {
 }
 
 const rulesForAll: readonly RuleForAll[] = [
+  heldByManifest,
   allPaused,
   paused,
   beingDeleted,
@@ -107,6 +108,13 @@ export function refusalOf(candidate: Candidate, line: Line): Refusal | undefined
     if (refusal) return refusal;
   }
   return undefined;
+}
+
+/** A directory has a manifest that cannot be used and has no former version (D1). */
+function heldByManifest(_: CollectorVersionPolicy, { observation: { policiesHold } }: KnownOfAll): Refusal | undefined {
+  return policiesHold === undefined
+    ? undefined
+    : { waitsFor: 'a manifest that cannot be used to be corrected or deleted' };
 }
 
 /** R10: the kill switch of the operator. */

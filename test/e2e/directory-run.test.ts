@@ -92,14 +92,23 @@ describe.concurrent('manifests that are wrong', () => {
     expect(status).toBe(2);
   });
 
-  test('do not keep others from their rollout', async ({ tenant, manifests, run }) => {
+  test('from the first run on hold the others, which go on once they are mended (D1)', async ({
+    tenant,
+    manifests,
+    run,
+  }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');
     await manifests.policy('broken', { target: { version: 'newest' } });
     const { status, stdout, stderr } = await (await run()).ended;
-    expect(stdout).toBe(`logging/production: AllUpdated: 1 of 1 collectors run ${targetVersion}.\n`);
+    expect(stdout).toMatch(/^logging\/production: ManifestUnusable: .*broken\.yaml/);
     expect(stderr).toMatch(/broken\.yaml:\d+:\d+: spec\.target\.version: /);
     expect(status).toBe(2);
+    expect(await tenant.tasks()).toEqual([]);
+    await manifests.delete('broken.yaml');
+    const { stdout: after, status: end } = await (await run()).ended;
+    expect(after).toBe(`logging/production: AllUpdated: 1 of 1 collectors run ${targetVersion}.\n`);
+    expect(end).toBe(0);
   });
 });
 

@@ -1,24 +1,27 @@
 /**
- * What a directory of manifests holds, as resources with an identity: the manifests' specs and annotations, what people asked for,
+ * What directories of manifests contain, as resources with an identity: the manifests' specs and annotations, what people asked for,
  * and the status that was written here.
  *
  * Invariants:
- * - A resource is the same (uid) from the first sight of its manifest until the manifest is gone; its generation moves when its spec,
- *   defaults included, does; its resource version with every change.
+ * - A resource keeps its identity (uid) from the first sight of its manifest, also while the manifest is deleted, until its parked state
+ *   is discarded (protocol D4). Its generation moves when its spec, defaults included, does; its resource version with every change.
  * - A change is on the disk before anybody hears of it.
- * - Bad input takes nothing away: a manifest that became invalid leaves its resource as it was, also over a restart.
+ * - Bad input takes nothing away: a manifest that became invalid leaves its resource as it was, also over a restart (D1, D2).
  * - Reading and writing run one after the other.
  */
 import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
+import { validateResource } from '../../api/validation.ts';
 import { crossing } from '../../base/boundary.ts';
-import type { Clock, Timer } from '../../base/clock.ts';
+import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import type { OwnerRef, ResourceKey } from '../host.ts';
+import { Absences } from './absences.ts';
 import { DirectorySettings } from './directory-settings.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
-import { type Found, ManifestReader, type Reading } from './manifest-reader.ts';
+import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
+import { keptUntil, type Notice } from './parking.ts';
 import { isSameData } from './plain-data.ts';
 import type { Problem } from './problem.ts';
 import type { Request } from './requests.ts';
@@ -27,14 +30,18 @@ import type { AnyResource, RecordStore, ResourceRecord } from './resource-record
 import { SerialTasks } from './serial-tasks.ts';
 import { createUid } from './uid.ts';
 
-/** A manifest that is gone for less was being replaced: editors and `git pull` delete a file and then write it again. */
-export const deletionDelayMs = 1_000;
+/** A manifest that is gone for less was being replaced: editors and `git pull` delete a file and then write it again (D3). */
+export const deletionDelayMs = 5_000;
+/** A start waits no longer than this for files that keep changing. */
+const longestWritingMs = 10_000;
 
 export interface DirectoryContentsOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly records: RecordStore;
+  /** False for those who only look: they take everything as it is, and wait for nothing. */
+  readonly isOperator: boolean;
 }
 
 export class DirectoryContents {
@@ -43,9 +50,12 @@ export class DirectoryContents {
   readonly #options: DirectoryContentsOptions;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /** Resources whose manifest was not there when it was looked for last, and since when. */
-  readonly #missingSinceMs = new Map<string, number>();
+  /** Resources and Secrets whose manifest was not there when it was looked for last. */
+  readonly #absences = new Absences();
+  /** Records of resources whose manifest was deleted, by identity. */
+  readonly #parked = new Map<string, ResourceRecord>();
   readonly #problemListeners = new Set<() => void>();
+  readonly #noticeListeners = new Set<(notice: Notice) => void>();
   #secrets: ReadonlyMap<string, Found<DecodedSecret>> = new Map();
   #recordProblems: readonly Problem[] = [];
   #problems: readonly Problem[] = [];
@@ -55,28 +65,39 @@ export class DirectoryContents {
 
   constructor(options: DirectoryContentsOptions) {
     this.#options = options;
-    this.#reader = new ManifestReader(options.directories);
+    this.#reader = new ManifestReader(options);
   }
 
-  /** Takes up what was remembered and reads the manifests. Who has none any more is removed at once. */
+  /**
+   * Takes up what was remembered and reads the manifests. Waits until no file changes any more, and until it is certain which
+   * manifests were deleted.
+   */
   open(): Promise<void> {
     return this.#exclusively(async () => {
+      const { clock, isOperator } = this.#options;
       await this.#loadRecords();
-      await this.#readManifests(0);
+      const endMs = clock.monotonic() + longestWritingMs;
+      while (isOperator && (await this.#read(false)).isUnfinished && clock.monotonic() < endMs)
+        await sleep(clock, quietMs);
+      await this.#readManifests(isOperator);
+      while (isOperator && this.#absences.any()) {
+        await sleep(clock, deletionDelayMs);
+        await this.#readManifests(true);
+      }
       this.cache.markSynced();
     });
   }
 
   /** Reads the manifests anew. */
   refresh(): Promise<void> {
-    return this.#exclusively(() => this.#readManifests(deletionDelayMs));
+    return this.#exclusively(() => this.#readManifests(false));
   }
 
   /** Takes up what another process wrote, and reads the manifests anew: for those who only look. */
   reload(): Promise<void> {
     return this.#exclusively(async () => {
       await this.#loadRecords();
-      await this.#readManifests(0);
+      await this.#readManifests(false);
     });
   }
 
@@ -89,6 +110,17 @@ export class DirectoryContents {
   onProblems(listener: () => void): () => void {
     this.#problemListeners.add(listener);
     return () => this.#problemListeners.delete(listener);
+  }
+
+  /** Calls `listener` when a resource was parked, or goes on after it was. */
+  onNotice(listener: (notice: Notice) => void): () => void {
+    this.#noticeListeners.add(listener);
+    return () => this.#noticeListeners.delete(listener);
+  }
+
+  /** Resources whose manifest was deleted and whose state is still there. */
+  parked(): readonly ResourceRecord[] {
+    return [...this.#parked.values()];
   }
 
   /** Folders whose changes are changes of the contents. */
@@ -132,84 +164,162 @@ export class DirectoryContents {
   }
 
   async #loadRecords(): Promise<void> {
+    const { directories, records } = this.#options;
     const problems: Problem[] = [];
-    for (const directory of this.#options.directories) {
-      const loaded = await this.#options.records.load(directory);
+    this.#parked.clear();
+    for (const directory of directories) {
+      const loaded = await records.load(directory);
       problems.push(...loaded.problems);
-      for (const record of loaded.records) {
-        const known = this.cache.get(record.resource.kind, record.resource.metadata);
-        if (!isSameData(known, record)) this.cache.put(record);
-      }
+      for (const record of loaded.records) await this.#takeUp(record);
+      this.#reader.remember(directory, await records.loadFiles(directory));
     }
     this.#recordProblems = problems;
   }
 
-  async #readManifests(deletionAfterMs: number): Promise<void> {
-    if (this.#closed) return;
-    const reading = await this.#reader.read(
-      (kind, key) => this.cache.get(kind, key)?.resource,
-      (id) => this.#placeOf(id),
+  /** Two records of one identity are left behind by a move that was broken off: the newer one counts. */
+  async #takeUp(record: ResourceRecord): Promise<void> {
+    const id = identifyRecord(record);
+    const known = this.cache.byIdentity(id) ?? this.#parked.get(id);
+    if (known && known.directory !== record.directory && versionOf(known) > versionOf(record)) {
+      if (known.resource.metadata.uid === record.resource.metadata.uid) await this.#options.records.remove(record);
+      return;
+    }
+    if (record.parkedSince !== undefined) this.#parked.set(id, record);
+    else if (!isSameData(this.cache.byIdentity(id), record)) this.cache.put(record);
+  }
+
+  #read(takesUnfinished: boolean): Promise<Reading> {
+    return this.#reader.read(
+      {
+        previousOf: (kind, key) => this.cache.get(kind, key)?.resource,
+        placeOf: (id) => this.#secrets.get(id) ?? this.cache.byIdentity(id) ?? this.settings.placeOf(id),
+      },
+      takesUnfinished,
     );
+  }
+
+  async #readManifests(takesUnfinished: boolean): Promise<void> {
+    if (this.#closed) return;
+    const reading = await this.#read(takesUnfinished);
     this.#folders = reading.folders;
+    if (reading.isUnfinished) this.#lookAgainAfter(quietMs);
+    // Before any resource, so that nobody starts what is held.
+    this.#adoptSettings(reading);
     this.#adoptSecrets(reading);
-    this.#adoptSettings(reading, deletionAfterMs);
     const failures: Problem[] = [];
-    for (const [id, found] of reading.resources) {
-      this.#missingSinceMs.delete(id);
+    for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
     for (const record of this.cache.all()) {
       if (reading.resources.has(identifyRecord(record))) continue;
-      await collectFailure(failures, record, () => this.#adoptAbsent(record, reading, deletionAfterMs));
+      await collectFailure(failures, record, () => this.#adoptAbsent(record, reading));
+    }
+    for (const record of this.#parked.values()) {
+      await collectFailure(failures, record, () => this.#discardIfDue(record, reading));
+    }
+    for (const [directory, files] of this.#reader.takeChangedMemories()) {
+      await collectFailure(failures, { directory, manifest: '' }, () =>
+        this.#options.records.saveFiles(directory, files),
+      );
     }
     this.#report([...this.#recordProblems, ...reading.problems, ...failures]);
   }
 
   async #adopt(found: Found<DecodedResource>, reading: Reading): Promise<void> {
     const { decoded, directory, manifest } = found;
-    const { kind, key, spec } = decoded;
-    const asked = withRequest(decoded.annotations, reading.requests.get(identify(kind, key)));
-    const record = this.cache.get(kind, key);
-    if (record && record.directory !== directory) await this.#options.records.remove(record);
-    if (!record || record.directory !== directory) {
+    const { kind, key } = decoded;
+    const id = identify(kind, key);
+    this.#absences.end(id);
+    const request = reading.requests.get(id);
+    const asked = withRequest(decoded.annotations, request);
+    const known = this.cache.get(kind, key) ?? (await this.#revivable(id, decoded, request));
+    if (!known) {
       const created: ResourceRecord = { directory, manifest, resource: this.#create(decoded, asked) };
       await this.#options.records.create(created);
       this.cache.put(created);
       return;
     }
-    const { resource } = record;
+    const here = known.directory === directory ? known : await this.#options.records.move(known, directory);
+    await this.#update({ ...here, manifest }, known, found, asked);
+    if (known.parkedSince === undefined) return;
+    this.#parked.delete(id);
+    this.#tell({ kind: 'continued', record: known });
+  }
+
+  /** Takes up what a manifest says now of a resource that is known, or was parked. */
+  async #update(
+    record: ResourceRecord,
+    before: ResourceRecord,
+    { decoded: { spec } }: Found<DecodedResource>,
+    asked: Asked,
+  ): Promise<void> {
+    const { parkedSince, ...live } = record;
+    const { resource } = live;
     const isNewSpec = !isSameData(resource.spec, spec);
     const metadata = annotated(resource.metadata, asked);
-    if (!isNewSpec && isSameData(resource.metadata, metadata)) {
-      if (record.manifest !== manifest) await this.#options.records.save({ ...record, manifest });
+    if (!isNewSpec && parkedSince === undefined && isSameData(resource.metadata, metadata)) {
+      if (isSameData(live, before)) return;
+      await this.#options.records.save(live);
+      this.cache.put(live);
       return;
     }
     const generation = metadata.generation + (isNewSpec ? 1 : 0);
-    const changed = { ...resource, metadata: { ...metadata, generation }, spec } as AnyResource;
-    await this.#change({ ...record, manifest }, changed);
+    await this.#change(live, { ...resource, metadata: { ...metadata, generation }, spec } as AnyResource);
   }
 
-  /** A resource whose manifest is not among the good ones: kept when it may still be there, else on its way out. */
-  async #adoptAbsent(record: ResourceRecord, reading: Reading, deletionAfterMs: number): Promise<void> {
+  /** The parked record that a manifest continues; what is parked and cannot be continued is discarded. */
+  async #revivable(
+    id: string,
+    { kind, spec, annotations }: DecodedResource,
+    request: Request | undefined,
+  ): Promise<ResourceRecord | undefined> {
+    const record = this.#parked.get(id);
+    if (!record || record.resource.kind !== kind) return undefined;
+    const { resource } = record;
+    const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
+    // A SearchExport of another query is another export, as after `kubectl delete` and `kubectl create`.
+    const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
+    if (isSame && request?.forget !== true) return record;
+    await this.#discard(record);
+    return undefined;
+  }
+
+  /** A resource whose manifest is not among the good ones: kept when it may still be there, else parked after a while. */
+  async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
     const id = identifyRecord(record);
     if (reading.isKept(resource.kind, resource.metadata, record)) {
-      this.#missingSinceMs.delete(id);
+      this.#absences.end(id);
       const asked = withRequest(resource.metadata.annotations, reading.requests.get(id));
       const metadata = annotated(resource.metadata, asked);
       if (!isSameData(metadata, resource.metadata)) await this.#change(record, { ...resource, metadata });
       return;
     }
-    const nowMs = this.#options.clock.monotonic();
-    const sinceMs = this.#missingSinceMs.get(id) ?? nowMs;
-    this.#missingSinceMs.set(id, sinceMs);
-    if (nowMs - sinceMs < deletionAfterMs) {
-      this.#lookAgainAfter(deletionAfterMs);
-      return;
-    }
-    await this.#options.records.remove(record);
-    this.#missingSinceMs.delete(id);
+    if (!this.#isGone(id)) return;
+    const parked: ResourceRecord = { ...record, parkedSince: new Date(this.#options.clock.now()).toISOString() };
+    await this.#options.records.save(parked);
+    this.#absences.end(id);
+    this.#parked.set(id, parked);
     this.cache.remove(record);
+    this.#tell({ kind: 'parked', record: parked });
+  }
+
+  /** Whether what is absent has been so for long enough to count as deleted. */
+  #isGone(id: string): boolean {
+    const { clock, isOperator } = this.#options;
+    if (!isOperator || this.#absences.lastsMs(id, clock.monotonic()) >= deletionDelayMs) return true;
+    this.#lookAgainAfter(deletionDelayMs);
+    return false;
+  }
+
+  async #discardIfDue(record: ResourceRecord, { requests }: Reading): Promise<void> {
+    const isAsked = requests.get(identifyRecord(record))?.forget === true;
+    if (isAsked || this.#options.clock.now() >= keptUntil(record)) await this.#discard(record);
+  }
+
+  async #discard(record: ResourceRecord): Promise<void> {
+    await this.#options.records.remove(record);
+    this.#parked.delete(identifyRecord(record));
   }
 
   #create({ kind, key, spec }: DecodedResource, asked: Asked): AnyResource {
@@ -250,15 +360,22 @@ export class DirectoryContents {
     return record;
   }
 
-  /** Good Secrets as they are now; of those that became unreadable the last good ones. */
+  /** Good Secrets as they are now; of those that are unreadable, or gone for a moment, the last good ones. */
   #adoptSecrets(reading: Reading): void {
-    const kept = [...this.#secrets].filter(([, found]) => reading.isKept('Secret', found.decoded.key, found));
+    for (const id of reading.secrets.keys()) this.#absences.end(id);
+    const kept = [...this.#secrets].filter(([id, found]) => {
+      if (reading.secrets.has(id)) return false;
+      if (!reading.isKept('Secret', found.decoded.key, found) && this.#isGone(id)) return false;
+      return true;
+    });
+    for (const id of this.#secrets.keys()) if (!kept.some(([each]) => each === id)) this.#absences.end(id);
     this.#secrets = new Map([...kept, ...reading.secrets]);
   }
 
-  #adoptSettings(reading: Reading, deletionAfterMs: number): void {
-    const isMissing = this.settings.adopt(reading, this.#options.clock.monotonic(), deletionAfterMs);
-    if (isMissing) this.#lookAgainAfter(deletionAfterMs);
+  #adoptSettings(reading: Reading): void {
+    const { clock, isOperator } = this.#options;
+    const isMissing = this.settings.adopt(reading, clock.monotonic(), isOperator ? deletionDelayMs : 0);
+    if (isMissing) this.#lookAgainAfter(deletionDelayMs);
   }
 
   #lookAgainAfter(delayMs: number): void {
@@ -266,8 +383,8 @@ export class DirectoryContents {
     this.#lookAgain = this.#options.clock.after(delayMs, () => void this.refresh());
   }
 
-  #placeOf(id: string): ResourceRecord | Found<DecodedSecret> | undefined {
-    return this.#secrets.get(id) ?? this.cache.byIdentity(id);
+  #tell(notice: Notice): void {
+    for (const listener of this.#noticeListeners) listener(notice);
   }
 
   #report(problems: readonly Problem[]): void {
@@ -279,6 +396,10 @@ export class DirectoryContents {
 
 function identifyRecord({ resource: { kind, metadata } }: ResourceRecord): string {
   return identify(kind, metadata);
+}
+
+function versionOf({ resource }: ResourceRecord): number {
+  return Number(resource.metadata.resourceVersion);
 }
 
 /** Of the metadata, what a person can ask. */

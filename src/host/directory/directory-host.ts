@@ -7,7 +7,7 @@
  */
 import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KindName, ResourceOf } from '../../api/kinds.ts';
+import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -17,10 +17,11 @@ import type { EventSink, Host, OperatorSettings, OwnerRef, ResourceSource, Secre
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
 import { DirectoryLeadership } from './directory-leadership.ts';
-import type { FoundSettings } from './directory-settings.ts';
+import { type FoundSettings, runningSettings } from './directory-settings.ts';
 import { isAbsent, makeFolder, removeLeftovers } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
+import { type Notice, renderNotice } from './parking.ts';
 import { type Problem, renderProblem } from './problem.ts';
 import { ProcessLock } from './process-lock.ts';
 import { recordFiles } from './resource-records.ts';
@@ -46,6 +47,8 @@ export interface DirectoryHost extends Host {
   refresh(): Promise<void>;
   /** Which of the directories, as it was given, a resource stands in; undefined when there is none of this uid. */
   directoryOf(owner: OwnerRef): string | undefined;
+  /** Resources that lost their manifest, or have one again, since this host was opened; as sentences. */
+  notices(): readonly string[];
   /** What pauses everything now, place by place; empty while nothing does. */
   pausing(): readonly FoundSettings[];
   /** Ends the watch, finishes what is being written, and releases the locks. Call it once the controllers have ended. */
@@ -81,12 +84,14 @@ class OpenDirectoryHost implements DirectoryHost {
   readonly #eventFiles: ReadonlyMap<string, EventFile>;
   readonly #ledgerTasks = new SerialTasks();
   readonly #log: Logger;
+  readonly #notices: string[] = [];
+  #told = runningSettings;
 
   constructor(directories: readonly string[], locks: readonly ProcessLock[], options: DirectoryHostOptions) {
     const { clock, random, log, secretsFromEnvironment } = options;
     this.#locks = locks;
     this.#log = log;
-    this.#contents = new DirectoryContents({ directories, clock, random, records: recordFiles });
+    this.#contents = new DirectoryContents({ directories, clock, random, records: recordFiles, isOperator: true });
     this.#watch = new ChangeWatch({ clock, onChange: () => this.refresh() });
     this.#eventFiles = new Map(
       directories.map((directory) => [directory, new EventFile(new StateDirectory(directory).eventFile, clock, log)]),
@@ -99,7 +104,12 @@ class OpenDirectoryHost implements DirectoryHost {
     };
     this.events = { publish: (owner, event) => this.#eventFileOf(owner)?.append(owner, event) };
     this.#contents.onProblems(() => this.#logProblems());
+    this.#contents.onNotice((notice) => this.#note(notice));
     this.#contents.settings.subscribe(() => this.#logSettings());
+  }
+
+  notices(): readonly string[] {
+    return this.#notices;
   }
 
   async open(): Promise<void> {
@@ -167,10 +177,28 @@ class OpenDirectoryHost implements DirectoryHost {
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
   }
 
+  #note(notice: Notice): void {
+    const { kind, metadata } = notice.record.resource;
+    const { namespace, name, uid } = metadata;
+    const target = `${kinds[kind].shortNames[0]}/${name} -n ${namespace} --dir ${notice.record.directory}`;
+    const message = renderNotice(notice, `logfleet forget ${target}`);
+    this.#notices.push(message);
+    this.#log.warn(message);
+    const isParked = notice.kind === 'parked';
+    const reason = isParked ? 'ManifestRemoved' : 'ManifestRestored';
+    this.events.publish({ kind, namespace, name, uid }, { type: isParked ? 'Warning' : 'Normal', reason, message });
+  }
+
   #logSettings(): void {
-    const { paused, pausedBy } = this.settings();
-    if (paused) this.#log.warn('nothing new is started for any resource', { pausedBy });
-    else this.#log.info('work goes on');
+    const { paused, pausedBy, policiesHold } = this.settings();
+    const before = this.#told;
+    this.#told = this.settings();
+    if (policiesHold !== undefined && policiesHold !== before.policiesHold) this.#log.warn(policiesHold);
+    if (policiesHold === undefined && before.policiesHold !== undefined) {
+      this.#log.info('every manifest can be used: upgrades may start again');
+    }
+    if (paused && pausedBy !== before.pausedBy) this.#log.warn('nothing new is started for any resource', { pausedBy });
+    if (!paused && before.paused) this.#log.info('the pause is over: new work may start');
   }
 
   #logProblems(): void {

@@ -11,7 +11,7 @@ import { DirectoryContents } from './directory-contents.ts';
 import { LedgerFiles } from './ledger-files.ts';
 import { isSameData } from './plain-data.ts';
 import type { Problem } from './problem.ts';
-import { type RecordStore, recordFiles } from './resource-records.ts';
+import { type RecordStore, type ResourceRecord, recordFiles } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
 
@@ -38,7 +38,7 @@ export class DirectoryView {
 
   private constructor({ directories, clock, random }: DirectoryViewOptions) {
     this.#clock = clock;
-    this.#contents = new DirectoryContents({ directories, clock, random, records: readOnly });
+    this.#contents = new DirectoryContents({ directories, clock, random, records: readOnly, isOperator: false });
     this.ledgers = new LedgerFiles({
       stateOf: (owner) => {
         const directory = this.#contents.directoryOf(owner);
@@ -61,6 +61,11 @@ export class DirectoryView {
   /** What is said to the operator as a whole. */
   settings(): OperatorSettings {
     return this.#contents.settings.current();
+  }
+
+  /** Resources whose manifest was deleted and whose state is kept. */
+  parked(): readonly ResourceRecord[] {
+    return this.#contents.parked();
   }
 
   problems(): readonly Problem[] {
@@ -93,5 +98,8 @@ const readOnly: RecordStore = {
   load: recordFiles.load,
   create: async () => {},
   save: async () => {},
+  move: async (record, directory) => ({ ...record, directory }),
   remove: async () => {},
+  loadFiles: recordFiles.loadFiles,
+  saveFiles: async () => {},
 };

@@ -63,6 +63,17 @@ export async function removeDurably(path: string): Promise<void> {
   }
 }
 
+/** Copies a file, or a folder with all that is in it; each file is whole or absent. Fine when there is none. */
+export async function copyDurably(from: string, to: string): Promise<void> {
+  const entries = await readdir(from, { withFileTypes: true }).catch((cause: unknown) => {
+    if (codeOf(cause) === 'ENOTDIR') return undefined;
+    if (isAbsent(cause)) return [];
+    throw diskError('read', from, cause);
+  });
+  if (entries) for (const { name } of entries) await copyDurably(join(from, name), join(to, name));
+  else await writeDurably(to, (await readIfPresent(from)) ?? '');
+}
+
 /** Removes the temporary files that a process which died has left in a folder and below it. Nobody may be writing there. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {

@@ -7,11 +7,13 @@
  */
 import { applyDefaults } from '../../api/defaults.ts';
 import { renderPath } from '../../api/json-path.ts';
-import { apiGroup, type KindName, kinds, ledgerAmongManifests, ledgerKind, type ResourceOf } from '../../api/kinds.ts';
+
+import type { KindName, ResourceOf } from '../../api/kinds.ts';
+
 import { type ManifestDocument, type Position, parseManifestFile } from '../../api/manifest-file.ts';
 import { checkSettings, isSettingsManifest, pausedIn } from '../../api/operator-settings.ts';
 import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
-import { type Finding, kindOf, validateResource } from '../../api/validation.ts';
+import { type Finding, kindOf, misnamedKind, validateResource } from '../../api/validation.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey } from '../host.ts';
 import { isRecord } from './plain-data.ts';
@@ -44,14 +46,24 @@ export interface DecodedSettings {
   readonly paused: unknown;
 }
 
+export interface RefusedDocument {
+  readonly kind: KindName | 'Secret';
+  readonly key: ResourceKey;
+  /** The first of the problems that it is refused for. */
+  readonly problem: Problem | undefined;
+}
+
 export interface DecodedFile {
   readonly resources: readonly DecodedResource[];
   readonly secrets: readonly DecodedSecret[];
   readonly settings: readonly DecodedSettings[];
   /** Resources and Secrets that are there and cannot be used. */
-  readonly refused: readonly { readonly kind: KindName | 'Secret'; readonly key: ResourceKey }[];
-  /** Whether there may be more in the file than could be read. */
-  readonly unclear: boolean;
+  readonly refused: readonly RefusedDocument[];
+  /**
+   * How much of the file could not be read: the `whole` of it, or a `part`, which is a document that does not say which resource it
+   * is. Undefined where every document is known.
+   */
+  readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly Problem[];
 }
 
@@ -64,14 +76,16 @@ interface Decoding {
   readonly resources: DecodedResource[];
   readonly secrets: DecodedSecret[];
   readonly settings: DecodedSettings[];
-  readonly refused: { readonly kind: KindName | 'Secret'; readonly key: ResourceKey }[];
+  readonly refused: RefusedDocument[];
   readonly problems: Problem[];
+  /** Number of documents of logfleet's that do not say which resource they are. */
+  unnamed: number;
 }
 
 /** `file` is its name in problems, `namespace` that of manifests which name none. */
 export function decodeManifest(
   file: string,
-  text: string,
+  text: string | Uint8Array,
   previousOf: PreviousOf,
   namespace = defaultNamespace,
 ): DecodedFile {
@@ -79,14 +93,23 @@ export function decodeManifest(
   const problems = parsed.problems.map(
     ({ position, message }): Problem => ({ severity: 'error', file, ...position, message }),
   );
-  const decoding: Decoding = { file, namespace, resources: [], secrets: [], settings: [], refused: [], problems };
+  const found = { resources: [], secrets: [], settings: [], refused: [] };
+  const decoding: Decoding = { file, namespace, ...found, problems, unnamed: 0 };
   for (const document of parsed.documents) decodeDocument(decoding, document, previousOf);
-  const { resources, secrets, settings, refused } = decoding;
-  return { resources, secrets, settings, refused, problems, unclear: parsed.problems.length > 0 };
+  const { resources, secrets, settings, refused, unnamed } = decoding;
+  const isPart = parsed.problems.length > 0 || unnamed > 0;
+  const unclear = parsed.isRefused ? 'whole' : isPart ? 'part' : undefined;
+  return { resources, secrets, settings, refused, problems, unclear };
 }
 
 function decodeDocument(decoding: Decoding, document: ManifestDocument, previousOf: PreviousOf): void {
   const { value } = document;
+  const misnamed = misnamedKind(value);
+  if (misnamed) {
+    decoding.unnamed++;
+    report(decoding, document, misnamed);
+    return;
+  }
   if (!isRecord(value)) return;
   const kind = kindOf(value);
   if (kind !== undefined) decodeResource(decoding, document, kind, value, previousOf);
@@ -94,12 +117,6 @@ function decodeDocument(decoding: Decoding, document: ManifestDocument, previous
   else if (isSettingsManifest(value)) {
     for (const finding of checkSettings(value)) report(decoding, document, finding);
     decoding.settings.push({ paused: pausedIn(value) });
-  } else if (typeof value.apiVersion === 'string' && value.apiVersion.split('/')[0] === apiGroup) {
-    const message =
-      value.kind === ledgerKind
-        ? ledgerAmongManifests
-        : `there is no kind ${String(value.kind)}; write ${Object.keys(kinds).join(' or ')}`;
-    report(decoding, document, { severity: 'error', path: ['kind'], part: 'value', message });
   }
 }
 
@@ -111,14 +128,17 @@ function decodeResource(
   previousOf: PreviousOf,
 ): void {
   const key = keyOf(value, decoding.namespace);
+  const known = decoding.problems.length;
   const findings = validateResource(kind, value, key && previousOf(kind, key));
   for (const finding of findings) report(decoding, document, finding);
   if (!key) {
     if (!findings.some(({ severity }) => severity === 'error')) report(decoding, document, nameMissing);
+    decoding.unnamed++;
     return;
   }
   if (findings.some(({ severity }) => severity === 'error')) {
-    decoding.refused.push({ kind, key });
+    const problem = decoding.problems.slice(known).find(({ severity }) => severity === 'error');
+    decoding.refused.push({ kind, key, problem });
     return;
   }
   const { spec, metadata } = applyDefaults(kind, value) as unknown as ResourceOf<KindName>;
@@ -137,11 +157,13 @@ function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Rea
   const key = keyOf(value, decoding.namespace);
   if (!key) {
     report(decoding, document, nameMissing);
+    decoding.unnamed++;
     return;
   }
+  const known = decoding.problems.length;
   const { members, findings } = readSecretMembers(value);
   for (const finding of findings) report(decoding, document, finding);
-  if (findings.length > 0) decoding.refused.push({ kind: 'Secret', key });
+  if (findings.length > 0) decoding.refused.push({ kind: 'Secret', key, problem: decoding.problems[known] });
   else {
     const ownNamespace = isRecord(value.metadata) && value.metadata.namespace !== undefined ? key.namespace : undefined;
     decoding.secrets.push({ key, ownNamespace, members: hidden(members), position: document.locate([]) });

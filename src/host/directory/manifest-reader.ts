@@ -1,13 +1,17 @@
 /**
- * What stands in several directories of manifests now: each resource and each Secret once, the settings, what a person asked, and
- * what is wrong. A file is decoded again when its text changed.
+ * Reads several directories of manifests: each resource and each Secret once, the settings, what people asked, and what is wrong.
  *
- * Invariant: `isKept` holds for whatever may still be there although it cannot be read: refused documents, files that cannot be
- * opened or parsed, directories that cannot be listed.
+ * Invariants:
+ * - A file that cannot be read takes nothing away: `isKept` holds for everything that was read from it before (protocol D2).
+ * - A file that lost only its end counts as cut off, and a file that changed a moment ago as not yet written to its end (D2).
+ * - A resource that stands in two places is refused in both (D5).
+ * - What cannot be used and has no former version is a hold (D1).
  */
+import { stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { KindName } from '../../api/kinds.ts';
+import { decodeManifestText } from '../../api/manifest-text.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { ResourceKey } from '../host.ts';
 import type { FoundSettings } from './directory-settings.ts';
 import {
@@ -16,25 +20,44 @@ import {
   type DecodedSecret,
   decodeManifest,
   type PreviousOf,
+  type RefusedDocument,
 } from './manifest-decoding.ts';
-import { type ScannedFile, scanManifests } from './manifest-scan.ts';
+import { type FileContent, type ScannedFile, scanManifests } from './manifest-scan.ts';
 import type { Problem } from './problem.ts';
 import { type Request, readRequests, type SettingsRequest } from './requests.ts';
 import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
+import { isCut, printOf, type TextPrint } from './text-print.ts';
+
+/** A file has to stand unchanged for this long before it is read: a slow writer may be at work. */
+export const quietMs = 1_000;
 
 /** Something that stands in a manifest, and where. */
-export interface Found<D> {
+export interface Found<D> extends Place {
   readonly decoded: D;
+}
+
+/** Where something stands, or stood when it was read last. */
+export interface Place {
   readonly directory: string;
-  /** Relative to the directory. */
+  /** The file, or a folder, relative to the directory. */
   readonly manifest: string;
 }
 
-/** Where something stood when it was read last. */
-export interface Place {
-  readonly directory: string;
-  readonly manifest: string;
+/** What is remembered of a file that was read to its end. */
+export interface FileMemory {
+  /** Identities of the resources, Secrets and settings in it that could be used. */
+  readonly ids: readonly string[];
+  /** Identities of those that could not. */
+  readonly refused: readonly string[];
+  readonly print: TextPrint;
+}
+
+/** A manifest that cannot be used and has no former version that could stand for it. */
+export interface Hold extends Place {
+  /** Whether the operator's settings may be in it, which pause exports, too. */
+  readonly mayPause: boolean;
+  readonly problem: Problem;
 }
 
 export interface Reading {
@@ -43,147 +66,316 @@ export interface Reading {
   readonly settings: readonly FoundSettings[];
   readonly requests: ReadonlyMap<string, Request>;
   readonly problems: readonly Problem[];
+  readonly holds: readonly Hold[];
   /** Folders whose changes matter. */
   readonly folders: readonly string[];
+  /** Whether a file changed so short ago that it has to be read again soon. */
+  readonly isUnfinished: boolean;
   /** Whether what was last read at `place` may still be there, although it is not among what was found. */
   isKept(kind: string, key: ResourceKey, place: Place): boolean;
   /** The same, of whatever may stand at a place: whether the file there could not be read. */
   isUnclear(place: Place): boolean;
 }
 
+/** What is known from before. */
+export interface KnownBefore {
+  readonly previousOf: PreviousOf;
+  /** Where a resource, a Secret or the settings of this identity stood; undefined where they are not known. */
+  placeOf(id: string): Place | undefined;
+}
+
+export interface ManifestReaderOptions {
+  readonly directories: readonly string[];
+  readonly clock: Clock;
+  /** False for those who only look: they take files as they are, and there may be no state. */
+  readonly isOperator: boolean;
+}
+
 interface Draft {
-  readonly resources: Map<string, Found<DecodedResource>>;
-  readonly secrets: Map<string, Found<DecodedSecret>>;
+  readonly known: KnownBefore;
+  readonly takesUnfinished: boolean;
+  readonly resources: Map<string, Found<DecodedResource>[]>;
+  readonly secrets: Map<string, Found<DecodedSecret>[]>;
   readonly settings: FoundSettings[];
   readonly requests: Map<string, Request>;
   readonly problems: Problem[];
   readonly folders: string[];
-  readonly refused: Set<string>;
+  readonly refused: (RefusedDocument & Place)[];
   /** Files, folders and directories of which it is unclear what is in them. */
-  readonly unclear: string[];
+  readonly unclear: (Place & { readonly isWhole: boolean; readonly problem: Problem })[];
+  isUnfinished: boolean;
+}
+
+interface KnownFile {
+  readonly bytes: Uint8Array;
+  readonly file: DecodedFile;
 }
 
 export class ManifestReader {
-  readonly #directories: readonly string[];
+  readonly #options: ManifestReaderOptions;
   /** What was decoded from each file last; files that are gone are forgotten. */
-  #decoded = new Map<string, { readonly text: string; readonly file: DecodedFile }>();
+  #decoded = new Map<string, KnownFile>();
+  /** When each file was seen first as it is. */
+  #seen = new Map<string, { readonly content: string; readonly sinceMs: number }>();
+  readonly #memories = new Map<string, Map<string, FileMemory>>();
+  readonly #changedMemories = new Set<string>();
 
-  constructor(directories: readonly string[]) {
-    this.#directories = directories;
+  constructor(options: ManifestReaderOptions) {
+    this.#options = options;
   }
 
-  /** Reads everything. Never fails: what cannot be read is among the problems. */
-  async read(previousOf: PreviousOf, placeOf: (id: string) => Place | undefined): Promise<Reading> {
+  /** Takes up what a former process remembered of the files of a directory. */
+  remember(directory: string, files: ReadonlyMap<string, FileMemory>): void {
+    this.#memories.set(directory, new Map(files));
+  }
+
+  /** The directories whose memories have changed since this was asked last, with all that is remembered of their files. */
+  takeChangedMemories(): readonly (readonly [string, ReadonlyMap<string, FileMemory>])[] {
+    const changed = [...this.#changedMemories].map((directory) => [directory, this.#memoryOf(directory)] as const);
+    this.#changedMemories.clear();
+    return changed;
+  }
+
+  /**
+   * Reads everything. Never fails: what cannot be read is among the problems. With `takesUnfinished` a file that keeps changing counts
+   * as one that cannot be read.
+   */
+  async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const draft: Draft = {
-      resources: new Map(),
-      secrets: new Map(),
-      settings: [],
-      requests: new Map(),
-      problems: [],
-      folders: [],
-      refused: new Set(),
-      unclear: [],
+      ...{ known, takesUnfinished, isUnfinished: false },
+      ...{ resources: new Map(), secrets: new Map(), settings: [], requests: new Map() },
+      ...{ problems: [], folders: [], refused: [], unclear: [] },
     };
     const before = this.#decoded;
     this.#decoded = new Map();
-    for (const directory of this.#directories) {
-      const { files, folders } = await scan(directory, draft);
-      draft.folders.push(...folders, new StateDirectory(directory).requestFolder);
-      for (const file of files) {
-        const decoded = this.#decode(directory, file, before, previousOf, draft);
-        if (decoded) gather(draft, directory, file.path, decoded, placeOf);
+    for (const directory of this.#options.directories) {
+      const scan = await this.#scan(directory, draft);
+      draft.folders.push(...(scan?.folders ?? []), new StateDirectory(directory).requestFolder);
+      for (const file of scan?.files ?? []) {
+        const decoded = this.#decode(directory, file, before.get(join(directory, file.path)), draft);
+        if (decoded) gather(draft, directory, file.path, decoded);
       }
+      if (scan) this.#forgetFiles(directory, scan.files, known);
       await gatherRequests(draft, directory);
     }
-    const { refused, unclear, ...reading } = draft;
-    const isUnclear = ({ directory, manifest }: Place) => {
-      const path = join(directory, manifest);
-      return unclear.some((place) => path === place || path.startsWith(join(place, '/')));
+    return this.#conclude(draft);
+  }
+
+  #conclude(draft: Draft): Reading {
+    refuseDoubles(draft, draft.resources);
+    refuseDoubles(draft, draft.secrets);
+    const refused = new Set(draft.refused.map(({ kind, key }) => identify(kind, key)));
+    const isUnclear = (place: Place) => draft.unclear.some((unclear) => isAtOrBelow(place, unclear));
+    const { settings, requests, problems, folders, isUnfinished } = draft;
+    const resources = singles(draft.resources);
+    const secrets = singles(draft.secrets);
+    const found = new Set([...resources.keys(), ...secrets.keys(), ...settings.map(identifySettings)]);
+    return {
+      ...{ resources, secrets, settings, requests, problems, folders, isUnfinished, isUnclear },
+      holds: this.#holdsOf(draft, found),
+      isKept: (kind, key, place) => refused.has(identify(kind, key)) || isUnclear(place),
     };
-    const isKept = (kind: string, key: ResourceKey, place: Place) =>
-      refused.has(identify(kind, key)) || isUnclear(place);
-    return { ...reading, isKept, isUnclear };
+  }
+
+  #holdsOf({ refused, unclear, known }: Draft, found: ReadonlySet<string>): readonly Hold[] {
+    const unknown = refused.filter(({ kind, key }) => known.placeOf(identify(kind, key)) === undefined);
+    const ofDocuments = unknown.flatMap(({ directory, manifest, problem }): readonly Hold[] =>
+      problem ? [{ directory, manifest, problem, mayPause: false }] : [],
+    );
+    const ofFiles = unclear.filter((place) => {
+      const files = [...this.#memoryOf(place.directory)].filter(([manifest]) =>
+        isAtOrBelow({ directory: place.directory, manifest }, place),
+      );
+      const missing = files.flatMap(([, memory]) => [...memory.ids, ...memory.refused]).filter((id) => !found.has(id));
+      const isNew = files.length === 0 || (!place.isWhole && missing.length === 0);
+      return isNew || missing.some((id) => known.placeOf(id) === undefined);
+    });
+    return [
+      ...ofDocuments,
+      ...ofFiles.map(({ directory, manifest, problem }) => ({ directory, manifest, problem, mayPause: true })),
+    ];
+  }
+
+  async #scan(directory: string, draft: Draft) {
+    try {
+      // A volume that was unmounted leaves an empty folder behind, and nobody has removed a manifest.
+      if (this.#options.isOperator) await stat(new StateDirectory(directory).folder);
+      return await scanManifests(directory);
+    } catch (error) {
+      const message = `cannot be read (${error instanceof Error ? error.message : String(error)}); mount it or make it readable`;
+      refuseWhole(draft, { directory, manifest: '' }, wholeFile(directory, message));
+      return undefined;
+    }
   }
 
   #decode(
     directory: string,
-    { path, text, failure }: ScannedFile,
-    before: ReadonlyMap<string, { readonly text: string; readonly file: DecodedFile }>,
-    previousOf: PreviousOf,
+    { path, content }: ScannedFile,
+    before: KnownFile | undefined,
     draft: Draft,
   ): DecodedFile | undefined {
     const file = join(directory, path);
-    if (text === undefined) {
-      draft.unclear.push(file);
-      draft.problems.push(wholeFile(file, `cannot be read (${failure}); what was read from it before stays as it was`));
-      return undefined;
+    if ('failure' in content) {
+      const message = `cannot be read (${content.failure}); make it readable, or delete it`;
+      if (before) this.#decoded.set(file, before);
+      return unreadable(wholeFile(file, message));
     }
-    const known = before.get(file);
-    const decoded = known?.text === text ? known.file : decodeManifest(file, text, previousOf);
-    this.#decoded.set(file, { text, file: decoded });
+    const isQuiet = this.#isQuiet(file, content);
+    if (before && (!isQuiet || Buffer.compare(before.bytes, content.bytes) === 0)) {
+      draft.isUnfinished ||= !isQuiet;
+      this.#decoded.set(file, before);
+      return before.file;
+    }
+    if (!isQuiet) {
+      draft.isUnfinished = true;
+      if (!draft.takesUnfinished) return undefined;
+      return unreadable(wholeFile(file, 'keeps changing while it is read; wait until it is written'));
+    }
+    const decoded = this.#decodeText(directory, path, content.bytes, draft.known.previousOf);
+    this.#decoded.set(file, { bytes: content.bytes, file: decoded });
     return decoded;
   }
-}
 
-async function scan(directory: string, draft: Draft) {
-  try {
-    return await scanManifests(directory);
-  } catch (error) {
-    draft.unclear.push(directory);
-    const message = error instanceof Error ? error.message : String(error);
-    draft.problems.push(
-      wholeFile(directory, `cannot be read (${message}); what was read from it before stays as it was`),
-    );
-    return { files: [], folders: [] };
+  #decodeText(directory: string, path: string, bytes: Uint8Array, previousOf: PreviousOf): DecodedFile {
+    const file = join(directory, path);
+    const read = decodeManifestText(bytes);
+    if ('refusal' in read) return decodeManifest(file, bytes, previousOf);
+    const memory = this.#memoryOf(directory).get(path);
+    if (memory && memory.ids.length > 0 && isCut(read.text, memory.print)) return unreadable(cutOff(file, read.text));
+    const decoded = decodeManifest(file, read.text, previousOf);
+    if (decoded.unclear === undefined) {
+      this.#memoryOf(directory).set(path, { ...idsIn(decoded, directory, path), print: printOf(read.text) });
+      this.#changedMemories.add(directory);
+    }
+    return decoded;
+  }
+
+  /** By the time of the file and, where clocks differ, by how long it was seen like this. */
+  #isQuiet(file: string, { bytes, changedAtMs }: FileContent): boolean {
+    const { clock, isOperator } = this.#options;
+    if (!isOperator) return true;
+    const content = `${changedAtMs} ${bytes.length}`;
+    const nowMs = clock.monotonic();
+    const seen = this.#seen.get(file);
+    const sinceMs = seen?.content === content ? seen.sinceMs : nowMs;
+    this.#seen.set(file, { content, sinceMs });
+    return Math.max(clock.now() - changedAtMs, nowMs - sinceMs) >= quietMs;
+  }
+
+  /** What is remembered of a file that is gone goes once nothing that was in it is known any more. */
+  #forgetFiles(directory: string, files: readonly ScannedFile[], known: KnownBefore): void {
+    const present = new Set(files.map(({ path }) => path));
+    for (const file of this.#seen.keys()) {
+      if (
+        isAtOrBelow({ directory: file, manifest: '' }, { directory, manifest: '' }) &&
+        !present.has(relative(directory, file))
+      )
+        this.#seen.delete(file);
+    }
+    for (const [manifest, { ids }] of this.#memoryOf(directory)) {
+      const stoodThere = (id: string) => {
+        const place = known.placeOf(id);
+        return place?.directory === directory && place.manifest === manifest;
+      };
+      if (present.has(manifest) || ids.some(stoodThere)) continue;
+      this.#memoryOf(directory).delete(manifest);
+      this.#changedMemories.add(directory);
+    }
+  }
+
+  #memoryOf(directory: string): Map<string, FileMemory> {
+    const known = this.#memories.get(directory);
+    if (known) return known;
+    const created = new Map<string, FileMemory>();
+    this.#memories.set(directory, created);
+    return created;
   }
 }
 
-function gather(
-  draft: Draft,
-  directory: string,
-  manifest: string,
-  decoded: DecodedFile,
-  placeOf: (id: string) => Place | undefined,
-): void {
+function isAtOrBelow(place: Place, outer: Place): boolean {
+  const path = join(place.directory, place.manifest);
+  const outerPath = join(outer.directory, outer.manifest);
+  return path === outerPath || path.startsWith(join(outerPath, '/'));
+}
+
+function idsIn(file: DecodedFile, directory: string, manifest: string): Pick<FileMemory, 'ids' | 'refused'> {
+  const all = [
+    ...file.resources.map(({ kind, key }) => identify(kind, key)),
+    ...file.secrets.map(({ key }) => identify('Secret', key)),
+    ...(file.settings.length > 0 ? [identifySettings({ directory, manifest })] : []),
+  ];
+  const doubled = all.filter((id, index) => all.indexOf(id) !== index);
+  const refused = [...file.refused.map(({ kind, key }) => identify(kind, key)), ...doubled];
+  return { ids: all.filter((id) => !refused.includes(id)), refused };
+}
+
+/** The identity of the settings in a file. */
+export function identifySettings({ directory, manifest }: Place): string {
+  return `settings/${join(directory, manifest)}`;
+}
+
+function gather(draft: Draft, directory: string, manifest: string, decoded: DecodedFile): void {
+  const place = { directory, manifest };
   draft.problems.push(...decoded.problems);
-  if (decoded.unclear) draft.unclear.push(join(directory, manifest));
-  for (const { kind, key } of decoded.refused) draft.refused.add(identify(kind, key));
-  for (const resource of decoded.resources) {
-    add(draft, draft.resources, resource.kind, { decoded: resource, directory, manifest }, placeOf);
+  const problem = decoded.problems.find(({ severity }) => severity === 'error');
+  if (decoded.unclear !== undefined && problem) {
+    draft.unclear.push({ ...place, problem, isWhole: decoded.unclear === 'whole' });
   }
+  for (const refused of decoded.refused) draft.refused.push({ ...refused, ...place });
+  for (const resource of decoded.resources)
+    add(draft.resources, identify(resource.kind, resource.key), { decoded: resource, ...place });
   for (const secret of decoded.secrets)
-    add(draft, draft.secrets, 'Secret', { decoded: secret, directory, manifest }, placeOf);
+    add(draft.secrets, identify('Secret', secret.key), { decoded: secret, ...place });
   for (const { paused } of decoded.settings) {
     const pause = readPause(paused);
     const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
     const pausedBy = pause && `the ConfigMap ${settingsName} in ${join(directory, manifest)}${odd}`;
-    draft.settings.push({ directory, manifest, pausedBy, isRequest: false });
+    draft.settings.push({ ...place, pausedBy, source: 'manifest' });
   }
 }
 
-/** Of two that bear one name, the one counts that counted before; else the first. */
-function add<D extends DecodedResource | DecodedSecret>(
-  draft: Draft,
-  found: Map<string, Found<D>>,
-  kind: KindName | 'Secret',
-  entry: Found<D>,
-  placeOf: (id: string) => Place | undefined,
-): void {
-  const id = identify(kind, entry.decoded.key);
-  const other = found.get(id);
-  const place = placeOf(id);
-  const countedBefore = place?.directory === entry.directory && place.manifest === entry.manifest;
-  const isSameFile = other?.directory === entry.directory && other.manifest === entry.manifest;
-  const [winner, loser] = other && !(countedBefore && !isSameFile) ? [other, entry] : [entry, other];
-  found.set(id, winner);
-  if (!loser) return;
-  const { namespace, name } = winner.decoded.key;
-  draft.problems.push({
-    severity: 'error',
-    file: join(loser.directory, loser.manifest),
-    ...loser.decoded.position,
-    message: `${kind} ${namespace}/${name} stands in ${describe(winner)} already, which is the one that counts; rename or delete one of the two`,
-  });
+function add<D>(found: Map<string, D[]>, id: string, entry: D): void {
+  found.set(id, [...(found.get(id) ?? []), entry]);
+}
+
+function singles<D>(found: ReadonlyMap<string, readonly D[]>): ReadonlyMap<string, D> {
+  return new Map([...found].flatMap(([id, [first]]) => (first ? [[id, first] as const] : [])));
+}
+
+/** Whoever stands in two places, good or bad, counts in neither. */
+function refuseDoubles<D extends DecodedResource | DecodedSecret>(draft: Draft, found: Map<string, Found<D>[]>): void {
+  const refused = new Map(draft.refused.map((each) => [identify(each.kind, each.key), each]));
+  for (const [id, entries] of found) {
+    const bad = refused.get(id);
+    const [first, ...others] = entries;
+    if (!first || (others.length === 0 && !bad)) continue;
+    found.delete(id);
+    for (const entry of others.length > 0 ? others : entries) {
+      const other = others.length > 0 ? describe(first) : join(bad?.directory ?? '', bad?.manifest ?? '');
+      const problem = doubled(id, entry, other);
+      draft.problems.push(problem);
+      draft.refused.push({
+        ...kindAndKey(entry.decoded),
+        directory: entry.directory,
+        manifest: entry.manifest,
+        problem,
+      });
+    }
+  }
+}
+
+function kindAndKey(decoded: DecodedResource | DecodedSecret): Pick<RefusedDocument, 'kind' | 'key'> {
+  return { kind: 'kind' in decoded ? decoded.kind : 'Secret', key: decoded.key };
+}
+
+function doubled(
+  id: string,
+  { directory, manifest, decoded }: Found<DecodedResource | DecodedSecret>,
+  other: string,
+): Problem {
+  const name = id.replace('/', ' ');
+  const message = `${name} is also in ${other}, so neither of the two is used; rename or delete one of them`;
+  return { severity: 'error', file: join(directory, manifest), ...decoded.position, message };
 }
 
 function describe({ directory, manifest, decoded: { position } }: Found<DecodedResource | DecodedSecret>): string {
@@ -191,10 +383,10 @@ function describe({ directory, manifest, decoded: { position } }: Found<DecodedR
 }
 
 async function gatherRequests(draft: Draft, directory: string): Promise<void> {
-  const { requests, settings, unreadable } = await readRequests(directory);
+  const { requests, settings, unreadable: bad } = await readRequests(directory);
   for (const request of requests) draft.requests.set(identify(request.kind, request), request);
   if (settings) draft.settings.push(foundRequest(directory, settings));
-  for (const file of unreadable) {
+  for (const file of bad) {
     draft.problems.push(
       wholeFile(file, 'is no request; delete it, and ask again with logfleet pause or logfleet resume'),
     );
@@ -204,7 +396,24 @@ async function gatherRequests(draft: Draft, directory: string): Promise<void> {
 function foundRequest(directory: string, { paused, writer }: SettingsRequest): FoundSettings {
   const who = `${writer.by ?? 'a person'} (logfleet pause --all)`;
   const manifest = relative(directory, new StateDirectory(directory).settingsRequestFile);
-  return { directory, manifest, pausedBy: paused ? who : undefined, isRequest: true };
+  return { directory, manifest, pausedBy: paused ? who : undefined, source: 'request' };
+}
+
+function refuseWhole(draft: Draft, place: Place, problem: Problem): void {
+  draft.problems.push(problem);
+  draft.unclear.push({ ...place, problem, isWhole: true });
+}
+
+function unreadable(problem: Problem): DecodedFile {
+  return { resources: [], secrets: [], settings: [], refused: [], problems: [problem], unclear: 'whole' };
+}
+
+function cutOff(file: string, text: string): Problem {
+  const line = text.split('\n').length;
+  const message =
+    'the file ends here, and its former end is missing, as if it were cut off; write the whole file, or confirm the new end with a ' +
+    'comment as the last line, such as # end';
+  return { severity: 'error', file, line, column: 1, message };
 }
 
 function wholeFile(file: string, message: string): Problem {

@@ -4,16 +4,22 @@
  * Leaves out whatever begins with a dot (our own state, `.git`, the folders behind a mounted ConfigMap) and folders behind
  * symbolic links, which may lead round in circles; files behind links are read. Knows nothing of what is in a file.
  */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { maxManifestLength } from '../../api/manifest-file.ts';
 import { isAbsent } from './durable-file.ts';
 
-/** A file that was there, or a folder that was and cannot be listed; `text` is undefined then, and `failure` says why. */
+/** A file that is there, or a folder that cannot be listed. */
 export interface ScannedFile {
   /** Relative to the directory. */
   readonly path: string;
-  readonly text: string | undefined;
-  readonly failure: string | undefined;
+  readonly content: FileContent | { readonly failure: string };
+}
+
+export interface FileContent {
+  readonly bytes: Uint8Array;
+  /** Wall time of the last change, by the clock of the file system. */
+  readonly changedAtMs: number;
 }
 
 export interface Scan {
@@ -22,6 +28,8 @@ export interface Scan {
   readonly folders: readonly string[];
 }
 
+/** No manifest of the allowed length is larger, in UTF-8 or in UTF-16. */
+const maxManifestBytes = 4 * maxManifestLength;
 const manifestForm = /\.(?:ya?ml|json)$/i;
 
 /** Fails when the directory itself cannot be listed. */
@@ -60,14 +68,26 @@ async function listEntries(folder: string, isRoot: boolean) {
 
 async function readManifest(absolutePath: string, path: string): Promise<ScannedFile | undefined> {
   try {
-    if (!(await stat(absolutePath)).isFile()) return undefined;
-    return { path, text: await readFile(absolutePath, 'utf8'), failure: undefined };
+    const { size, mtimeMs } = await stat(absolutePath).then((stats) =>
+      stats.isFile() ? stats : { size: -1, mtimeMs: 0 },
+    );
+    if (size < 0) return undefined;
+    if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
+    return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    if (isAbsent(error)) return undefined;
-    return unreadable(path, error);
+    // What is listed and cannot be followed is a link to a file that is gone: nobody has removed the manifest.
+    const isGone = isAbsent(error) && !(await isListed(absolutePath));
+    return isGone ? undefined : unreadable(path, error);
   }
 }
 
+async function isListed(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
 function unreadable(path: string, error: unknown): ScannedFile {
-  return { path, text: undefined, failure: error instanceof Error ? error.message : String(error) };
+  return { path, content: { failure: error instanceof Error ? error.message : String(error) } };
 }

@@ -2,7 +2,8 @@
  * What a person asks in a directory, beside the manifests, which Git owns and which stay untouched. Of a resource: annotations that
  * lie over those of its manifest, with who asked for each and when. One file a resource:
  * `{"kind":…,"namespace":…,"name":…,"annotations":{"logfleet.dev/paused":"true"},"writers":{"logfleet.dev/paused":{"by":…,"time":…}}}`;
- * `null` takes an annotation of the manifest away, and `writers` may be left out. Of the operator as a whole: one file,
+ * `null` takes an annotation of the manifest away, and `writers` may be left out. With `"forget":true` in place of annotations, the
+ * parked state of a resource without a manifest is discarded. Of the operator as a whole: one file,
  * `{"paused":true,"by":…,"time":…}`.
  *
  * Commands write these files while an operator runs, without its lock: each write replaces a whole file.
@@ -23,6 +24,8 @@ export interface Request extends ResourceKey {
   readonly annotations: RequestedAnnotations;
   /** By annotation, also of those taken away. Empty where the file says nothing of it. */
   readonly writers: AnnotationWriters;
+  /** Whether what is parked of the resource is to be discarded. */
+  readonly forget: boolean;
 }
 
 /** What was asked of the operator as a whole. */
@@ -49,6 +52,17 @@ export async function writeRequest(
     annotations: { ...before?.annotations, ...annotations },
     ...(known.length > 0 && { writers: Object.fromEntries(known) }),
   });
+}
+
+/** Takes the place of what was asked of a resource before: its parked state is to be discarded. */
+export async function writeForgetRequest(
+  directory: string,
+  kind: KindName,
+  { namespace, name }: ResourceKey,
+  writer: AnnotationWriter,
+): Promise<void> {
+  const path = new StateDirectory(directory).requestFile(kind, { namespace, name });
+  await writeFile(path, { ...{ kind, namespace, name }, forget: true, ...renderWriter(writer) });
 }
 
 /** Takes the place of what was asked of the operator before. */
@@ -110,11 +124,12 @@ function parse(text: string | undefined): unknown {
 }
 
 function decodeRequest(value: unknown): Request | undefined {
-  if (!isRecord(value) || !isRecord(value.annotations)) return undefined;
+  if (!isRecord(value) || (!isRecord(value.annotations) && value.forget !== true)) return undefined;
   const { kind, namespace, name } = value;
   if (typeof kind !== 'string' || typeof namespace !== 'string' || typeof name !== 'string') return undefined;
   if (!Object.hasOwn(kinds, kind) || !isResourceName(namespace) || !isResourceName(name)) return undefined;
-  const annotations = Object.entries(value.annotations).filter(
+  const asked = isRecord(value.annotations) ? value.annotations : {};
+  const annotations = Object.entries(asked).filter(
     (entry): entry is [string, string | null] => typeof entry[1] === 'string' || entry[1] === null,
   );
   const said = isRecord(value.writers) ? value.writers : {};
@@ -128,6 +143,7 @@ function decodeRequest(value: unknown): Request | undefined {
     name,
     annotations: Object.fromEntries(annotations),
     writers: Object.fromEntries(writers),
+    forget: value.forget === true,
   };
 }
 

@@ -1,11 +1,15 @@
 /**
  * What a directory remembers of each resource: its identity (uid, generation, creation), its last good spec, and its status.
  * A file each, in the form that `kubectl get -o json` has, with the manifest's file beside it:
- * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`.
+ * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. A record whose manifest was
+ * deleted is parked: it has `"parkedSince":"…Z"`, too, and keeps the ledger and the requests beside it (protocol D4).
+ *
+ * One more file remembers what each manifest file held: `{"web.yaml":{"ids":["Kind/namespace/name"],"print":{…}}}`.
  */
 import { basename, join } from 'node:path';
 import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
-import { listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
+import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
+import type { FileMemory } from './manifest-reader.ts';
 import { isRecord } from './plain-data.ts';
 import type { Problem } from './problem.ts';
 import { isResourceName, StateDirectory } from './state-directory.ts';
@@ -18,6 +22,8 @@ export interface ResourceRecord {
   readonly directory: string;
   /** The file that it was read from last, relative to the directory. */
   readonly manifest: string;
+  /** ISO time at which its manifest counted as deleted; absent while there is one. */
+  readonly parkedSince?: string;
 }
 
 /** Where records are kept. */
@@ -29,8 +35,13 @@ export interface RecordStore {
   /** Keeps a record of a new identity, and removes what a resource of the same name had before it. */
   create(record: ResourceRecord): Promise<void>;
   save(record: ResourceRecord): Promise<void>;
+  /** Moves a record with all that the resource has to the state of another directory. Resolves to the record there. */
+  move(record: ResourceRecord, directory: string): Promise<ResourceRecord>;
   /** Removes a record and all that the resource had: its ledgers, and what was asked of it. */
   remove(record: ResourceRecord): Promise<void>;
+  /** What is remembered of the manifest files of a directory; empty where nothing is. */
+  loadFiles(directory: string): Promise<ReadonlyMap<string, FileMemory>>;
+  saveFiles(directory: string, files: ReadonlyMap<string, FileMemory>): Promise<void>;
 }
 
 export const recordFiles: RecordStore = {
@@ -57,9 +68,21 @@ export const recordFiles: RecordStore = {
     await recordFiles.save(record);
   },
 
-  async save({ directory, manifest, resource }) {
+  async save({ directory, manifest, parkedSince, resource }) {
     const path = new StateDirectory(directory).statusFile(resource.kind, resource.metadata);
-    await writeDurably(path, `${JSON.stringify({ manifest, resource }, undefined, 2)}\n`);
+    await writeDurably(path, `${JSON.stringify({ manifest, parkedSince, resource }, undefined, 2)}\n`);
+  },
+
+  async move(record, directory) {
+    const { kind, metadata } = record.resource;
+    const [from, to] = [new StateDirectory(record.directory), new StateDirectory(directory)];
+    await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
+    await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
+    const moved = { ...record, directory };
+    // A process that dies in between leaves two records of one identity, and the one beside the manifest counts.
+    await recordFiles.save(moved);
+    await recordFiles.remove(record);
+    return moved;
   },
 
   async remove({ directory, resource: { kind, metadata } }) {
@@ -69,7 +92,43 @@ export const recordFiles: RecordStore = {
     // Last, so that a process which dies in between finds the record again and removes the rest.
     await removeDurably(state.statusFile(kind, metadata));
   },
+
+  async loadFiles(directory) {
+    const text = await readIfPresent(new StateDirectory(directory).memoryFile);
+    return decodeFiles(text);
+  },
+
+  async saveFiles(directory, files) {
+    await writeDurably(new StateDirectory(directory).memoryFile, `${JSON.stringify(Object.fromEntries(files))}\n`);
+  },
 };
+
+/** Files of which the memory cannot be read count as files that were never read. */
+function decodeFiles(text: string | undefined): ReadonlyMap<string, FileMemory> {
+  const value = parseJson(text);
+  if (!isRecord(value)) return new Map();
+  return new Map(Object.entries(value).filter((entry): entry is [string, FileMemory] => isFileMemory(entry[1])));
+}
+
+function isFileMemory(value: unknown): value is FileMemory {
+  if (!isRecord(value) || !isTexts(value.ids) || !isTexts(value.refused) || !isRecord(value.print)) return false;
+  const { lines, lastLine, ended, significant } = value.print;
+  return isTexts(lines) && isTexts(lastLine) && typeof ended === 'boolean' && typeof significant === 'number';
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+/** Undefined where it is no JSON. */
+function parseJson(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 async function listStatusFiles(state: StateDirectory, kind: KindName) {
   const files: { readonly path: string; readonly namespace: string; readonly name: string }[] = [];
@@ -83,12 +142,7 @@ async function listStatusFiles(state: StateDirectory, kind: KindName) {
 }
 
 function decodeRecord(directory: string, text: string): ResourceRecord | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
   if (!isRecord(value) || typeof value.manifest !== 'string' || !isRecord(value.resource)) return undefined;
   const { kind, metadata, spec } = value.resource;
   if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind) || !isRecord(metadata) || !isRecord(spec))
@@ -99,7 +153,11 @@ function decodeRecord(directory: string, text: string): ResourceRecord | undefin
   if (typeof uid !== 'string' || typeof creationTimestamp !== 'string' || typeof generation !== 'number')
     return undefined;
   if (typeof resourceVersion !== 'string' || !/^\d{1,15}$/.test(resourceVersion)) return undefined;
-  return { directory, manifest: value.manifest, resource: value.resource as unknown as AnyResource };
+  const record = { directory, manifest: value.manifest, resource: value.resource as unknown as AnyResource };
+  const { parkedSince } = value;
+  return typeof parkedSince === 'string' && !Number.isNaN(Date.parse(parkedSince))
+    ? { ...record, parkedSince }
+    : record;
 }
 
 function unreadable(file: string): Problem {

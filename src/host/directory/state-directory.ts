@@ -5,6 +5,7 @@
  * .logfleet/lock                                              who is at work here
  *          /status/<Kind>/<namespace>/<name>.json             identity, last good spec, and status
  *          /ledgers/<Kind>/<namespace>/<name>/<uid>/<shard>.json
+ *          /manifests.json                                    what each manifest file held when it was read last
  *          /requests/<Kind>_<namespace>_<name>.json           what a person asked for
  *          /requests/settings.json                            and of the operator as a whole
  *          /events.ndjson, events.1.ndjson                    what happened, newest last
@@ -36,6 +37,10 @@ export class StateDirectory {
 
   get lockFile(): string {
     return join(this.folder, 'lock');
+  }
+
+  get memoryFile(): string {
+    return join(this.folder, 'manifests.json');
   }
 
   get eventFile(): string {

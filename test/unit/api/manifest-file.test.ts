@@ -2,14 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxManifestLength, parseManifestFile } from '../../../src/api/manifest-file.ts';
 
-const valuesOf = (text: string) => parseManifestFile(text).documents.map(({ value }) => value);
+const valuesOf = (text: string | Uint8Array) => parseManifestFile(text).documents.map(({ value }) => value);
 const at = (line: number, column: number) => ({ line, column });
 
 describe('documents', () => {
   test.each([
     ['one', 'a: 1', [{ a: 1 }]],
     ['several', 'a: 1\n---\nb: 2\n', [{ a: 1 }, { b: 2 }]],
-    ['none', '', []],
     ['comments only', '# nothing\n---\n# here\n', []],
     ['JSON', '{"a": [1, "x", null]}', [{ a: [1, 'x', null] }]],
     ['a List as its items', 'kind: List\nitems: [{a: 1}, {a: 2}]', [{ a: 1 }, { a: 2 }]],
@@ -35,6 +34,14 @@ describe('documents', () => {
   ])('%s is read as Kubernetes reads it', (text, expected) => {
     expect(valuesOf(`a: ${text}`)).toEqual([{ a: expected }]);
   });
+});
+
+test.each([
+  ['UTF-16 as PowerShell writes it', Buffer.from('\ufeffa: "\u00e9"', 'utf16le')],
+  ['UTF-16 of the other order', Buffer.from('\ufeffa: "\u00e9"', 'utf16le').swap16()],
+  ['UTF-8 with a mark', Buffer.from('\ufeffa: "\u00e9"')],
+])('%s is read', (_, bytes) => {
+  expect(valuesOf(bytes)).toEqual([{ a: '\u00e9' }]);
 });
 
 describe('positions', () => {
@@ -71,6 +78,12 @@ describe('what cannot be read', () => {
     ['an alias without an anchor', 'a: *b', at(1, 4), /write/],
     ['aliases that unfold to too much', bomb.join('\n'), at(1, 1), /write out what the aliases stand for/],
     ['too deep a nesting', '['.repeat(100_000), expect.anything(), /nested too deeply/],
+    ['nothing', '', at(1, 1), /empty; write a manifest/],
+    ['blank lines and markers alone', '---\r\n\n---\n...\n', at(1, 1), /empty; write a manifest/],
+    ['300,000 documents', '---\na: 1\n'.repeat(300_000), at(1, 1), /write several files/],
+    ['UTF-16 without a mark', Buffer.from('a: 1', 'utf16le'), at(1, 1), /NUL.*; write it as UTF-8/],
+    ['what is not UTF-8', Buffer.from('a: caf\u00e9', 'latin1'), at(1, 1), /not valid UTF-8; write it as UTF-8/],
+    ['half of UTF-16', Buffer.from([0xff, 0xfe, 0x61]), at(1, 1), /not valid UTF-16LE; write it as UTF-8/],
     ['too much', 'x'.repeat(maxManifestLength + 1), at(1, 1), /write several files/],
   ])('%s', (_, text, position, message) => {
     const { documents, problems } = parseManifestFile(text);

@@ -39,7 +39,7 @@ describe('an export without a manifest', () => {
       env,
       secret,
     });
-    return { ...JSON.parse(source.text), volumes };
+    return { ...JSON.parse(String(source.text)), volumes };
   };
 
   test('is the manifest that a person would have written', () => {

@@ -64,8 +64,8 @@ describe('the outcome of a run', () => {
   });
 
   it('says how all go on where all are paused, each by what pauses it besides', () => {
-    const request = { directory: './it is', manifest: '.logfleet/requests/settings.json', isRequest: true };
-    const manifest = { directory: 'other', manifest: 'sub/settings.yaml', isRequest: false };
+    const request = { directory: './it is', manifest: '.logfleet/requests/settings.json', source: 'request' } as const;
+    const manifest = { directory: 'other', manifest: 'sub/settings.yaml', source: 'manifest' } as const;
     const all = (...places: Parameters<typeof wayOnForAll>[0]) => {
       const conditions = [condition('Ready', 'Unknown', 'Paused', 'Paused by alice.')];
       return shown([samplePolicy({ status: { conditions } })], undefined, wayOnForAll(places)).stdout;

@@ -107,13 +107,18 @@ describe('logfleet validate', () => {
   test('passes over other kinds, and what is hidden', async () => {
     write(
       'a.yaml',
-      `${policy('a')}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: 1}\n---\njust text\n`,
+      `${policy('a')}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: 1}\n---\nb: 1\n`,
     );
     write('.logfleet/status.yaml', 'kind: [');
     expect(await validate([directory])).toMatchObject({
       status: 0,
       summary: '1 resource in 1 file, all valid, 2 documents of other kinds passed over',
     });
+  });
+
+  test.each(['just text\n', '', '---\n'])('refuses what kubectl finds no object in: %j', async (text) => {
+    write('a.yaml', text);
+    expect(await validate([directory])).toMatchObject({ status: 2 });
   });
 
   test('says so when there is nothing of ours', async () => {

@@ -4,8 +4,9 @@ import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
+import { retentionDays } from '../../../../src/host/directory/parking.ts';
 import { renderProblem } from '../../../../src/host/directory/problem.ts';
-import { writeRequest } from '../../../../src/host/directory/requests.ts';
+import { writeForgetRequest, writeRequest } from '../../../../src/host/directory/requests.ts';
 import type { ResourceKey } from '../../../../src/host/host.ts';
 import { find, get, ownerOf, policy, Workplace } from './workplace.ts';
 
@@ -145,40 +146,103 @@ describe('resources', () => {
 });
 
 describe('a manifest that goes', () => {
-  test('takes the resource and its state along, and put back it is another one', async () => {
-    const place = new Workplace();
-    place.write('web.yaml', policy('web'));
+  async function deleted(place: Workplace, file = 'web.yaml') {
     const host = await place.open();
     const before = get(host, 'web');
     await host.ledgers.write(ownerOf(before), 'attempts', 'content', undefined);
     await writeRequest(place.directory, 'CollectorVersionPolicy', before.metadata, { 'logfleet.dev/paused': 'true' });
-    place.remove('web.yaml');
+    place.remove(file);
     await host.refresh();
     await place.clock.advance(deletionDelayMs);
     await host.refresh();
+    return { host, before };
+  }
+
+  test('parks the resource (D4): nobody sees it, and put back it continues where it was', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const { host, before } = await deleted(place);
     expect(find(host, 'web')).toBeUndefined();
+    expect(host.notices()).toEqual([expect.stringContaining('CollectorVersionPolicy logging/web')]);
+    await expect(host.writeStatus('CollectorVersionPolicy', before)).rejects.toMatchObject({ code: 'host.gone' });
+    const late = host.ledgers.write(ownerOf(before), 'attempts', 'late', undefined);
+    await expect(late).rejects.toMatchObject({ code: 'host.gone' });
+    place.write('web.yaml', policy('web', '19.501-1'));
+    await host.refresh();
+    const after = get(host, 'web');
+    expect(after.metadata).toMatchObject({ uid: before.metadata.uid, generation: 2 });
+    expect(after.metadata.annotations).toEqual({ 'logfleet.dev/paused': 'true' });
+    expect((await host.ledgers.read(ownerOf(after), 'attempts'))?.content).toBe('content');
+    expect(host.notices()).toHaveLength(2);
+  });
+
+  test('stays parked over a restart, and continues after it (D4)', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const { host, before } = await deleted(place);
+    await host.close();
+    const second = await place.open();
+    expect([find(second, 'web'), second.notices()]).toEqual([undefined, []]);
+    await second.close();
+    place.write('other/web.yaml', policy('web'));
+    const third = await place.open();
+    expect(get(third, 'web').metadata.uid).toBe(before.metadata.uid);
+    expect((await third.ledgers.read(ownerOf(before), 'attempts'))?.content).toBe('content');
+  });
+
+  test('is forgotten where a person asks for it, and a manifest of that name is another resource (D4)', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const { host, before } = await deleted(place);
+    await writeForgetRequest(place.directory, 'CollectorVersionPolicy', before.metadata, { by: 'bob', atMs: 0 });
+    await host.refresh();
     expect(existsSync(place.path(statusFile))).toBe(false);
     expect(existsSync(place.path('.logfleet/ledgers/CollectorVersionPolicy/logging/web'))).toBe(false);
-    await expect(host.writeStatus('CollectorVersionPolicy', before)).rejects.toMatchObject({ code: 'host.gone' });
     place.write('web.yaml', policy('web'));
     await host.refresh();
     const after = get(host, 'web');
     expect(after.metadata.uid).not.toBe(before.metadata.uid);
     expect(after.metadata.annotations).toEqual({});
     expect(await host.ledgers.read(ownerOf(after), 'attempts')).toBeUndefined();
-    expect(await host.ledgers.read(ownerOf(before), 'attempts')).toBeUndefined();
-    const late = host.ledgers.write(ownerOf(before), 'attempts', 'late', undefined);
-    await expect(late).rejects.toMatchObject({ code: 'host.gone' });
   });
 
-  test('is forgotten when it went while nobody was looking', async () => {
+  test('is forgotten after the retention (D4)', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const { host } = await deleted(place);
+    place.clock.skewMs += retentionDays * 86_400_000 - 1;
+    await host.refresh();
+    expect(existsSync(place.path(statusFile))).toBe(true);
+    place.clock.skewMs += 1;
+    await host.refresh();
+    expect(existsSync(place.path(statusFile))).toBe(false);
+  });
+
+  test('while nobody was looking is noticed by the next start, which says so (D3)', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     await (await place.open()).close();
     place.remove('web.yaml');
-    const host = await place.open();
+    const host = await place.openInTime();
     expect(find(host, 'web')).toBeUndefined();
-    expect(existsSync(place.path(statusFile))).toBe(false);
+    expect(host.notices()).toHaveLength(1);
+    expect(JSON.parse(place.read(statusFile)).parkedSince).toBeDefined();
+  });
+
+  test('from one directory to another takes its state along (D4)', async () => {
+    const place = new Workplace();
+    place.write('a/web.yaml', policy('web'));
+    place.write('b/api.yaml', policy('api'));
+    const host = await place.open({ directories: [place.path('a'), place.path('b')] });
+    const before = get(host, 'web');
+    await host.ledgers.write(ownerOf(before), 'attempts', 'content', undefined);
+    place.write('b/web.yaml', place.read('a/web.yaml'));
+    place.remove('a/web.yaml');
+    await host.refresh();
+    expect(get(host, 'web')).toEqual(before);
+    expect((await host.ledgers.read(ownerOf(before), 'attempts'))?.content).toBe('content');
+    expect(existsSync(place.path('a', statusFile))).toBe(false);
+    expect(existsSync(place.path('b', statusFile))).toBe(true);
   });
 
   test('for a moment, as editors do, has not gone', async () => {
@@ -257,10 +321,14 @@ describe('bad input takes nothing away', () => {
     place.write('a.yaml', 'apiVersion: logfleet.dev/v1alpha1\nkind: CollectorPolicy\nmetadata: {name: a}\n');
     place.write('b.yaml', policy('web').replace('  name: web', '  generateName: web-'));
     place.write('c.yaml', 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n---\njust text\n---\n- 1\n');
+    place.write('d.yaml', policy('web').replace('logfleet.dev', 'logfleet.io'));
     const host = await place.open();
     expect(host.problems().map(({ file, line }) => [file, line])).toEqual([
       [place.path('a.yaml'), 2],
       [place.path('b.yaml'), 4],
+      [place.path('c.yaml'), 5],
+      [place.path('c.yaml'), 7],
+      [place.path('d.yaml'), 1],
     ]);
   });
 
@@ -298,18 +366,25 @@ describe('bad input takes nothing away', () => {
     expect(host.problems()).toMatchObject([{ file: outer.path('a') }]);
   });
 
-  test('two resources of one name: the first counts, and the message says where both stand', async () => {
+  test('two resources of one name: the former version counts, and none where there is no former version (D5)', async () => {
     const place = new Workplace();
     place.write('b.yaml', policy('web'));
     const host = await place.open();
     place.write('a.yaml', policy('web', '19.501-1'));
+    place.write('c.yaml', `${policy('api')}---\n${policy('api', '19.501-1')}`);
     await host.refresh();
     expect(version(find(host, 'web'))).toBe('19.500-1');
-    const [problem] = host.problems();
-    expect(problem?.file).toBe(place.path('a.yaml'));
-    expect(problem?.message).toContain(
-      `CollectorVersionPolicy logging/web stands in ${place.path('b.yaml')}:1 already`,
+    expect(find(host, 'api')).toBeUndefined();
+    expect(host.settings().policiesHold).toContain(place.path('c.yaml'));
+    expect(host.problems().map(({ file }) => file)).toEqual([place.path('b.yaml'), place.path('c.yaml')]);
+    expect(host.problems()[0]?.message).toContain(
+      `CollectorVersionPolicy logging/web is also in ${place.path('a.yaml')}:1`,
     );
+    place.write('c.yaml', policy('api'));
+    place.remove('b.yaml');
+    await host.refresh();
+    expect([host.problems(), host.settings().policiesHold]).toEqual([[], undefined]);
+    expect([version(find(host, 'web')), version(find(host, 'api'))]).toEqual(['19.501-1', '19.500-1']);
   });
 
   test('names are unique across directories, each of which has its own state', async () => {
@@ -319,8 +394,7 @@ describe('bad input takes nothing away', () => {
     place.write('b/api.yaml', policy('api'));
     const host = await place.open({ directories: [place.path('a'), place.path('b')] });
     expect(host.problems()).toMatchObject([{ file: place.path('b/web.yaml') }]);
-    expect(existsSync(place.path('a', statusFile))).toBe(true);
-    expect(existsSync(place.path('b', statusFile))).toBe(false);
+    expect(find(host, 'web')).toBeUndefined();
     expect(existsSync(place.path('b', statusFile.replace('web', 'api')))).toBe(true);
     const other = ownerOf(get(host, 'api'));
     await host.ledgers.write(other, 'attempts', 'x', undefined);
@@ -506,6 +580,9 @@ describe('secrets', () => {
     expect(host.problems().map(({ line }) => line)).toEqual([4, 5]);
     expect(JSON.stringify(host.problems())).not.toContain('4711');
     place.remove('secret.yaml');
+    await host.refresh();
+    expect(await reveal(host)).toEqual({ accessKey: 'good' });
+    await place.clock.advance(deletionDelayMs);
     await host.refresh();
     expect(await reveal(host)).toBeUndefined();
   });

@@ -143,12 +143,12 @@ describe('a request', () => {
     expect(host.settings().pausedBy).toBe(`${manifest} and a person (logfleet pause --all)`);
     const { directory } = place;
     expect(host.pausing()).toEqual([
-      expect.objectContaining({ directory, manifest: file, isRequest: false }),
-      expect.objectContaining({ directory, isRequest: true }),
+      expect.objectContaining({ directory, manifest: file, source: 'manifest' }),
+      expect.objectContaining({ directory, source: 'request' }),
     ]);
     place.write(file, configMap('data: {paused: "false"}'));
     await host.refresh();
-    expect(host.pausing().map(({ isRequest }) => isRequest)).toEqual([true]);
+    expect(host.pausing().map(({ source }) => source)).toEqual(['request']);
   });
 
   test.each(['no json', '[]', '{}', '{"paused":"false"}'])('that cannot be read pauses: %s', async (text) => {

@@ -1,7 +1,8 @@
 /** A temporary directory of manifests with what is needed to open it; it goes when the test ends. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -27,9 +28,17 @@ export class Workplace {
     return join(this.directory, ...parts);
   }
 
-  write(file: string, text: string): void {
+  /** Long ago by the clock of the workplace, so that nobody waits for the end of the writing. */
+  write(file: string, content: string | Uint8Array): void {
+    this.writeNow(file, content);
+    const longAgo = this.clock.now() / 1_000 - 3_600;
+    utimesSync(this.path(file), longAgo, longAgo);
+  }
+
+  /** As a process that may not have written everything yet. */
+  writeNow(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
-    writeFileSync(this.path(file), text);
+    writeFileSync(this.path(file), content);
   }
 
   read(file: string): string {
@@ -51,6 +60,25 @@ export class Workplace {
     });
     onTestFinished(() => host.close());
     return host;
+  }
+
+  /** The same where the start waits: until files have stood unchanged, or until it is certain that a manifest was deleted. */
+  openInTime(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
+    return this.passTime(this.open(options));
+  }
+
+  /** Lets time pass until this has come to its end. */
+  async passTime<T>(waiting: Promise<T>): Promise<T> {
+    let isOver = false;
+    const ended = waiting.finally(() => {
+      isOver = true;
+    });
+    ended.catch(() => {});
+    for (let turns = 1; !isOver; turns++) {
+      await turn();
+      if (turns % 50 === 0) await this.clock.advance(1_000);
+    }
+    return ended;
   }
 }
 

@@ -1,0 +1,313 @@
+/** Rules D1 to D3 and D5: manifests that cannot be used, one kind of damage at a time, and what is true of the others meanwhile. */
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
+import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
+import { quietMs } from '../../../../src/host/directory/manifest-reader.ts';
+import { find, get, policy, Workplace } from './workplace.ts';
+
+const names = (host: DirectoryHost) =>
+  [...host.resources('CollectorVersionPolicy').list()].map(({ metadata }) => metadata.name).sort();
+const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings}\ndata: {paused: "true"}\n';
+const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: logging}\nstringData: {accessId: a}\n';
+const utf16 = (text: string, mark = true) => Buffer.from(`${mark ? '\ufeff' : ''}${text}`, 'utf16le');
+
+/** Long enough for everything that waits. */
+async function wait(place: Workplace, host: DirectoryHost): Promise<void> {
+  for (let round = 0; round < 3; round++) {
+    await place.clock.advance(deletionDelayMs + quietMs);
+    await host.refresh();
+  }
+}
+
+/** Damage by which a file cannot be used at all. */
+const damages: readonly (readonly [string, (text: string) => string | Uint8Array])[] = [
+  ['empty', () => ''],
+  ['blank', () => '\n \n'],
+  ['markers alone', () => '---\n---\n'],
+  ['cut within a line', (text) => text.slice(0, -14)],
+  ['cut between two lines', (text) => `${text.split('\n').slice(0, -3).join('\n')}\n`],
+  ['cut to its first line', (text) => `${text.split('\n')[0]}\n`],
+  ['no YAML', () => 'spec: [never\n'],
+  ['UTF-16 without a byte order mark', (text) => utf16(text, false)],
+  ['not UTF-8', (text) => Buffer.from(`${text}# caf\u00e9\n`, 'latin1')],
+  ['binary', () => Buffer.from([0, 1, 2, 3])],
+  ['too large', (text) => `${text}# ${'x'.repeat(4 * 1024 * 1024)}\n`],
+  ['of too many documents', (text) => `${text}${'---\na: 1\n'.repeat(20_000)}`],
+  [
+    'an alias bomb',
+    () =>
+      `a: &a [${'x,'.repeat(9)}]\n${[...'bcdefgh'].map((name, index) => `${name}: &${name} [${`*${'abcdefgh'[index]},`.repeat(9)}]`).join('\n')}\n`,
+  ],
+  ['prose', () => 'remember to write this\n'],
+  ['without a name', (text) => text.replace('  name: pin\n', '')],
+  ['of another kind by a slip', (text) => text.replace('CollectorVersionPolicy', 'ColectorVersionPolicy')],
+  ['of another group by a slip', (text) => text.replace('logfleet.dev', 'logfleet.io')],
+  ['invalid', (text) => text.replace('selector: {}', 'selector: 7')],
+  ['there twice', (text) => `${text}---\n${text}`],
+];
+
+describe.each(damages)('a manifest that is %s', (_, damage) => {
+  test('from the first run on holds all policies until it is mended (D1)', async () => {
+    const place = new Workplace();
+    place.write('pin.yaml', damage(policy('pin')));
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    expect(host.settings().policiesHold).toContain(place.path('pin.yaml'));
+    expect(find(host, 'web')).toBeDefined();
+    place.write('pin.yaml', policy('pin'));
+    await host.refresh();
+    expect([host.settings().policiesHold, host.problems(), names(host)]).toEqual([undefined, [], ['pin', 'web']]);
+  });
+
+  test.each(['while it runs', 'over a restart'])('takes nothing away %s, and holds nobody (D1, D2)', async (when) => {
+    const place = new Workplace();
+    place.write('pin.yaml', policy('pin'));
+    place.write('web.yaml', policy('web'));
+    let host = await place.open();
+    const before = get(host, 'pin');
+    place.write('pin.yaml', damage(policy('pin')));
+    if (when === 'over a restart') {
+      await host.close();
+      host = await place.openInTime();
+    }
+    await host.refresh();
+    await wait(place, host);
+    expect(get(host, 'pin')).toEqual(before);
+    expect(host.settings()).toEqual({ paused: false, pausedBy: undefined });
+    expect(host.problems().map(({ severity }) => severity)).toContain('error');
+    place.write('pin.yaml', policy('pin', '19.501-1'));
+    await host.refresh();
+    expect(host.problems()).toEqual([]);
+    expect(get(host, 'pin').metadata).toMatchObject({ uid: before.metadata.uid, generation: 2 });
+  });
+});
+
+describe('a file that lost its end (D2)', () => {
+  const both = `${policy('pin')}---\n${policy('web')}`;
+
+  test('with a whole document is cut all the same, and the missing policy stays', async () => {
+    const place = new Workplace();
+    place.write('all.yaml', both);
+    const host = await place.open();
+    place.write('all.yaml', policy('pin'));
+    await host.refresh();
+    await wait(place, host);
+    expect(names(host)).toEqual(['pin', 'web']);
+    expect(host.problems()).toMatchObject([{ severity: 'error', file: place.path('all.yaml') }]);
+  });
+
+  test.each(['# end\n', '---\n# end\n'])(
+    'and ends with %j was changed by a person, who deleted a policy',
+    async (end) => {
+      const place = new Workplace();
+      place.write('all.yaml', both);
+      const host = await place.open();
+      place.write('all.yaml', `${policy('pin')}${end}`);
+      await host.refresh();
+      await wait(place, host);
+      expect(names(host)).toEqual(['pin']);
+      expect(host.problems()).toEqual([]);
+    },
+  );
+
+  test('of blank lines and comments lost nothing', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', `${policy('web')}\n# the web servers\n---\n`);
+    const host = await place.open();
+    place.write('web.yaml', policy('web'));
+    await host.refresh();
+    expect(host.problems()).toEqual([]);
+  });
+
+  test('and lost a document in its midst, too, was changed by a person', async () => {
+    const place = new Workplace();
+    place.write('all.yaml', both);
+    const host = await place.open();
+    place.write('all.yaml', policy('web'));
+    await host.refresh();
+    await wait(place, host);
+    expect(names(host)).toEqual(['web']);
+  });
+
+  test.each([
+    ['19.500-10', '19.500-1'],
+    ['19.500-1', '19.500-2'],
+    ['19.500-1', '19.500-10'],
+  ])('a last line %s without a line feed that becomes %s is cut where it is shorter', async (from, to) => {
+    const place = new Workplace();
+    const text = (version: string) =>
+      policy('web').replace(/ {2}target.*\n {2}selector.*\n/, `  selector: {}\n  target:\n    version: ${version}`);
+    place.write('web.yaml', text(from));
+    const host = await place.open();
+    place.write('web.yaml', text(to));
+    await host.refresh();
+    expect(host.problems().length).toBe(from.startsWith(to) ? 1 : 0);
+  });
+
+  test('that is replaced by a longer one whose line differs is a change', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', JSON.stringify({ a: 1 }));
+    place.write(
+      'web.json',
+      `${JSON.stringify(JSON.parse('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}'))}\n`,
+    );
+    const host = await place.open();
+    place.write('web.json', '{"apiVersion":"v1","kind":"ConfigMap"}');
+    await host.refresh();
+    expect(host.problems()).toEqual([]);
+  });
+});
+
+describe('what is unreadable from the first run on may pause everything (R10)', () => {
+  test.each(['spec: [never\n', ''])('%j pauses exports, too, until it is gone', async (text) => {
+    const place = new Workplace();
+    place.write('x.yaml', text);
+    const host = await place.open();
+    expect(host.settings()).toMatchObject({ paused: true, policiesHold: expect.any(String) });
+    expect(host.pausing()).toMatchObject([{ manifest: 'x.yaml', source: 'unreadable' }]);
+    place.remove('x.yaml');
+    await host.refresh();
+    expect(host.settings()).toEqual({ paused: false, pausedBy: undefined });
+  });
+
+  test('a document that is refused pauses no export', async () => {
+    const place = new Workplace();
+    place.write('x.yaml', policy('web').replace('selector: {}', 'selector: 7'));
+    const host = await place.open();
+    expect(host.settings()).toMatchObject({ paused: false, policiesHold: expect.any(String) });
+  });
+
+  test.each([settings, secret])('nothing stands for a file after a restart that held no resource: %j', async (text) => {
+    const place = new Workplace();
+    place.write('x.yaml', text);
+    await (await place.open()).close();
+    place.write('x.yaml', text.slice(0, 40));
+    const host = await place.open();
+    expect(host.settings()).toMatchObject({ paused: true, policiesHold: expect.any(String) });
+    place.write('x.yaml', text);
+    await host.refresh();
+    expect(host.settings().policiesHold).toBeUndefined();
+    expect(host.settings().paused).toBe(text === settings);
+  });
+
+  test('settings stay while their file is damaged', async () => {
+    const place = new Workplace();
+    place.write('x.yaml', settings);
+    const host = await place.open();
+    place.write('x.yaml', '');
+    await host.refresh();
+    await wait(place, host);
+    expect(host.settings()).toEqual({ paused: true, pausedBy: expect.stringContaining('ConfigMap') });
+  });
+});
+
+describe('a file that is being written (D2)', () => {
+  test('counts once it has stood unchanged for a while', async () => {
+    const place = new Workplace();
+    place.write('pin.yaml', policy('pin'));
+    const host = await place.open();
+    place.writeNow('web.yaml', policy('web'));
+    place.writeNow('pin.yaml', policy('pin', '19.501-1'));
+    await host.refresh();
+    expect([names(host), get(host, 'pin').spec.target.version]).toEqual([['pin'], '19.500-1']);
+    await place.clock.advance(quietMs);
+    await host.refresh();
+    expect([names(host), get(host, 'pin').spec.target.version]).toEqual([['pin', 'web'], '19.501-1']);
+  });
+
+  test('is waited for by a start', async () => {
+    const place = new Workplace();
+    place.writeNow('web.yaml', policy('web'));
+    const host = await place.openInTime();
+    expect(names(host)).toEqual(['web']);
+    expect(place.clock.monotonic()).toBeGreaterThanOrEqual(quietMs);
+  });
+});
+
+describe('what is not there for a moment (D3)', () => {
+  test('a link that leads nowhere, as while a volume is swapped, is unreadable', async () => {
+    const place = new Workplace();
+    place.write('.data/web.yaml', policy('web'));
+    symlinkSync('.data/web.yaml', place.path('web.yaml'));
+    const host = await place.open();
+    renameSync(place.path('.data'), place.path('.old'));
+    await host.refresh();
+    await wait(place, host);
+    expect(names(host)).toEqual(['web']);
+    expect(host.problems()).toMatchObject([{ file: place.path('web.yaml') }]);
+  });
+
+  test('a ConfigMap volume that is swapped is a change', async () => {
+    const place = new Workplace();
+    place.write('..1/web.yaml', policy('web'));
+    place.write('..2/web.yaml', policy('web', '19.501-1'));
+    symlinkSync('..1', place.path('..data'));
+    symlinkSync('..data/web.yaml', place.path('web.yaml'));
+    const host = await place.open();
+    symlinkSync('..2', place.path('..next'));
+    renameSync(place.path('..next'), place.path('..data'));
+    await host.refresh();
+    expect(get(host, 'web').spec.target.version).toBe('19.501-1');
+    expect(host.problems()).toEqual([]);
+  });
+
+  test('a directory without its state is not mounted: nobody deleted its manifests', async () => {
+    const place = new Workplace();
+    place.write('m/web.yaml', policy('web'));
+    const host = await place.open({ directories: [place.path('m')] });
+    renameSync(place.path('m'), place.path('away'));
+    mkdirSync(place.path('m'));
+    await host.refresh();
+    await wait(place, host);
+    expect(names(host)).toEqual(['web']);
+    expect(existsSync(place.path('m/.logfleet'))).toBe(false);
+    rmSync(place.path('m'), { recursive: true });
+    renameSync(place.path('away'), place.path('m'));
+    await host.refresh();
+    expect([names(host), host.problems()]).toEqual([['web'], []]);
+  });
+
+  test('a document that moves to another file by way of none keeps its resource', async () => {
+    const place = new Workplace();
+    place.write('all.yaml', `${policy('web')}---\n${policy('pin')}`);
+    const host = await place.open();
+    const before = get(host, 'web');
+    place.write('all.yaml', policy('pin'));
+    await host.refresh();
+    await place.clock.advance(deletionDelayMs - 1);
+    await host.refresh();
+    expect(get(host, 'web')).toEqual(before);
+    place.write('web.yaml', policy('web'));
+    await host.refresh();
+    await wait(place, host);
+    expect(get(host, 'web')).toEqual(before);
+    expect(host.notices()).toEqual([]);
+  });
+
+  test('a folder that cannot be listed is unreadable', async () => {
+    const place = new Workplace();
+    place.write('deep/web.yaml', policy('web'));
+    const host = await place.open();
+    chmodSync(place.path('deep'), 0);
+    await host.refresh();
+    await wait(place, host);
+    // The superuser may list it all the same.
+    expect(names(host)).toEqual(['web']);
+    chmodSync(place.path('deep'), 0o700);
+  });
+});
+
+describe('other encodings', () => {
+  test.each([
+    ['UTF-16 as PowerShell writes it', utf16(policy('web'))],
+    ['UTF-16 of the other order', Buffer.from(utf16(policy('web'))).swap16()],
+    ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${policy('web')}`)],
+    ['line ends of Windows', policy('web').replaceAll('\n', '\r\n')],
+  ])('%s are read', async (_, content) => {
+    const place = new Workplace();
+    place.write('web.yaml', content);
+    const host = await place.open();
+    expect([names(host), host.problems()]).toEqual([['web'], []]);
+  });
+});
