@@ -5,7 +5,7 @@
  */
 import type { KindName } from '../api/kinds.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { LogfleetError } from '../base/errors.ts';
+import { asLogfleetError, LogfleetError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
 import { noMetrics } from '../base/metrics.ts';
 import { type Random, systemRandom } from '../base/random.ts';
@@ -77,6 +77,7 @@ export class ClusterReader implements ResourceReader {
     namespace: string | undefined,
     onChange: (resources: readonly AnyResource[]) => void,
     signal: AbortSignal,
+    onTrouble: (message: string | undefined) => void = () => {},
   ): Promise<void> {
     // Asked for once before: the reflector tries for ever, and a person wants to hear what is wrong.
     try {
@@ -94,6 +95,8 @@ export class ClusterReader implements ResourceReader {
       scope: namespace,
       cache,
       decode: (value) => decodeWhole(kind, value),
+      onFailure: (error) => onTrouble(asLogfleetError(error).message),
+      onRecovery: () => onTrouble(undefined),
       clock,
       random,
       log: silentLogger,

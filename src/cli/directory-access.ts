@@ -52,6 +52,12 @@ export async function existingDirectory(dir: string, { cwd }: Pick<CommandContex
   throw new UsageError(`--dir ${dir} is no directory; name the one that holds the manifests, as in --dir ./policies`);
 }
 
+/** That no process works on a directory, and what to type; undefined where one may. `dir` is the name on the command line. */
+export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {
+  if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
+  return `No process works on ${dir}, so that nothing happens there. Start one: logfleet run ${shellWord(dir)}`;
+}
+
 class DirectoryReader implements ResourceReader {
   readonly place: string;
   /** A directory is small and was named: a name may be in any of its namespaces. */
@@ -91,8 +97,7 @@ class DirectoryReader implements ResourceReader {
   }
 
   async idleNote(): Promise<string | undefined> {
-    if (!(await isSurelyFree(new StateDirectory(this.#directory)))) return undefined;
-    return `Nobody works on this directory: logfleet run ${shellWord(this.place)}`;
+    return idleNoteOf(this.place, this.#directory);
   }
 
   async close(): Promise<void> {}

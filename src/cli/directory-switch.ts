@@ -5,7 +5,7 @@ import { DirectoryView } from '../host/directory/directory-view.ts';
 import { writeSettingsRequest } from '../host/directory/requests.ts';
 import type { CommandContext } from './context.ts';
 import { currentUser } from './current-user.ts';
-import { existingDirectory } from './directory-access.ts';
+import { existingDirectory, idleNoteOf } from './directory-access.ts';
 import type { OperatorSwitch } from './operator-switch.ts';
 import { targetFlags } from './target-flags.ts';
 
@@ -30,6 +30,7 @@ export async function openDirectorySwitch(
       return view.settings().pausedBy;
     },
     set: (paused) => writeSettingsRequest(directory, paused, { by: user(), atMs: clock.now() }),
+    idleNote: () => idleNoteOf(dir, directory),
     close: async () => {},
   };
 }

@@ -28,6 +28,8 @@ export interface ExportPlanningOptions {
   readonly timeoutMs: number;
   readonly startedMs: number;
   readonly signal: AbortSignal;
+  /** Told of each failure that may pass by itself: it is tried again for a while. */
+  readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
 /** What can be said of one export. */
@@ -94,6 +96,7 @@ async function planInTime(resource: SearchExport, options: ExportPlanningOptions
         if (handling.kind === 'bug') throw thrown;
         if (handling.kind === 'stall' || clock.monotonic() - beganMs >= patienceMs) return problemOf(resource, error);
         trouble = error;
+        options.onTrouble?.(resource, error);
         const namedMs = handling.kind === 'retryAfter' ? handling.delayMs : 0;
         await sleep(clock, Math.max(retryDelayMs, namedMs), either).catch(() => {});
       }

@@ -7,19 +7,48 @@ import { kinds } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { CommandContext, Output } from './context.ts';
 import type { GetRequest } from './get.ts';
+import { renderAge } from './render/age.ts';
+import { printable } from './render/palette.ts';
 import { cellsOf, headingsOf, renderResourceTable, renderYaml } from './render/resource-table.ts';
 import { renderLive, renderResource } from './render/resource-view.ts';
 import { Screen } from './render/screen.ts';
 import { columnWidths, renderRow } from './render/table.ts';
 import type { AnyResource } from './resource-access.ts';
+import { TroubleLines } from './trouble-lines.ts';
 import { UpdatePace, updatedOf } from './update-pace.ts';
 import { wayOn, wayToApprove, withWholeCommands } from './way-on.ts';
 
 export interface Presenter {
   /** All resources as they are now. */
   show(resources: readonly AnyResource[]): void;
+  /** What is shown may be old, and why; undefined once it is not. */
+  trouble(message: string | undefined): void;
+  /** Nobody works on what is shown, and what to type; undefined where somebody may. */
+  idle(note: string | undefined): void;
   /** Tidies up the terminal. */
   end(): void;
+}
+
+/** On stderr, so that what is shown stays what it is for programs. */
+class StderrNotes {
+  readonly #stderr: Output;
+  readonly #lines: TroubleLines;
+  #note: string | undefined;
+
+  constructor({ stderr }: CommandContext, clock: Clock) {
+    this.#stderr = stderr;
+    this.#lines = new TroubleLines(clock, (line) => stderr.write(line));
+  }
+
+  trouble(message: string | undefined): void {
+    if (message === undefined) this.#lines.works('logfleet get');
+    else this.#lines.failed('logfleet get', message);
+  }
+
+  idle(note: string | undefined): void {
+    if (note !== undefined && note !== this.#note) this.#stderr.write(`${note}\n`);
+    this.#note = note;
+  }
 }
 
 export function createPresenter(
@@ -29,9 +58,10 @@ export function createPresenter(
   clock: Clock,
 ): Presenter {
   const { output } = request.options;
-  if (output === 'json' || output === 'yaml') return new DocumentPresenter(context.stdout, output);
+  if (output === 'json' || output === 'yaml')
+    return new DocumentPresenter(context.stdout, output, new StderrNotes(context, clock));
   const table = { wide: output === 'wide', withNamespace };
-  if (!context.stdout.isTTY) return new LinePresenter(context.stdout, table, clock);
+  if (!context.stdout.isTTY) return new LinePresenter(context.stdout, table, clock, new StderrNotes(context, clock));
   const detailed = request.name !== undefined && output === 'table';
   const pace = new UpdatePace();
   return new ScreenPresenter(context.stdout, clock, (resources, nowMs) => {
@@ -68,7 +98,10 @@ class ScreenPresenter implements Presenter {
   readonly #screen: Screen;
   readonly #clock: Clock;
   readonly #render: (resources: readonly AnyResource[], nowMs: number) => readonly string[];
-  #resources: readonly AnyResource[] = [];
+  /** Undefined before anything is known. */
+  #resources: readonly AnyResource[] | undefined;
+  #trouble: { readonly message: string; readonly sinceMs: number } | undefined;
+  #idle: string | undefined;
   #timer: Timer | undefined;
 
   constructor(
@@ -86,6 +119,18 @@ class ScreenPresenter implements Presenter {
     this.#draw();
   }
 
+  trouble(message: string | undefined): void {
+    const sinceMs = this.#trouble?.sinceMs ?? this.#clock.now();
+    this.#trouble = message === undefined ? undefined : { message, sinceMs };
+    this.#draw();
+  }
+
+  idle(note: string | undefined): void {
+    if (note === this.#idle) return;
+    this.#idle = note;
+    this.#draw();
+  }
+
   end(): void {
     this.#timer?.cancel();
     this.#screen.end();
@@ -94,7 +139,17 @@ class ScreenPresenter implements Presenter {
   #draw(): void {
     this.#timer?.cancel();
     this.#timer = this.#clock.after(redrawIntervalMs, () => this.#draw());
-    this.#screen.draw(this.#render(this.#resources, this.#clock.now()));
+    if (this.#resources === undefined) return;
+    const nowMs = this.#clock.now();
+    const lines = this.#render(this.#resources, nowMs);
+    this.#screen.draw([...this.#notes(nowMs), ...lines]);
+  }
+
+  /** Above what is shown, since that may be old. */
+  #notes(nowMs: number): readonly string[] {
+    const { message, sinceMs = nowMs } = this.#trouble ?? {};
+    const told = `Changes have not been seen for ${renderAge(nowMs - sinceMs)}, and it is tried again: ${message}`;
+    return [...(message === undefined ? [] : [told]), ...(this.#idle === undefined ? [] : [this.#idle])].map(printable);
   }
 }
 
@@ -133,9 +188,16 @@ class LinePresenter implements Presenter {
   readonly #table: { readonly wide: boolean; readonly withNamespace: boolean };
   readonly #clock: Clock;
   readonly #changes: ChangeFilter;
+  readonly #notes: StderrNotes;
   #widths: readonly number[] | undefined;
 
-  constructor(stdout: Output, table: { readonly wide: boolean; readonly withNamespace: boolean }, clock: Clock) {
+  constructor(
+    stdout: Output,
+    table: { readonly wide: boolean; readonly withNamespace: boolean },
+    clock: Clock,
+    notes: StderrNotes,
+  ) {
+    this.#notes = notes;
     this.#stdout = stdout;
     this.#table = table;
     this.#clock = clock;
@@ -158,6 +220,14 @@ class LinePresenter implements Presenter {
     for (const row of rows) this.#stdout.write(`${renderRow(row, this.#widths ?? [])}\n`);
   }
 
+  trouble(message: string | undefined): void {
+    this.#notes.trouble(message);
+  }
+
+  idle(note: string | undefined): void {
+    this.#notes.idle(note);
+  }
+
   end(): void {}
 }
 
@@ -165,8 +235,10 @@ class DocumentPresenter implements Presenter {
   readonly #stdout: Output;
   readonly #format: 'json' | 'yaml';
   readonly #changes = new ChangeFilter((resource) => JSON.stringify(resource));
+  readonly #notes: StderrNotes;
 
-  constructor(stdout: Output, format: 'json' | 'yaml') {
+  constructor(stdout: Output, format: 'json' | 'yaml', notes: StderrNotes) {
+    this.#notes = notes;
     this.#stdout = stdout;
     this.#format = format;
   }
@@ -175,6 +247,14 @@ class DocumentPresenter implements Presenter {
     for (const resource of this.#changes.next(resources).changed) {
       this.#stdout.write(this.#format === 'json' ? `${JSON.stringify(resource)}\n` : `---\n${renderYaml(resource)}`);
     }
+  }
+
+  trouble(message: string | undefined): void {
+    this.#notes.trouble(message);
+  }
+
+  idle(note: string | undefined): void {
+    this.#notes.idle(note);
   }
 
   end(): void {}

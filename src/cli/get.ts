@@ -3,7 +3,7 @@
  * `kubectl get` shows; one by its name comes in full.
  */
 import { type KindName, kinds } from '../api/kinds.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
+import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { createPresenter } from './get-watch.ts';
 import type { GetOptions } from './options.ts';
@@ -129,9 +129,12 @@ async function follow(
   let namespace = namespaceOf(options, reader);
   const first = name !== undefined || reader.idleNote ? await gather(request, reader) : [];
   if (name !== undefined) namespace = first[0]?.metadata.namespace;
-  if (options.output !== 'json' && options.output !== 'yaml') await tellIdle(first, reader, context);
   const presenter = createPresenter(request, showsNamespace(request, reader), context, clock);
   const byKind = new Map<KindName, readonly AnyResource[]>();
+  const lookWhetherIdle = async () => {
+    const shown = byKind.size === 0 ? first : [...byKind.values()].flat();
+    presenter.idle(shown.every(isComplete) ? undefined : await reader.idleNote?.());
+  };
   const show = () => {
     if (byKind.size < request.kinds.length) return;
     const resources = request.kinds.flatMap((kind) => byKind.get(kind) ?? []);
@@ -140,8 +143,11 @@ async function follow(
   const failed = new AbortController();
   const signal = AbortSignal.any([context.signal, failed.signal]);
   try {
-    await Promise.all(
-      request.kinds.map(async (kind) => {
+    const tellsIdle = reader.idleNote && options.output !== 'json' && options.output !== 'yaml';
+    if (tellsIdle) await lookWhetherIdle();
+    await Promise.all([
+      ...(tellsIdle ? [everyNowAndThen(lookWhetherIdle, clock, signal)] : []),
+      ...request.kinds.map(async (kind) => {
         try {
           await reader.follow(
             kind,
@@ -151,15 +157,27 @@ async function follow(
               show();
             },
             signal,
+            // Of several kinds one tells of it for all.
+            kind === request.kinds[0] ? (message) => presenter.trouble(message) : undefined,
           );
         } finally {
           // Whichever ends first, by the signal or by an error, ends the others.
           failed.abort();
         }
       }),
-    );
+    ]);
   } finally {
     presenter.end();
+  }
+}
+
+/** Whether somebody works on a directory is looked at this often. */
+const idleLookMs = 5_000;
+
+async function everyNowAndThen(look: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(clock, idleLookMs, signal).catch(() => {});
+    if (!signal.aborted) await look();
   }
 }
 

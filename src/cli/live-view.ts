@@ -190,7 +190,8 @@ export class LiveView {
     if (this.#ended || this.#reasonOf(shown) === undefined) return;
     shown.quiet = this.#clock.after(quietMs, () => {
       const why = this.#reasonOf(shown);
-      if (why !== undefined && !shown.line.endsWith(why.message)) this.#write(shown, `${why.name}: ${why.message}`);
+      const isNews = shown.resource.status?.outageStartTime !== undefined || !shown.line.endsWith(why?.message ?? '');
+      if (why !== undefined && isNews) this.#write(shown, `${why.name}: ${why.message}`);
       this.#tellWhy(shown, Math.min(2 * quietMs, longestQuietMs));
     });
   }

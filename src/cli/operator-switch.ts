@@ -13,6 +13,8 @@ export interface OperatorSwitch {
   /** Who or what pauses them, to go on from "paused by"; undefined while nothing does. */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
+  /** That no process works there, and what to type; undefined where one may. Absent where it cannot be told. */
+  idleNote?(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 

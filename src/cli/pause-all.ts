@@ -16,6 +16,8 @@ export async function pauseAllCommand(
   try {
     const { said, status } = paused ? await pauseAll(operator) : await resumeAll(operator);
     context.stdout.write(`everything ${operator.whose}: ${said}\n`);
+    const idle = await operator.idleNote?.();
+    if (idle !== undefined) context.stderr.write(`${idle}\n`);
     return status;
   } finally {
     await operator.close();

@@ -42,6 +42,8 @@ export async function act(
     const { annotation, said, isInVain = false } = decide(resource);
     if (annotation) await reader.annotate(kind, resource.metadata, annotation);
     context.stdout.write(`${referenceOf(resource)} in namespace ${resource.metadata.namespace}: ${said}\n`);
+    const idle = await reader.idleNote?.();
+    if (idle !== undefined) context.stderr.write(`${idle}\n`);
     return isInVain ? exitStatus.failed : exitStatus.ok;
   } finally {
     await reader.close();

@@ -8,6 +8,7 @@ import type { SearchExport } from '../api/kinds.ts';
 import type { SourceFile } from '../api/manifest-set.ts';
 import { readPause, settingsName } from '../api/operator-settings.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import type { LogfleetError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
 import { noMetrics } from '../base/metrics.ts';
 import { type Random, systemRandom } from '../base/random.ts';
@@ -30,6 +31,7 @@ import { planDocument } from './render/plan-document.ts';
 import { renderPlans } from './render/plan-view.ts';
 import { renderYaml } from './render/resource-table.ts';
 import type { AnyResource } from './resource-access.ts';
+import { TroubleLines } from './trouble-lines.ts';
 import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
 
@@ -102,7 +104,10 @@ async function plan(
   const common = { clock, log: silentLogger, metrics: noMetrics };
   // One budget for all that is asked of a service here (protocol B1).
   const accounts = new Accounts({ ...common, secrets, connect: withoutTasks(connect) });
-  const asked = { accounts, clock, random, timeoutMs: timeout, signal: context.signal };
+  const lines = new TroubleLines(clock, (line) => context.stderr.write(line));
+  const onTrouble = ({ metadata }: AnyResource, { reason, message }: LogfleetError) =>
+    lines.failed(nameOf(metadata), `${reason}: ${message}`);
+  const asked = { accounts, clock, random, timeoutMs: timeout, signal: context.signal, onTrouble };
   try {
     const { host, wanted } = await policiesAmong(decoded, place, { secrets, settings, clock, random });
     const exports = await exportsAmong(decoded, place, { clock, random });

@@ -36,6 +36,8 @@ export interface PlanningOptions {
   /** After so long the service is waited for no longer. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Told of each failure that may pass by itself: it is tried again for a while. */
+  readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 
 /** What can be said of one policy. */
@@ -159,6 +161,7 @@ class Planning {
     const sinceMs = this.#troubles.get(name)?.sinceMs ?? nowMs;
     this.#troubles.set(name, { sinceMs, error });
     const isOver = error.handling.kind === 'stall' || nowMs - sinceMs >= patienceMs;
+    if (!isOver) this.#options.onTrouble?.(policy, error);
     return isOver ? problemOf(policy, error) : undefined;
   }
 

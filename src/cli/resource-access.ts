@@ -31,13 +31,14 @@ export interface ResourceReader {
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
   /**
    * Calls `onChange` with all resources, first as they are now and then after each change, until the signal is aborted; then
-   * resolves.
+   * resolves. Calls `onTrouble` with each failure after the first list, and with undefined once it works again.
    */
   follow(
     kind: KindName,
     namespace: string | undefined,
     onChange: (resources: readonly AnyResource[]) => void,
     signal: AbortSignal,
+    onTrouble?: (message: string | undefined) => void,
   ): Promise<void>;
   /** Sets or takes away one annotation of a resource that exists, and touches nothing else of it. */
   annotate(kind: KindName, key: ResourceKey, annotation: Annotation): Promise<void>;

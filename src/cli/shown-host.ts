@@ -1,8 +1,8 @@
 /**
  * A host whose resources and events are shown in a live view as they come.
  *
- * Invariant: what an earlier run has found is never shown as if it were news: a resource has no status to show before this run has
- * written one, or has settled without a reason to write any.
+ * Invariant: the verdict of an earlier run is never shown as if it were news. A resource has no status to show before this run has written
+ * one, or has found that the one that stands is true.
  */
 import { type KindName, kinds } from '../api/kinds.ts';
 import type { EventSink, Host, ResourceKey } from '../host/host.ts';
@@ -38,6 +38,7 @@ export class ShownHost {
         this.#known.add(resource.metadata.uid);
         return host.writeStatus(kind, resource);
       },
+      confirmStatus: (_, { metadata }) => this.#confirm(metadata),
       settings: () => host.settings(),
       subscribeSettings: (listener) => host.subscribeSettings(listener),
       ledgers: host.ledgers,
@@ -52,6 +53,14 @@ export class ShownHost {
     for (const resource of kindNames.flatMap((kind): AnyResource[] => [...this.#below.resources(kind).list()])) {
       this.#known.add(resource.metadata.uid);
       this.#show(resource);
+    }
+  }
+
+  #confirm({ uid }: AnyResource['metadata']): void {
+    if (this.#known.has(uid)) return;
+    this.#known.add(uid);
+    for (const resource of kindNames.flatMap((kind): AnyResource[] => [...this.#below.resources(kind).list()])) {
+      if (resource.metadata.uid === uid) this.#show(resource);
     }
   }
 

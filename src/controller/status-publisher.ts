@@ -77,7 +77,7 @@ export class StatusPublisher<K extends KindName> {
     figures: () => StatusOf<K>,
     health: Health | undefined,
   ): Promise<number> {
-    const { clock, intervalMs, draining, rules } = this.#options;
+    const { host, clock, intervalMs, draining, rules } = this.#options;
     const before = this.known(resource);
     const waitMs = this.#writtenAtMs + intervalMs - clock.monotonic();
     const sameVerdicts = sameValue(rules.verdicts(before ?? ({} as StatusOf<K>)), rules.verdicts(essentials));
@@ -85,6 +85,7 @@ export class StatusPublisher<K extends KindName> {
     if (this.#heldBack) return waitMs;
     const status = { ...essentials, ...figures() };
     if (!before || this.#differs(before, status)) await this.#write(resource, status, before, health);
+    else if (health) host.confirmStatus?.(rules.kind, resource);
     return outageDueMs(status, clock.now());
   }
 

@@ -55,6 +55,8 @@ export class ExportHolds {
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
   #failuresInRow = 0;
+  /** Whether a search has worked in this process. */
+  #hasSearched = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -79,9 +81,9 @@ export class ExportHolds {
     return this.#trouble?.error;
   }
 
-  /** Whether so much has failed in a row that it may not pass by itself. */
+  /** Whether so much has failed in a row that it may not pass by itself, or no search has worked yet, so that people hear of it at once. */
   get isLasting(): boolean {
-    return this.#failuresInRow > toleratedFailures;
+    return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
 
   /** How many searches of just this have proved nothing. */
@@ -129,10 +131,17 @@ export class ExportHolds {
 
   /** Something came of it. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
+    if (order) this.#hasSearched = true;
     this.#trouble = undefined;
     this.#failuresInRow = 0;
     if (!order) return;
     for (const map of this.#all) map.delete(recordKey(order));
+  }
+
+  /** The service has done a search for us. */
+  searched(): void {
+    this.#hasSearched = true;
+    this.succeeded();
   }
 
   /** A person wants everything to be tried again now. */

@@ -257,7 +257,7 @@ export class ExportWork {
 
   #run(stage: StepStage, step: () => Promise<void>): void {
     const ended = step()
-      .then(() => (stage === 'probing' || stage === 'tidying' ? undefined : this.#holds.succeeded()))
+      .then(() => this.#stepSucceeded(stage))
       .catch((thrown: unknown) => this.#stepFailed(stage, thrown))
       .finally(() => {
         this.#step = undefined;
@@ -265,6 +265,11 @@ export class ExportWork {
         this.#options.onChange();
       });
     this.#step = { stage, ended };
+  }
+
+  #stepSucceeded(stage: StepStage): void {
+    if (stage === 'planning') this.#holds.searched();
+    else if (stage !== 'probing' && stage !== 'tidying') this.#holds.succeeded();
   }
 
   #stepFailed(stage: StepStage, thrown: unknown): void {
@@ -298,7 +303,7 @@ export class ExportWork {
     const step = new PlanningStep((this.#limits as WorkLimits).settleDelayMs);
     this.#planning = step;
     const onNews = () => {
-      if (step.isTaken) this.#holds.succeeded();
+      if (step.isTaken) this.#holds.searched();
       onProgress();
     };
     const { plan, first } = await step.run(planning, this.#tools(), onNews).finally(() => {

@@ -124,6 +124,8 @@ export interface Host {
    * as written. `host.gone` (handling `wait`) when it no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
+  /** Told where the status of a resource is found to be true as it stands, so that nothing is written. For views of a run. */
+  confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
    * Deletes this very resource (by uid and version), and is fine where it is gone already or another by now. Absent where resources are files of people, which stay.
    */

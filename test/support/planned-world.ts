@@ -18,11 +18,12 @@ export interface PlanInWorld {
   readonly beside?: readonly string[];
   readonly upgradeMs?: number;
   readonly timeoutMs?: number;
+  readonly onTrouble?: () => void;
   readonly settings?: { readonly paused: boolean; readonly pausedBy: string | undefined };
 }
 
 export async function planInWorld(world: World, options: PlanInWorld): Promise<Planned> {
-  const { wanted, beside = [], upgradeMs, timeoutMs = 600_000 } = options;
+  const { wanted, beside = [], upgradeMs, timeoutMs = 600_000, onTrouble = () => {} } = options;
   const { clock, random } = world;
   const client = new ApiClient({ api: world.api.client('plan'), clock, metrics: noMetrics });
   const policies = [...wanted, ...beside].flatMap((name) => {
@@ -60,6 +61,7 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
     wanted: wanted.map((name) => ({ namespace: 'logging', name })),
     upgradeMs,
     timeoutMs,
+    onTrouble,
     signal: new AbortController().signal,
   }).then(
     (found) => {

@@ -122,7 +122,8 @@ function pace({ status, nowMs, requestsPerSecond }: ExportView, width: number): 
 function waiting(status: SearchExportStatus | undefined, width: number, paint: Paint): readonly string[] {
   const ready = conditionOf(status, 'Ready');
   const isBusy = (status?.jobs?.length ?? 0) > 0;
-  if (!ready || isBusy || holds(status, 'Ready') || !holds(status, 'Reconciling')) return [];
+  const isOutage = status?.outageStartTime !== undefined;
+  if (!ready || (isBusy && !isOutage) || holds(status, 'Ready') || !holds(status, 'Reconciling')) return [];
   return wrap(printable(ready.message), width).map((line) => paint('yellow', line));
 }
 

@@ -119,7 +119,14 @@ export function renderSummaryLine(name: string, status: CollectorVersionPolicySt
       ? [`in progress ${collectors.inProgress}`, `pending ${collectors.pending}`, `failed ${collectors.failed}`]
       : []),
   ].filter(Boolean);
-  return printable(`${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join(', ')}` : ''}`);
+  const line = `${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join(', ')}` : ''}`;
+  const outage = outageMessage(status);
+  return printable(outage === undefined ? line : `${line}: ${outage}`);
+}
+
+/** What does not work, since when, and what is tried; undefined without an outage (H2). */
+function outageMessage(status: CollectorVersionPolicyStatus | undefined): string | undefined {
+  return status?.outageStartTime === undefined ? undefined : conditionOf(status, 'Ready')?.message;
 }
 
 /** As long as the fleet has not been read, what a status counts is what another run has found. */
@@ -182,8 +189,8 @@ function course({ status, nowMs }: FleetView, width: number): readonly string[] 
 function waiting({ status, nowMs }: FleetView, width: number, paint: Paint): readonly string[] {
   if (!conditionOf(status, 'Ready') || holds(status, 'Ready') || !holds(status, 'Reconciling')) return [];
   const wait = renderWait(status, nowMs);
-  if (wait === undefined) return [];
-  return wrap(printable(`waiting for ${wait}`), width).map((line) => paint('yellow', line));
+  const told = outageMessage(status) ?? (wait === undefined ? undefined : `waiting for ${wait}`);
+  return told === undefined ? [] : wrap(printable(told), width).map((line) => paint('yellow', line));
 }
 
 function stages({ status, nowMs, approve }: FleetView, most: number, width: number, paint: Paint): readonly string[] {

@@ -74,7 +74,7 @@ export function renderLine(resource: AnyResource): { readonly key: string; reado
 
 /**
  * Why it stands, or what it is at, for whoever has heard nothing for a while; undefined where there is nothing to add: it is ready, or
- * a policy at work, whose counts say it.
+ * a policy at work without an outage, whose counts say it.
  */
 export function renderReason({
   kind,
@@ -84,7 +84,7 @@ export function renderReason({
   const ready = conditionOf(status, 'Ready');
   if (!ready || holds(status, 'Ready')) return undefined;
   const isAtWork = holds(status, 'Reconciling');
-  if (isAtWork && kind !== 'SearchExport') return undefined;
+  if (isAtWork && kind !== 'SearchExport' && status?.outageStartTime === undefined) return undefined;
   const found = isAtWork && kind === 'SearchExport' ? renderFound(status?.jobs) : undefined;
   const name = `${metadata.namespace}/${metadata.name}`;
   return { name, message: printable([ready.message, found].filter((part) => part !== undefined).join(' ')) };

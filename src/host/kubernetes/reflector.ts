@@ -87,6 +87,8 @@ export interface ReflectorOptions<R extends CachedResource> {
   readonly onList?: () => void;
   /** Told of each failure, before it is tried again. */
   readonly onFailure?: (error: unknown) => void;
+  /** Told when a list or a watch works again after failures. */
+  readonly onRecovery?: () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -172,6 +174,7 @@ export class Reflector<R extends CachedResource> {
     this.#relists.add({ reason: state.reason });
     cache.replace(scope, resources);
     this.#options.onList?.();
+    if (this.#failures > 0) this.#options.onRecovery?.();
     const relistAtMs = clock.monotonic() + relistIntervalMs * (0.9 + 0.2 * random.next());
     return { kind: 'watching', resourceVersion: page.resourceVersion, relistAtMs };
   }
@@ -194,7 +197,7 @@ export class Reflector<R extends CachedResource> {
       const deadlineMs = watchSeconds * 1_000 + watchMarginMs;
       for await (const line of client.watch({ path, query, signal, deadlineMs })) {
         resourceVersion = this.#apply(line);
-        this.#failures = 0;
+        this.#succeeded();
       }
     } catch (error) {
       failure = error;
@@ -202,7 +205,7 @@ export class Reflector<R extends CachedResource> {
     const next: Watching = { ...state, resourceVersion };
     if (signal.aborted) return next;
     if (failure !== undefined) return this.#recover(next, failure);
-    if (clock.monotonic() - openedAtMs >= shortestGoodWatchMs) this.#failures = 0;
+    if (clock.monotonic() - openedAtMs >= shortestGoodWatchMs) this.#succeeded();
     else if (resourceVersion === state.resourceVersion) {
       return this.#recover(next, errorOfSilence(`WATCH ${path}`, new Error('it ended at once')));
     }
@@ -232,6 +235,11 @@ export class Reflector<R extends CachedResource> {
     if (line.type === 'DELETED') cache.remove(resource.metadata, resource.metadata.uid);
     else cache.put(resource);
     return resource.metadata.resourceVersion;
+  }
+
+  #succeeded(): void {
+    if (this.#failures > 0) this.#options.onRecovery?.();
+    this.#failures = 0;
   }
 
   #recover(state: State, error: unknown): State {

@@ -64,7 +64,7 @@ describe('a directory', () => {
 
   it('of which nobody holds the lock is told of as such', async () => {
     const { reader } = await open();
-    expect(await reader.idleNote?.()).toBe(`Nobody works on this directory: logfleet run ${directory}`);
+    expect(await reader.idleNote?.()).toContain(`logfleet run ${directory}`);
   });
 
   it('is read with the status that an operator wrote', async () => {

@@ -352,6 +352,44 @@ describe('get --watch', () => {
     await done;
   });
 
+  it.each([undefined, { columns: 100, rows: 60 }])(
+    'says at once what keeps it from following, and since when',
+    async (terminal) => {
+      const reader = new MemoryReader([production]);
+      const given = { kind: 'cvp', name: 'production', options: watch, ...(terminal && { terminal }) };
+      const { context, clock, done } = start(reader, given);
+      await settle();
+      reader.trouble('the API server does not answer');
+      const told = () => (terminal ? shownOn(context.stdout.text).join('\n') : context.stderr.text);
+      expect(told()).toContain('the API server does not answer');
+      await clock.advance(40_000);
+      reader.trouble('the API server does not answer');
+      expect(told()).toContain('40s');
+      reader.trouble(undefined);
+      expect(told()).toContain(terminal ? 'RollingOut' : 'works again');
+      if (terminal) expect(told()).not.toContain('does not answer');
+      context.stop('SIGINT');
+      await done;
+    },
+  );
+
+  it.each([undefined, { columns: 100, rows: 60 }])(
+    'says when nobody works on what it shows any more',
+    async (terminal) => {
+      const reader = new MemoryReader([production]);
+      let note: string | undefined;
+      reader.idleNote = async () => note;
+      const { context, clock, done } = start(reader, { kind: 'cvp', options: watch, ...(terminal && { terminal }) });
+      await settle();
+      note = 'No process works on it.';
+      await clock.advance(5_000);
+      const told = terminal ? shownOn(context.stdout.text).join('\n') : context.stderr.text;
+      expect(told).toContain(note);
+      context.stop('SIGINT');
+      await done;
+    },
+  );
+
   it('ends with the error that following ended with', async () => {
     const reader = new MemoryReader([production]);
     reader.failure = new Error('no more');

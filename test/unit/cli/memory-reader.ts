@@ -16,6 +16,8 @@ export class MemoryReader implements ResourceReader {
   closed = false;
   /** Makes every `follow` fail. */
   failure: Error | undefined;
+  /** Tells those that follow that it does not work, or works again. */
+  trouble: (message: string | undefined) => void = () => {};
   idleNote?: () => Promise<string | undefined>;
   #resources: readonly AnyResource[];
   readonly #followers = new Set<() => void>();
@@ -52,8 +54,10 @@ export class MemoryReader implements ResourceReader {
     namespace: string | undefined,
     onChange: (resources: readonly AnyResource[]) => void,
     signal: AbortSignal,
+    onTrouble: (message: string | undefined) => void = () => {},
   ): Promise<void> {
     if (this.failure) throw this.failure;
+    this.trouble = onTrouble;
     const follower = () => onChange(this.#list(kind, namespace));
     this.#followers.add(follower);
     follower();

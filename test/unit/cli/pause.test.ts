@@ -172,3 +172,11 @@ describe('KIND/NAME', () => {
     });
   });
 });
+
+test.each([pauseCommand, resumeCommand])('tells that nobody acts on it where no process runs', async (command) => {
+  const reader = new MemoryReader([samplePolicy({ metadata: pausedMetadata })]);
+  reader.idleNote = async () => 'No process works on it.';
+  const context = recordingContext();
+  expect(await command('cvp/production', {}, context, async () => reader)).toBe(0);
+  expect(context.stderr.text).toBe('No process works on it.\n');
+});

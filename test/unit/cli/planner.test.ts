@@ -261,13 +261,17 @@ describe('trouble', () => {
     world.addSecret('elsewhere', { baseURL: 'https://nowhere.example.com/api' });
     world.addPolicy('lost', { target: { version: target }, credentialsSecretRef: { name: 'elsewhere' } });
     const begunMs = world.clock.monotonic();
-    expect(await problem(world, { wanted: ['lost'] })).toMatchObject({
+    const troubles: number[] = [];
+    const onTrouble = () => troubles.push(world.clock.monotonic() - begunMs);
+    expect(await problem(world, { wanted: ['lost'], onTrouble })).toMatchObject({
       kind: 'problem',
       message: expect.stringContaining('nowhere.example.com'),
     });
     const tookMs = world.clock.monotonic() - begunMs;
     expect(tookMs).toBeGreaterThanOrEqual(30_000);
     expect(tookMs).toBeLessThan(60_000);
+    expect(troubles[0]).toBeLessThan(2_000);
+    expect(troubles.length).toBeGreaterThan(2);
   });
 
   test('that passes is forgotten', async () => {

@@ -57,6 +57,13 @@ test('what has settled as it was is shown then, once', () => {
   expect(lines()).toEqual([line]);
 });
 
+test('what this run has found to be true as it stands is shown, once', () => {
+  const { shown, lines } = start(samplePolicy());
+  shown.host.confirmStatus?.('CollectorVersionPolicy', samplePolicy());
+  shown.host.confirmStatus?.('CollectorVersionPolicy', samplePolicy());
+  expect(lines()).toEqual([line]);
+});
+
 test('a policy that goes is told of', () => {
   const { change, lines } = start(samplePolicy());
   change(undefined);
