@@ -63,6 +63,9 @@ const burst = Array.from({ length: 600 }, (_, index) => ({
   count: 500,
 }));
 
+/** A millisecond that no search returns as a whole. */
+const crowd = [{ at: range.fromMs + 50_000_000, count: 150_000 }];
+
 const uncounted = {
   refused: { kind: 'status', status: 400, code: 'parse.error', operations: ['createJob'], queries: ['*timeslice*'] },
 } as const satisfies Scenario['faults'];
@@ -79,6 +82,12 @@ const shapes: readonly Shape[] = [
     search: { duration: '4s' },
     dense: burst,
     faults: uncounted,
+    isForComparison: true,
+  },
+  {
+    name: 'searches of 4 s, 150,000 of the messages in a millisecond',
+    search: { duration: '4s' },
+    dense: crowd,
     isForComparison: true,
   },
   { name: 'searches of 4 s by receipt time', search: { duration: '4s' }, byReceiptTime: true, isForComparison: true },

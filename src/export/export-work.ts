@@ -184,6 +184,7 @@ export class ExportWork {
       incompletePolicy: () => this.#limits?.incompletePolicy ?? 'Fail',
       settleDelayMs: () => this.#limits?.settleDelayMs ?? 0,
       isScannedOut: () => this.#isScannedOut,
+      searchesAtOnce: () => Math.max(1, this.#parallelism - this.#searches.size + 1),
     };
   }
 

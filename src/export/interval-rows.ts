@@ -6,15 +6,15 @@
  * (E4). Where it is, the rows have to be read once more, when it is known from where on they count.
  */
 import type { PageRow, PageRows } from '../service/page-row.ts';
-import type { RowReceiver } from '../service/search-service.ts';
 import type { IntervalFiles } from './interval-files.ts';
+import type { PageReceiver } from './job-pages.ts';
 import type { RunFigures, RunTally } from './run-tally.ts';
 
 /** So many bytes of rows are kept at most. */
 const maxHeldBytes = 4 * 1_024 * 1_024;
 const firstBytes = 16 * 1_024;
 
-export class IntervalRows implements RowReceiver {
+export class IntervalRows implements PageReceiver {
   readonly files: IntervalFiles;
   readonly #tally: RunTally;
   readonly #maxHeldBytes: number;

@@ -7,14 +7,19 @@
 import { crossing } from '../base/boundary.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { SearchJob } from '../service/search-job.ts';
-import { type MessagePage, maxPageRows } from '../service/search-service.ts';
-import type { IntervalRows } from './interval-rows.ts';
+import { type MessagePage, maxPageRows, type RowReceiver } from '../service/search-service.ts';
 import type { SearchTools } from './search-tools.ts';
 
 export interface JobPagesOptions {
   readonly job: SearchJob;
   readonly tools: Pick<SearchTools, 'chosenFields'>;
   readonly signal: AbortSignal;
+}
+
+/** What takes the rows. */
+export interface PageReceiver extends RowReceiver {
+  /** The next row is the first of a page. `isBehindShort`: the page before had fewer rows than were asked for. */
+  beginPage(isBehindShort: boolean): void;
 }
 
 export class JobPages {
@@ -42,7 +47,7 @@ export class JobPages {
   }
 
   /** Reads one page. Resolves to false where the service gives no more rows, although it counts more. */
-  async read(rows: IntervalRows): Promise<boolean> {
+  async read(rows: PageReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;
     const onPage = (page: MessagePage) => {
       if (page.rows > 0) tools.chosenFields.saw(page.fields);

@@ -134,7 +134,7 @@ export function judge(run: Run): Verdict {
 }
 
 /** Rows outside of what was searched. Those at an end that turns out to be inclusive are expected (E10). */
-function strays({ isEndMoved }: Run, { outside, atEnd }: RunFigures): number {
+export function strays({ isEndMoved }: Pick<Run, 'isEndMoved'>, { outside, atEnd }: RunFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 

@@ -34,6 +34,8 @@ export interface SearchTools {
   readonly settleDelayMs: () => number;
   /** Whether so much was scanned that nothing more is to be searched. */
   readonly isScannedOut: () => boolean;
+  /** How many search jobs one search may have side by side, so that all of the export keep to `parallelism`. */
+  readonly searchesAtOnce: () => number;
 }
 
 /** A search job that was opened for more than one interval: its range begins at or before the order's, and ends where that does. */

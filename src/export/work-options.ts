@@ -25,7 +25,8 @@ type ToolOfWork =
   | 'chosenFields'
   | 'incompletePolicy'
   | 'settleDelayMs'
-  | 'isScannedOut';
+  | 'isScannedOut'
+  | 'searchesAtOnce';
 
 export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   /** Touches nothing yet. */

@@ -151,8 +151,8 @@ export const exportMutants: readonly Mutant[] = [
       },
       {
         file: 'export/dense-millisecond.ts',
-        find: 'if (sum.written !== rows && sum.written + duplicatesOfWritten !== rows) {',
-        replace: 'if (sum.written < 0) {',
+        find: "return written === rows || written + this.#sumOf('duplicatesOfWritten') === rows;",
+        replace: 'return written + rows > 0;',
       },
       {
         file: 'destination/commit-record.ts',

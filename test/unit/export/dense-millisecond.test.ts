@@ -45,6 +45,48 @@ describe('a dense millisecond', () => {
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
   });
 
+  /** Ten classes of ten thousand rows, which limits look like. */
+  const roundClasses: readonly Message[] = Array.from({ length: 100_000 }, (_, index) => ({
+    at: denseMs,
+    raw: `${index}`,
+    fields: { _messageid: String(1_000_000 + index) },
+  }));
+
+  test('is not divided further where classes of round size add up to the count', async () => {
+    const world = worldOf(50_000, {}, { messages: roundClasses });
+    const record = await world.committed(millisecond);
+    expect(record).toMatchObject({ written: 100_000, count: { rows: 100_000, source: 'Aggregate' } });
+    expect(await world.complaints(record)).toEqual([]);
+    // Of the millisecond, of the count, and of each class.
+    expect(world.countOf('createJob')).toBe(12);
+  });
+
+  test('is divided further where searches of round size were cut in silence', async () => {
+    const crowded = roundClasses.slice(0, 30_000).map((message, index) => {
+      return { ...message, fields: { _messageid: `${index}${index % 2}` } };
+    });
+    const search = { duration: '1s', messageLimit: 10_000, atMessageLimit: 'done' } as const;
+    const world = new SearchWorld({ scenario: { search }, messages: crowded });
+    const record = await world.committed(millisecond);
+    expect(record).toMatchObject({ written: 30_000, count: { rows: 30_000, source: 'Aggregate' } });
+    expect(await world.complaints(record)).toEqual([]);
+    // Two classes of ten are cut, and each is divided into ten.
+    expect(world.countOf('createJob')).toBe(2 + 10 + 20);
+  });
+
+  test.each([1, 4])('is searched by as many jobs side by side as an export may have: %d', async (atOnce) => {
+    const world = worldOf(100);
+    world.searchesAtOnce = atOnce;
+    let most = 0;
+    const look = () => {
+      most = Math.max(most, world.simulated.counters().jobsActive);
+      world.clock.after(100, look);
+    };
+    look();
+    expect(await world.complaints(await world.committed(millisecond))).toEqual([]);
+    expect(most).toBe(atOnce);
+  });
+
   test('is not divided once enough was scanned', async () => {
     const world = worldOf(100);
     world.isScannedOut = true;
@@ -170,7 +212,7 @@ describe('a dense millisecond', () => {
   test('leaves nothing behind when it is stopped', async () => {
     const world = worldOf(100);
     const search = world.begin(millisecond);
-    world.clock.after(20_000, () => search.stop('ShutDown'));
+    world.clock.after(8_000, () => search.stop('ShutDown'));
     expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'ShutDown' });
     expect(world.countOf('createJob')).toBeGreaterThan(3);
     expect(world.countOf('createJob')).toBeLessThan(12);

@@ -82,6 +82,7 @@ class PlanningWorld {
       incompletePolicy: () => 'Fail' as const,
       settleDelayMs: () => 0,
       isScannedOut: () => false,
+      searchesAtOnce: () => 4,
     };
     return planExport(tools, { settleDelayMs, signal: this.stop.signal, onNews: (view) => views.push(view) });
   }

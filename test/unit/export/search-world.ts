@@ -69,6 +69,7 @@ export class SearchWorld {
   readonly messages: readonly Message[];
   policy: 'Fail' | 'Keep' = 'Fail';
   isScannedOut = false;
+  searchesAtOnce = 4;
   /** In place of the simulated service's. */
   jobs: SearchJobs;
   news = 0;
@@ -103,6 +104,7 @@ export class SearchWorld {
       incompletePolicy: () => this.policy,
       settleDelayMs: () => 0,
       isScannedOut: () => this.isScannedOut,
+      searchesAtOnce: () => this.searchesAtOnce,
     };
   }
 
