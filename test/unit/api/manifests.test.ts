@@ -12,6 +12,15 @@ function manifest(file: string): any {
   return documents[0]?.toJS();
 }
 
+test('the memory request is above what the README measures for 100,000 collectors, and the limit above the request', () => {
+  const [, measured] =
+    /100,000 collectors: resident at most +(\d+) MiB/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
+  const { requests, limits } = manifest('base/deployment.yaml').spec.template.spec.containers[0].resources;
+  const mebibytes = (quantity: string) => Number(/^(\d+)Mi$/.exec(quantity)?.[1]);
+  expect(mebibytes(requests.memory)).toBeGreaterThan(Number(measured));
+  expect(mebibytes(limits.memory)).toBeGreaterThan(mebibytes(requests.memory));
+});
+
 test('the image and the labels have the version of the package', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const { metadata, spec } = manifest('base/deployment.yaml');
