@@ -116,6 +116,13 @@ describe('logfleet validate', () => {
     });
   });
 
+  test('refuses a Ledger, which the operator alone writes', async () => {
+    write('a.yaml', 'apiVersion: logfleet.dev/v1alpha1\nkind: Ledger\nmetadata: {name: a}\nshard: head\ncontent: ""\n');
+    const { status, findings } = await validate([directory]);
+    expect(status).toBe(2);
+    expect(findings).toEqual([expect.stringMatching(/:2:7: kind: a Ledger is written by the operator alone/)]);
+  });
+
   test.each(['just text\n', '', '---\n'])('refuses what kubectl finds no object in: %j', async (text) => {
     write('a.yaml', text);
     expect(await validate([directory])).toMatchObject({ status: 2 });
