@@ -6,11 +6,12 @@ import { RequestBudget } from '../src/service/request-budget.ts';
 import { SearchJobs } from '../src/service/search-jobs.ts';
 import type { InProcessService } from '../src/simulator/in-process.ts';
 import { InProcessTransport } from '../test/support/in-process-transport.ts';
+import { everlastingRight } from '../test/support/send-rights.ts';
 import type { VirtualClock } from '../test/support/virtual-clock.ts';
 
 /** Within the real limits. */
 export function jobsOn(service: InProcessService, clock: VirtualClock): SearchJobs {
-  const budget = new RequestBudget({ clock });
+  const budget = new RequestBudget({ right: everlastingRight, clock });
   const client = new ServiceClient({
     transport: new InProcessTransport(() => service, clock),
     budget: budget.key('id'),

@@ -6,6 +6,7 @@ import { SecretText } from '../../src/base/secret-text.ts';
 import { type BudgetSettings, RequestBudget } from '../../src/service/request-budget.ts';
 import type { SearchJobs } from '../../src/service/search-jobs.ts';
 import { connectOverTls } from '../../src/service/undici/connect.ts';
+import { everlastingRight } from '../../test/support/send-rights.ts';
 import type { Ready } from '../simulator-process.ts';
 
 export interface ConnectedClient {
@@ -15,7 +16,7 @@ export interface ConnectedClient {
 
 export function connectTo(simulator: Ready, settings: Partial<BudgetSettings> = {}): ConnectedClient {
   const { origin, pathname } = new URL(simulator.baseURL);
-  const budget = new RequestBudget({ clock: systemClock, ...settings });
+  const budget = new RequestBudget({ right: everlastingRight, clock: systemClock, ...settings });
   const connect = connectOverTls({
     clock: systemClock,
     metrics: noMetrics,

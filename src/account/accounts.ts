@@ -19,6 +19,7 @@ import { AwaitedSecrets } from './awaited-secrets.ts';
 import { Budgets, type Spender } from './budgets.ts';
 import { type CredentialPlace, renderPlace, renderRefused, settingNamesOf } from './credential-place.ts';
 import { type Credentials, decodeCredentials, fingerprintOf } from './credentials.ts';
+import { LeadershipRight } from './leadership-right.ts';
 
 export interface Account {
   /** Identity of the service: its normalised base URL; stamps ledgers (protocol U1), keys ownership (U13). */
@@ -56,6 +57,8 @@ export interface AccountsOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly connect: Connect;
+  /** Requests are sent only while this process leads (L1). */
+  readonly leadership: Leadership;
   readonly settings?: Partial<AccountSettings>;
 }
 
@@ -86,14 +89,15 @@ export class Accounts {
   readonly #shared = new Map<string, Shared>();
   /** Credentials let go of, while they finish what they have under way: search jobs may take hours. */
   readonly #retiring = new Set<Shared>();
+  readonly #right: LeadershipRight;
   readonly #budgets: Budgets;
-  #term = 0;
 
   constructor(options: AccountsOptions) {
     this.#options = options;
     this.#settings = { ...defaultAccountSettings, ...options.settings };
     this.secrets = new AwaitedSecrets(options);
-    this.#budgets = new Budgets(options);
+    this.#right = new LeadershipRight(options.leadership, options.clock);
+    this.#budgets = new Budgets({ ...options, right: this.#right });
   }
 
   /**
@@ -126,16 +130,10 @@ export class Accounts {
     entry.shared.refusedAtMs = entry.staleAtMs;
   }
 
-  /** To be called before accounts are used in a term of leadership, by whoever comes first: what a takeover asks for is heeded once (protocol B6). */
-  follow(leadership: Pick<Leadership, 'term' | 'tookOverByForce'>): void {
-    if (leadership.term() === this.#term) return;
-    this.#term = leadership.term();
-    this.#budgets.takeover(leadership.tookOverByForce());
-  }
-
   /** Destroys every connection. */
   async close(): Promise<void> {
     this.secrets.close();
+    this.#right.close();
     const all = [...this.#retiring, ...this.#shared.values()];
     this.#entries.clear();
     this.#shared.clear();

@@ -8,6 +8,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { defaultBudgetSettings, type KeyBudget, RequestBudget } from '../service/request-budget.ts';
+import type { SendRight } from '../service/send-right.ts';
 
 /** What a Secret says about whose budget its requests spend, and how much of it. */
 export interface Spender {
@@ -18,30 +19,23 @@ export interface Spender {
   readonly maxConcurrentRequests: number | undefined;
 }
 
-/** A forced takeover concerns keys first used within this time after it: any request of the one before us has ended then. */
-const forcedTakeoverMs = 60_000;
-/** A released one concerns those used within the second that a new leader waits. */
-const releasedTakeoverMs = 1_000;
-
-interface Takeover {
-  readonly forced: boolean;
-  readonly atMs: number;
-}
-
 interface UserBudget {
   readonly budget: RequestBudget;
   readonly keys: Map<string, KeyBudget>;
 }
 
-export class Budgets {
-  readonly #clock: Clock;
-  readonly #metrics: Metrics;
-  readonly #users = new Map<string, UserBudget>();
-  #takeover: Takeover | undefined;
+export interface BudgetsOptions {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly right: SendRight;
+}
 
-  constructor(options: { readonly clock: Clock; readonly metrics: Metrics }) {
-    this.#clock = options.clock;
-    this.#metrics = options.metrics;
+export class Budgets {
+  readonly #options: BudgetsOptions;
+  readonly #users = new Map<string, UserBudget>();
+
+  constructor({ clock, metrics, right }: BudgetsOptions) {
+    this.#options = { clock, metrics, right };
   }
 
   /** The budget of one access key. What share of it may be used is said by `share`. */
@@ -51,15 +45,7 @@ export class Budgets {
     if (known) return known;
     const key = user.budget.key(spender.accessId);
     user.keys.set(spender.accessId, key);
-    this.#tell(key);
     return key;
-  }
-
-  takeover(forced: boolean): void {
-    this.#takeover = { forced, atMs: this.#clock.monotonic() };
-    for (const { keys } of this.#users.values()) {
-      for (const key of keys.values()) key.takeover(forced);
-    }
   }
 
   /**
@@ -80,18 +66,11 @@ export class Budgets {
     const known = this.#users.get(name);
     if (known) return known;
     const user: UserBudget = {
-      budget: new RequestBudget({ clock: this.#clock, metrics: this.#metrics }),
+      budget: new RequestBudget(this.#options),
       keys: new Map(),
     };
     this.#users.set(name, user);
     return user;
-  }
-
-  /** Keys are often first used right after a takeover, when it has been announced already. */
-  #tell(key: KeyBudget): void {
-    if (!this.#takeover) return;
-    const ageMs = this.#clock.monotonic() - this.#takeover.atMs;
-    if (ageMs < (this.#takeover.forced ? forcedTakeoverMs : releasedTakeoverMs)) key.takeover(this.#takeover.forced);
   }
 }
 

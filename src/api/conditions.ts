@@ -87,6 +87,8 @@ export const reasons = {
   collectorRefused: 'CollectorRefused',
   /** A request was given up before its end, such as at a shutdown. */
   callAborted: 'CallAborted',
+  /** A request was not sent, since another process may lead. It shows in logs. */
+  notLeading: 'NotLeading',
   /** A request was not sent, since its credentials are no longer in use. */
   clientClosed: 'ClientClosed',
   /** A search job was lost, and is begun again: nobody polled it in time, the service ended it, or its cookie is missing. */

@@ -2,7 +2,8 @@
  * Time as a port. Everything that waits or looks at a clock gets one of these, so that tests and simulations run on a
  * virtual clock; `systemClock` is the only place of the operator that touches the machine's timers.
  *
- * Invariant: ages and deadlines are computed from `monotonic()`; `now()` is for what people and other machines read.
+ * Invariant: ages and deadlines are computed from `monotonic()`; `now()` is for what people and other machines read. Where an age must
+ * not be taken for too small, both count (`elapsedMs`).
  */
 import { performance } from 'node:perf_hooks';
 
@@ -18,6 +19,24 @@ export interface Clock {
   monotonic(): number;
   /** Calls `callback` once, `delayMs` milliseconds from now (at once when not positive, but never synchronously). */
   after(delayMs: number, callback: () => void): Timer;
+}
+
+/** A point in time on both clocks, to measure from. */
+export interface Instant {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+export function instant(clock: Clock): Instant {
+  return { monotonicMs: clock.monotonic(), wallMs: clock.now() };
+}
+
+/**
+ * The time since `start` in ms, by the clock that shows more of it. The monotonic clock of Linux stands still while the machine sleeps;
+ * the wall clock may be set back. A wall clock that is set forward makes the result too large.
+ */
+export function elapsedMs(clock: Clock, start: Instant): number {
+  return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);
 }
 
 /** Node's timers take 31 bits; a longer delay fires at once there. Whoever waits longer looks again then. */

@@ -47,7 +47,13 @@ export class Operator {
   constructor(options: OperatorOptions) {
     this.#options = options;
     const { host, connect, clock, random, log, metrics } = options;
-    this.#accounts = new Accounts({ secrets: host.secrets, connect, clock, log, metrics });
+    this.#accounts = new Accounts({
+      ...{ secrets: host.secrets, leadership: host.leadership },
+      connect,
+      clock,
+      log,
+      metrics,
+    });
     const accounts = this.#accounts;
     this.#policyReconciler = new PolicyReconciler({
       ...options,

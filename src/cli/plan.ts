@@ -18,6 +18,7 @@ import type { OperatorSettings } from '../host/host.ts';
 import { countUpgrades } from '../policy/rollout-plan.ts';
 import type { Connect } from '../service/connection.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
+import { alwaysLeading } from './alone.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { type ExportOutlook, hasSearches, planExports } from './export-planner.ts';
 import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from './given-manifests.ts';
@@ -103,7 +104,7 @@ async function plan(
   const settings = settingsOf(decoded, place);
   const common = { clock, log: silentLogger, metrics: noMetrics };
   // One budget for all that is asked of a service here (protocol B1).
-  const accounts = new Accounts({ ...common, secrets, connect: withoutTasks(connect) });
+  const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect: withoutTasks(connect) });
   const lines = new TroubleLines(clock, (line) => context.stderr.write(line));
   const onTrouble = ({ metadata }: AnyResource, { reason, message }: LogfleetError) =>
     lines.failed(nameOf(metadata), `${reason}: ${message}`);

@@ -67,7 +67,6 @@ export class ExportReconciler implements Reconciler {
 
   async reconcile(key: ResourceKey): Promise<Result> {
     const { host, accounts, random, writer: writerOf = () => Writer.ours(random) } = this.#options;
-    accounts.follow(host.leadership);
     this.#followLeadership();
     this.#writer ??= writerOf();
     const writer = await this.#writer;

@@ -112,9 +112,7 @@ export class PolicyReconciler implements Reconciler {
 
   /** What was learnt in an earlier term is stale: another process may have acted since. */
   #followLeadership(): void {
-    const { host, accounts } = this.#options;
-    const { leadership } = host;
-    accounts.follow(leadership);
+    const { leadership } = this.#options.host;
     if (leadership.term() === this.#term) return;
     this.#term = leadership.term();
     this.#metrics.clear();

@@ -3,7 +3,7 @@
  * credentials, cookies, and redirects. What comes back is a whole answer of success, or a failure that has a row in the outcome table.
  * A body may be taken while it comes (`answer-stream.ts`); the slot is kept until its end.
  *
- * Invariant: each write has a slot of its own, started in the same turn of the event loop (protocol B1), and each slot ends.
+ * Invariant: each write has a slot of its own, started in the same turn of the event loop (protocol B1, L1), and each slot ends.
  * Sending something again is left to `client.ts`.
  */
 import { assert } from '../base/assert.ts';
@@ -20,8 +20,9 @@ import { DecodeError } from './json-members.ts';
 import { connectDeadlineMs, operations } from './operation.ts';
 import { type Outcome, outcomeOfAnswer, outcomeOfUnanswered, outcomeOfUnsent } from './outcome.ts';
 import { isRedirect, newBaseAddress, type Redirect, resolveRedirect } from './redirect.ts';
-import type { KeyBudget, Slot } from './request-budget.ts';
+import type { KeyBudget, Path, Slot } from './request-budget.ts';
 import { parseRetryAfter } from './retry-after.ts';
+import { type Departure, NotLeadingError } from './send-right.ts';
 import type { ServiceAddress } from './service-address.ts';
 import type { Failure } from './service-failure.ts';
 import {
@@ -200,6 +201,7 @@ export class Exchange {
       );
       slot = await budget.acquire({
         class: call.requestClass ?? info.requestClass,
+        path: this.#path(url),
         ...(call.dueMs === undefined ? {} : { dueMs: call.dueMs }),
         ...(info.poll ? { isPoll: true } : {}),
         ...(call.signal === undefined ? {} : { signal: call.signal }),
@@ -210,16 +212,20 @@ export class Exchange {
     return this.#send(call, url, slot, reading);
   }
 
+  #path({ origin }: URL): Path {
+    return { origin, probe: () => this.#options.transport.probe(origin) };
+  }
+
   async #send<T>(call: Call, url: URL, slot: Slot, reading: Reading<T>): Promise<Attempt<T>> {
     const { transport, clock } = this.#options;
     const { deadlineMs, poll } = operations[call.operation];
     let sentAtMs: number | undefined;
     const stream = typeof reading === 'function' ? undefined : this.#stream(call, url, slot, reading, () => sentAtMs);
     const beforeWrite = () => {
-      call.beforeSend?.();
-      slot.started();
-      sentAtMs = clock.monotonic();
+      const departure = slot.started(call.beforeSend);
+      sentAtMs = departure.atMs;
       stream?.sent();
+      return departure;
     };
     const cookie = call.home?.cookies.header(url);
     const yielded = new AbortController();
@@ -296,7 +302,7 @@ export class Exchange {
       ...(stream === undefined ? {} : { receiver: stream }),
       beforeWrite: () => {
         signal.throwIfAborted();
-        beforeWrite();
+        return beforeWrite();
       },
     };
   }
@@ -311,6 +317,7 @@ export class Exchange {
   #outcomeOfUnsent(call: Call, error: unknown): Outcome | undefined {
     if (error instanceof TransportError) return outcomeOfUnsent(error.failure);
     if (error instanceof DeadlineError) return 'connectTimeout';
+    if (error instanceof NotLeadingError) return 'notLeading';
     return call.signal?.aborted && error === call.signal.reason ? 'withdrawn' : undefined;
   }
 }
@@ -318,14 +325,14 @@ export class Exchange {
 /** What one write of a call has of its own. */
 interface Write {
   readonly signal: AbortSignal;
-  readonly beforeWrite: () => void;
+  readonly beforeWrite: () => Departure;
   readonly cookie: string | undefined;
   readonly stream: BodyReceiver | undefined;
 }
 
 /** No way led there: nothing was sent, and neither its caller nor the end of the client was the reason. */
 function isUnreachable({ sentAtMs, outcome }: Failure): boolean {
-  return sentAtMs === undefined && outcome !== 'withdrawn' && outcome !== 'closed';
+  return sentAtMs === undefined && outcome !== 'withdrawn' && outcome !== 'closed' && outcome !== 'notLeading';
 }
 
 /** Values of cookies that are long enough to be a secret. */

@@ -4,7 +4,8 @@
  * Invariant: `inUse` counts every request from its grant until the server can no longer be busy with it; it is never above the
  * limit that held when it was raised. Leaves to `request-budget.ts`: when, and whose turn it is.
  */
-import type { RequestClass } from './request-slot.ts';
+import type { Path, RequestClass } from './request-slot.ts';
+import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 import { type Waiting, WaitingQueue } from './waiting-queue.ts';
 
@@ -20,10 +21,13 @@ const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', '
 /** A request in the queue. */
 export interface Waiter extends Waiting {
   readonly class: RequestClass;
+  readonly path: Path | undefined;
   readonly lane: KeyLane;
   readonly sinceMs: number;
-  /** Ends the waiting with a slot. */
-  readonly grant: () => void;
+  /** Ends the waiting with a slot of this term. */
+  readonly grant: (term: Term) => void;
+  /** Ends the waiting with an error. */
+  readonly refuse: (error: Error) => void;
 }
 
 /** A request between its grant and its end. */
@@ -38,8 +42,8 @@ export class KeyLane {
   maxConcurrent: number;
   readonly #queues: Readonly<Record<RequestClass, WaitingQueue<Waiter>>>;
   readonly #occupants = new Set<Occupant>();
-  /** Those given up, with the time until which they keep their place. */
-  readonly #held = new Map<Occupant, number>();
+  /** Requests that were given up, with the time until which they keep their place, as far as it is known now. */
+  readonly #held = new Map<Occupant, () => number>();
   /** Those that may be given up for a keep-alive poll, in the order in which they have had their time. */
   readonly #yielding = new Map<Occupant, () => void>();
   /** Those of them that were told to, until they do. */
@@ -72,6 +76,11 @@ export class KeyLane {
 
   head(requestClass: RequestClass): Waiter | undefined {
     return this.#queues[requestClass].peek();
+  }
+
+  /** All that wait, in no order. */
+  all(): readonly Waiter[] {
+    return requestClasses.flatMap((requestClass) => this.#queues[requestClass].all());
   }
 
   push(waiter: Waiter, nowMs: number): void {
@@ -115,8 +124,8 @@ export class KeyLane {
     this.#told.delete(occupant);
   }
 
-  /** Keeps the place of a request that was given up until `untilMs`, unless it leaves before (B2). */
-  hold(occupant: Occupant, untilMs: number): void {
+  /** Keeps the place of a request that was given up until `untilMs()`, which may change, unless it leaves before (B2). */
+  hold(occupant: Occupant, untilMs: () => number): void {
     this.#held.set(occupant, untilMs);
     this.#yielding.delete(occupant);
     this.#told.delete(occupant);
@@ -141,14 +150,14 @@ export class KeyLane {
 
   /** Frees the places whose time is over. */
   expire(nowMs: number): void {
-    for (const [occupant, untilMs] of this.#held) if (untilMs <= nowMs) this.leave(occupant);
+    for (const [occupant, untilMs] of this.#held) if (untilMs() <= nowMs) this.leave(occupant);
   }
 
   /** When `hasPlace` may next change without anybody's doing; infinity when it will not. */
   nextChangeMs(nowMs: number): number {
     let next = Number.POSITIVE_INFINITY;
     if (this.#halfUntilMs > nowMs) next = this.#halfUntilMs;
-    for (const untilMs of this.#held.values()) next = Math.min(next, untilMs);
+    for (const untilMs of this.#held.values()) next = Math.min(next, untilMs());
     return this.#pollExpectedUntilMs > nowMs ? Math.min(next, this.#pollExpectedUntilMs) : next;
   }
 

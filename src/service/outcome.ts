@@ -25,6 +25,7 @@ export type Outcome =
   | Exclude<TransportFailure, 'connectionLost' | 'answerTooLarge' | 'answerMalformed'>
   | 'connectTimeout'
   | 'withdrawn'
+  | 'notLeading'
   // Sent, and no whole answer.
   | 'connectionLost'
   | 'timeout'
@@ -120,6 +121,7 @@ const rows: { readonly [O in Outcome]: Row } = {
   tlsFailed: { ...nothingSent, reason: 'ServiceUnreachable' },
   closed: { ...nothingSent, reason: 'ClientClosed' },
   withdrawn: { ...nothingSent, reason: 'CallAborted' },
+  notLeading: { ...nothingSent, reason: 'NotLeading' },
   certificateUnknown: { ...needsPerson, reason: 'CertificateNotTrusted' },
   certificateExpired: { ...needsPerson, reason: 'CertificateNotTrusted' },
   certificateForAnother: { ...needsPerson, reason: 'CertificateNotTrusted' },

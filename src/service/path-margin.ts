@@ -1,10 +1,11 @@
 /**
- * How much longer than a second the fifth start has to wait after the first of the four (B1).
+ * How late requests come on their way, as far as round trips tell: how much longer than a second the fifth start has to wait after the
+ * first of four (B1).
  *
  * Seen from the server, two requests are closer together than their starts by as much as the earlier one was later on its
  * way. Nobody tells us how late a request came; the round trip bounds it. Lateness is measured against the quickest answer
- * of the same class of late, so that work which always takes long does not count as a slow path. Of a class that is young the
- * quickest may have been late itself: its answers are compared with the quickest of any class, and the first of all with nothing.
+ * of the same class of late, so that work which always takes long does not count as a slow path. In a class that is young the
+ * quickest answer may have been late itself: it is compared with the quickest of any class, and the first of all with nothing.
  *
  * Invariant: `floorMs ≤ currentMs ≤ mostMs`; `currentMs` rises within a few late answers and falls over hundreds of quick ones.
  * Leaves to `rate-window.ts`: what to do with it.
@@ -16,7 +17,7 @@ export const marginBounds = {
   floorMs: 5,
   /** Before anything has been measured. */
   initialMs: 20,
-  /** Never more: beyond this an answer is late because of the work it takes. */
+  /** Never more. Beyond this it is known of each request by itself when it has arrived (`rate-window.ts`). */
   mostMs: 250,
   /** What the first 429 adds; each further one doubles what is there. */
   cautionStepMs: 25,
@@ -32,6 +33,9 @@ const youngAnswers = 8;
 /** The quickest answer is forgotten after one to two of these, since paths change. */
 const baselineWindowMs = 60_000;
 
+/** What round trips are compared within: requests of one class, or handshakes. */
+type Kind = RequestClass | 'handshake';
+
 interface Baseline {
   answers: number;
   sinceMs: number;
@@ -42,7 +46,7 @@ interface Baseline {
 export class PathMargin {
   #spreadMs = marginBounds.initialMs - marginBounds.floorMs;
   #cautionMs = 0;
-  readonly #baselines = new Map<RequestClass, Baseline>();
+  readonly #baselines = new Map<Kind, Baseline>();
 
   /** How late a request is expected to come at most, in ms. */
   get currentMs(): number {
@@ -61,17 +65,22 @@ export class PathMargin {
 
   /**
    * Learns from a round trip. Returns how late the request may have come: later than the quickest of its class by that much, or
-   * than the quickest of all where its class is young, at most `mostMs`.
+   * than the quickest of all where its class is young.
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
-    const baseline = this.#renewed(requestClass, roundTripMs, sentAtMs + roundTripMs);
+    const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
     // What is young says nothing of the path in general: its first answers may all have stood in one line.
-    if (baseline.answers <= youngAnswers) return Math.min(marginBounds.mostMs, roundTripMs - this.#quickestOfAllMs());
-    const lateMs = Math.min(marginBounds.mostMs, roundTripMs - quickestMs(baseline));
-    const difference = lateMs - this.#spreadMs;
+    if ((this.#baselines.get(requestClass)?.answers ?? 0) <= youngAnswers) return lateMs;
+    const difference = Math.min(marginBounds.mostMs, lateMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
     this.#spreadMs = Math.min(this.#spreadMs, marginBounds.mostMs - marginBounds.floorMs);
     return lateMs;
+  }
+
+  /** How much longer than the quickest of its kind a round trip took, which is remembered for the next. */
+  lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
+    const baseline = this.#renewed(kind, roundTripMs, sentAtMs + roundTripMs);
+    return roundTripMs - (baseline.answers <= youngAnswers ? this.#quickestOfAllMs() : quickestMs(baseline));
   }
 
   /** The quickest answer of a class of late; undefined before the first. */
@@ -91,15 +100,15 @@ export class PathMargin {
     if (this.#cautionMs < 0.5) this.#cautionMs = 0;
   }
 
-  /** What is known of the class, this answer included. */
-  #renewed(requestClass: RequestClass, roundTripMs: number, answeredAtMs: number): Baseline {
-    const baseline = this.#baselines.get(requestClass) ?? {
+  /** What is known of the kind, this round trip included. */
+  #renewed(kind: Kind, roundTripMs: number, answeredAtMs: number): Baseline {
+    const baseline = this.#baselines.get(kind) ?? {
       answers: 0,
       sinceMs: answeredAtMs,
       quickestMs: roundTripMs,
       quickestBeforeMs: Number.POSITIVE_INFINITY,
     };
-    this.#baselines.set(requestClass, baseline);
+    this.#baselines.set(kind, baseline);
     if (answeredAtMs - baseline.sinceMs >= baselineWindowMs) {
       baseline.sinceMs = answeredAtMs;
       baseline.quickestBeforeMs = baseline.quickestMs;

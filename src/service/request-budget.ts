@@ -4,9 +4,11 @@
  * Rate is counted per user, concurrency per access key, so one `RequestBudget` has a `KeyBudget` for each key. Everything that
  * speaks as the user goes through it, whatever resource it serves.
  *
- * Invariant: seen from the server never more starts in a second than our share (`rate-window.ts`), nor more requests of a key at
- * once than its share (`key-lane.ts`), as long as no request is later on its way than `marginMs` when it left.
- * While somebody waits exactly one timer is set; otherwise none.
+ * Invariants:
+ * - Each request asks for the right to send in the turn in which it is written (L1).
+ * - Seen from the server never more starts in a second than our share (`rate-window.ts`), nor more requests of a key at once than its
+ *   share (`key-lane.ts`).
+ * - While somebody waits exactly one timer is set; otherwise none.
  *
  * Leaves to others: deadlines, retries and what an answer means to its caller.
  */
@@ -15,15 +17,16 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { type Histogram, type Metrics, noMetrics } from '../base/metrics.ts';
 import { JobAdmission } from './job-admission.ts';
 import { KeyLane, type Waiter } from './key-lane.ts';
-import { marginBounds, PathMargin } from './path-margin.ts';
-import { paceOf, RatePace } from './rate-pace.ts';
+import { PathMargin } from './path-margin.ts';
+import { RatePace } from './rate-pace.ts';
 import { RateWindow, type Reservation } from './rate-window.ts';
 import { Refusals } from './refusals.ts';
-import type { KeyBudget, RequestClass, Slot, SlotOutcome, SlotRequest } from './request-slot.ts';
+import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome, SlotRequest } from './request-slot.ts';
+import { depart, NotLeadingError, type SendRight, type Term } from './send-right.ts';
 import { ServiceError } from './service-error.ts';
 import { type ClassHead, requestClasses, TurnOrder } from './turn-order.ts';
 
-export type { KeyBudget, RequestClass, Slot, SlotOutcome, SlotRequest } from './request-slot.ts';
+export type { KeyBudget, Path, RequestClass, Slot, SlotOutcome, SlotRequest } from './request-slot.ts';
 
 /** The settings of a budget, each by its name. */
 export interface BudgetSettings {
@@ -31,7 +34,7 @@ export interface BudgetSettings {
   readonly requestsPerSecond: number;
   /** This process's share of each key's concurrency (B7). The service gives a key 10 (chapter 8). */
   readonly maxConcurrentRequests: number;
-  /** How long a request that was given up keeps its place (B2). */
+  /** How long a request that was given up, and has arrived, keeps its place (B2). */
   readonly abandonedHoldMs: number;
   /** The same for a question for a job's status, which is little work; places that are held must not keep polls back (B2, B4). */
   readonly abandonedPollHoldMs: number;
@@ -52,12 +55,16 @@ export const defaultBudgetSettings: BudgetSettings = {
 
 export interface RequestBudgetOptions extends Partial<BudgetSettings> {
   readonly clock: Clock;
+  /** Whether this process may send at all (L1). */
+  readonly right: SendRight;
   readonly metrics?: Metrics;
 }
 
 /** Half of the rate keeps jobs alive, the other half works; a poll due after 12 s may be 3 s late (B3, B4). */
 const pollPart = 0.5;
 const pollCycleMs = 15_000;
+/** After a probe that failed, the next one waits for so long. */
+const probeRestMs = 1_000;
 
 /** Next of a class: the key whose turn it is, and how late the class is. */
 interface Candidate extends ClassHead {
@@ -68,6 +75,7 @@ export class RequestBudget {
   /** How many search jobs may be active at once. */
   readonly jobs: JobAdmission;
   readonly #clock: Clock;
+  readonly #right: SendRight;
   readonly #settings: BudgetSettings;
   readonly #waitSeconds: Histogram;
   readonly #margin = new PathMargin();
@@ -82,15 +90,21 @@ export class RequestBudget {
   #waiting = 0;
   #arrivals = 0;
   #turn = 0;
-  #quietUntilMs = Number.NEGATIVE_INFINITY;
+  /** The term in which requests were last granted. */
+  #term: Term | undefined;
+  /** Keys have half of their concurrency until then (B6). */
+  #halfUntilMs = Number.NEGATIVE_INFINITY;
+  /** Origins that are probed now, or were in vain, with the time from which they may be probed again. */
+  readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
   constructor(options: RequestBudgetOptions) {
-    const { clock, metrics = noMetrics, ...settings } = options;
+    const { clock, right, metrics = noMetrics, ...settings } = options;
     this.#clock = clock;
+    this.#right = right;
     this.#settings = { ...defaultBudgetSettings, ...settings };
     this.#pace = new RatePace(checkedRate(this.#settings.requestsPerSecond));
-    this.#window = new RateWindow(this.#pace, this.#margin);
+    this.#window = new RateWindow(this.#pace, this.#margin, this.#settings.longestRequestMs);
     this.jobs = new JobAdmission({ clock, sustainable: () => this.#sustainableJobs() });
     this.#waitSeconds = metrics.histogram(
       'logfleet_service_budget_wait_seconds',
@@ -115,7 +129,6 @@ export class RequestBudget {
     return {
       jobs: this.jobs,
       acquire: (request) => this.#acquire(lane, request),
-      takeover: (forced) => this.#takeover(lane, forced),
     };
   }
 
@@ -136,35 +149,45 @@ export class RequestBudget {
     if (known) return known;
     for (const [id, lane] of this.#lanes) if (!lane.deref()) this.#lanes.delete(id);
     const lane = new KeyLane(this.#settings.maxConcurrentRequests);
+    lane.halve(this.#halfUntilMs);
     this.#lanes.set(accessKeyId, new WeakRef(lane));
     return lane;
   }
 
-  #takeover(lane: KeyLane, forced: boolean): void {
-    const nowMs = this.#clock.monotonic();
-    // The last request of the one before us may be as late as any, and we have measured nothing yet.
-    const quietMs = paceOf(this.#pace.requestsPerSecond).periodMs + marginBounds.mostMs;
-    this.#quietUntilMs = Math.max(this.#quietUntilMs, nowMs + quietMs);
-    if (forced) lane.halve(nowMs + this.#settings.longestRequestMs);
-    this.#pump();
+  /** The current term; undefined while nothing may be sent. A new one begins with what the one before may have left (B6). */
+  #currentTerm(): Term | undefined {
+    const term = this.#right.current();
+    if (!term || term.number === this.#term?.number) return term;
+    this.#term = term;
+    this.#window.inherit(term.sinceMs);
+    if (!term.tookOverByForce) return term;
+    this.#halfUntilMs = term.sinceMs + this.#settings.longestRequestMs;
+    for (const lane of this.#lanes.values()) lane.deref()?.halve(this.#halfUntilMs);
+    return term;
   }
 
   #acquire(lane: KeyLane, request: SlotRequest): Promise<Slot> {
     const { signal } = request;
     if (signal?.aborted) return Promise.reject(signal.reason);
+    if (!this.#currentTerm()) return Promise.reject(new NotLeadingError());
     if (this.#waiting >= this.#settings.maxWaiting) return Promise.reject(fullError(this.#settings.maxWaiting));
     return new Promise((resolve, reject) => {
       const nowMs = this.#clock.monotonic();
       const waiter: Waiter = {
         class: request.class,
+        path: request.path,
         lane,
         sinceMs: nowMs,
         dueMs: request.dueMs ?? nowMs,
         order: this.#arrivals++,
         place: 0,
-        grant: () => {
+        grant: (term) => {
           signal?.removeEventListener('abort', onAbort);
-          resolve(this.#slot(waiter, request.isPoll ?? request.class === 'keepAlive'));
+          resolve(this.#slot(waiter, request.isPoll ?? request.class === 'keepAlive', term));
+        },
+        refuse: (error) => {
+          signal?.removeEventListener('abort', onAbort);
+          reject(error);
         },
       };
       const onAbort = () => {
@@ -194,20 +217,55 @@ export class RequestBudget {
   #pump(): void {
     const nowMs = this.#clock.monotonic();
     for (const lane of this.#queued) lane.expire(nowMs);
-    while (this.#waiting > 0) {
+    const term = this.#currentTerm();
+    if (!term) this.#refuseAll();
+    while (term && this.#waiting > 0) {
       const next = this.#order.next(this.#candidates(nowMs));
       if (!next) break;
       this.#dequeue(next.waiter);
       this.#waitSeconds.observe({ class: next.class }, (nowMs - next.waiter.sinceMs) / 1000);
-      next.waiter.grant();
+      next.waiter.grant(term);
     }
     for (const lane of this.#queued) lane.makeRoom(nowMs);
+    this.#probeDoubtful(nowMs);
     this.#setTimer(nowMs);
   }
 
-  /** When the rate allows one more of the class. */
-  #freeAtMs(requestClass: RequestClass, nowMs: number): number {
-    return Math.max(this.#quietUntilMs, this.#window.freeAtMs(requestClass, nowMs));
+  /** Whoever leads now has its own requests to send. */
+  #refuseAll(): void {
+    for (const lane of this.#queued) {
+      for (const waiter of lane.all()) {
+        this.#dequeue(waiter);
+        waiter.refuse(new NotLeadingError());
+      }
+    }
+  }
+
+  /** Finds out whether requests have arrived that others wait for: one handshake for each origin at a time. */
+  #probeDoubtful(nowMs: number): void {
+    if (this.#waiting === 0) return;
+    for (const { path = this.#anyPath() } of this.#window.doubtful(nowMs)) {
+      if (path && (this.#probed.get(path.origin) ?? nowMs) <= nowMs) void this.#probe(path, nowMs);
+    }
+  }
+
+  async #probe(path: Path, startedAtMs: number): Promise<void> {
+    this.#probed.set(path.origin, Number.POSITIVE_INFINITY);
+    try {
+      await path.probe();
+      this.#probed.delete(path.origin);
+      this.#window.connected(path.origin, startedAtMs, this.#clock.monotonic());
+    } catch {
+      // A server that does not even take connections has shown nothing; nor has a client that is being closed.
+      this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
+    }
+    this.#pump();
+  }
+
+  /** Where one of those goes that wait. */
+  #anyPath(): Path | undefined {
+    for (const lane of this.#queued) for (const { path } of lane.all()) if (path) return path;
+    return undefined;
   }
 
   #candidates(nowMs: number): readonly Candidate[] {
@@ -225,7 +283,7 @@ export class RequestBudget {
       dueMs = Math.min(dueMs, head.dueMs);
       if (!next || goesBefore(head, next)) next = head;
     }
-    if (!next || this.#freeAtMs(requestClass, nowMs) > nowMs) return undefined;
+    if (!next || this.#window.freeAtMs(requestClass, nowMs) > nowMs) return undefined;
     return { class: requestClass, lateMs: nowMs - dueMs, waiter: next };
   }
 
@@ -244,13 +302,20 @@ export class RequestBudget {
 
   /** The next moment at which somebody may go without anybody's doing; infinity when all wait for an answer. */
   #nextChangeMs(nowMs: number): number {
-    const changesMs: number[] = [this.#pace.nextStepMs(nowMs)];
+    const changesMs: number[] = [
+      this.#pace.nextStepMs(nowMs),
+      this.#window.nextDoubtMs(nowMs),
+      ...this.#probed.values(),
+    ];
     for (const lane of this.#queued) {
       changesMs.push(lane.nextChangeMs(nowMs));
       for (const requestClass of requestClasses) {
         const head = lane.head(requestClass);
         if (!head) continue;
-        changesMs.push(this.#refusals.heldUntilMs(requestClass, head.dueMs), this.#freeAtMs(requestClass, nowMs));
+        changesMs.push(
+          this.#refusals.heldUntilMs(requestClass, head.dueMs),
+          this.#window.freeAtMs(requestClass, nowMs),
+        );
       }
     }
     return changesMs.reduce(
@@ -259,10 +324,10 @@ export class RequestBudget {
     );
   }
 
-  #slot(waiter: Waiter, isPoll: boolean): Slot {
+  #slot(waiter: Waiter, isPoll: boolean, term: Term): Slot {
     const { lane } = waiter;
     const occupant = { class: waiter.class, isPoll };
-    const reservation = this.#window.reserve(waiter.class);
+    const reservation = this.#window.reserve(waiter.class, waiter.path);
     lane.enter(occupant, ++this.#turn, this.#clock.monotonic());
     let state: 'granted' | 'underWay' | 'held' | 'ended' = 'granted';
     let isHeard = false;
@@ -271,11 +336,17 @@ export class RequestBudget {
       state = 'ended';
       lane.leave(occupant);
     };
-    const started = () => {
+    const stamp = (nowMs: number) => {
       if (state !== 'granted') return;
       state = 'underWay';
-      this.#window.stamp(reservation, this.#clock.monotonic());
+      this.#window.stamp(reservation, nowMs);
       this.#pump();
+    };
+    const started = (lastCheck?: () => void) => {
+      const departure = depart(this.#right, term, this.#clock.monotonic());
+      lastCheck?.();
+      stamp(departure.atMs);
+      return departure;
     };
     const learn = (headAtMs: number) => {
       if (!isHeard) this.#heard(reservation, headAtMs);
@@ -288,14 +359,15 @@ export class RequestBudget {
     };
     const finished = (outcome: SlotOutcome) => {
       // What is over must have begun: counted from now on, which is the latest that it can have been.
-      started();
+      stamp(this.#clock.monotonic());
       if (state === 'ended') return;
       if (outcome.kind === 'abandoned') {
         if (state === 'held') return;
         state = 'held';
         const { abandonedHoldMs, abandonedPollHoldMs } = this.#settings;
         const holdMs = isPoll ? Math.min(abandonedPollHoldMs, abandonedHoldMs) : abandonedHoldMs;
-        lane.hold(occupant, this.#clock.monotonic() + holdMs);
+        const nowMs = this.#clock.monotonic();
+        lane.hold(occupant, () => Math.max(nowMs, this.#window.arrivedByMs(reservation)) + holdMs);
       } else {
         leave();
         if (outcome.kind === 'answered') {

@@ -2,6 +2,7 @@
  * The words between the request budget and whoever sends requests: what is asked for, what is granted, how it ended.
  */
 import type { JobAdmission } from './job-admission.ts';
+import type { Departure } from './send-right.ts';
 
 /**
  * What a request is for; decides who goes first (B3). `jobCreation` is the creation of a search job (4.1), `jobCare` its deletion (4.5)
@@ -16,8 +17,20 @@ export type RequestClass =
   | 'jobCreation'
   | 'jobCare';
 
+/** The way to one origin, as far as the budget needs it. */
+export interface Path {
+  readonly origin: string;
+  /**
+   * Opens a new connection to the origin, without a request. The completed handshake shows that the server reads what has arrived (B1).
+   * Rejects when none comes about.
+   */
+  probe(): Promise<void>;
+}
+
 export interface SlotRequest {
   readonly class: RequestClass;
+  /** Where the request goes. Without a path the budget has no other evidence of arrivals than answers. */
+  readonly path?: Path;
   /** When it should leave, on the monotonic clock; now, where absent. Within a class, the earliest goes first. */
   readonly dueMs?: number;
   /** A question for a job's status, whichever class it stands in: given up, it keeps its place for a shorter time (B2). */
@@ -54,8 +67,12 @@ export type SlotOutcome =
  * and not started it counts as about to start, and stands in everybody's way: take it on a connection that stands (B1).
  */
 export interface Slot {
-  /** The request is about to be written NOW: stamps the start. Called exactly once, or `release` instead. */
-  started(): void;
+  /**
+   * The request is about to be written NOW: asks for the right to send (L1), then calls `lastCheck`, and stamps the start. Called
+   * exactly once, or `release` instead. Throws a `NotLeadingError`, or what `lastCheck` threw: then nothing may be written, and
+   * `release` has to follow.
+   */
+  started(lastCheck?: () => void): Departure;
   /** Never sent: gives rate and concurrency back. After `started`, when it may have been sent, the same as `abandoned`. */
   release(): void;
   /**
@@ -76,12 +93,9 @@ export interface Slot {
 export interface KeyBudget {
   /** How many search jobs may be active at once (B4, B5). */
   readonly jobs: JobAdmission;
-  /** Waits for its turn. Rejects with the signal's reason, or with a `ServiceError` `service.budget.full` when too many wait. */
-  acquire(request: SlotRequest): Promise<Slot>;
   /**
-   * We begin to lead (B6): nothing leaves for a second. `forced`: the one before us did not release and may still have requests
-   * under way, hence half the concurrency for as long as one may take. To be told for each key in use when we begin, and for
-   * a key that comes into use within that time.
+   * Waits for its turn. Rejects with the signal's reason, with a `ServiceError` `service.budget.full` when too many wait, or with a
+   * `NotLeadingError` as soon as this process may not send.
    */
-  takeover(forced: boolean): void;
+  acquire(request: SlotRequest): Promise<Slot>;
 }

@@ -124,6 +124,8 @@ function happened(failure: Failure, { followRedirect }: SettingNames): string {
     case 'answerMalformed':
     case 'answerTooLarge':
       return `got an answer that cannot be read${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
+    case 'notLeading':
+      return 'was not sent, since another process may lead now';
     case 'closed':
       return 'was not sent, since its client has been closed';
     case 'jobNotKnownYet':

@@ -6,6 +6,7 @@
  * connection that stands. A request whose `beforeWrite` was not called, or threw, has not been sent.
  */
 import { LogfleetError } from '../base/errors.ts';
+import type { Departure } from './send-right.ts';
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -17,8 +18,11 @@ export interface TransportRequest {
   readonly body?: string;
   /** Gives the request up: its socket is destroyed, and `send` rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** What it throws ends the request unsent; `send` rejects with it. Called at most once. */
-  readonly beforeWrite: () => void;
+  /**
+   * Asks the budget for the proof that the request may be written now (L1). What it throws ends the request unsent, and `send` rejects
+   * with it. Called at most once.
+   */
+  readonly beforeWrite: () => Departure;
   /** A longer answer is given up with `answerTooLarge`; what a receiver takes is not counted. */
   readonly maxBodyBytes: number;
   /** Takes the body as it comes, so that it is never in memory as a whole. */
@@ -57,6 +61,8 @@ export interface Transport {
    * who then takes a slot of the budget can write at once (protocol B1). Rejects only where not one stands.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
+  /** Opens one more connection to `origin`, without a request: resolves once the handshake is complete (`Path.probe`). */
+  probe(origin: string): Promise<void>;
   /** Fails with a `TransportError`, with the signal's reason, or with what `beforeWrite` threw. */
   send(request: TransportRequest): Promise<TransportResponse>;
   /** Takes no more requests; resolves once those under way have ended and every socket is closed. */

@@ -21,6 +21,11 @@ export class WaitingQueue<W extends Waiting> {
     return this.#heap[0];
   }
 
+  /** A copy of what waits, in no order. */
+  all(): readonly W[] {
+    return [...this.#heap];
+  }
+
   push(entry: W): void {
     this.#heap.push(entry);
     this.#up(entry, this.#heap.length - 1);

@@ -208,6 +208,11 @@ class ProcessTransport implements Transport {
     return this.#inner.ready(origin);
   }
 
+  async probe(origin: string): Promise<void> {
+    await this.#inner.probe(origin);
+    await new Promise<void>((resolve) => this.#gate.deliver(resolve));
+  }
+
   async send(asked: TransportRequest): Promise<TransportResponse> {
     if (isDead(this.#gate)) return never();
     const request = this.#observer.divert(asked);
@@ -215,10 +220,11 @@ class ProcessTransport implements Transport {
     const answer = this.#inner.send({
       ...request,
       beforeWrite: () => {
-        request.beforeWrite();
+        const departure = request.beforeWrite();
         sending = { to: 'service', atMs: this.#clock.monotonic(), request };
         this.#observer.sending(this.#process, sending);
         if (isDead(this.#gate)) throw new Error('the process is no more');
+        return departure;
       },
     });
     if (sending && !isDead(this.#gate)) this.#observer.sent(this.#process, sending);

@@ -35,6 +35,10 @@ export class InProcessTransport implements Transport {
     this.#service(origin);
   }
 
+  async probe(origin: string): Promise<void> {
+    this.#service(origin);
+  }
+
   async send(request: TransportRequest): Promise<TransportResponse> {
     const controller = new AbortController();
     const onAbort = () => controller.abort(request.signal.reason);

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runProgram } from '../../src/cli/program.ts';
+import { operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
 import { controlPlane, createNamespace, kubectl, userFor } from './control-plane.ts';
 
@@ -28,12 +29,18 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input: text });
+  // The suffix of names is not for the lease, whose name the operator knows.
+  const input = `${text}\n---\n${releasedLease(namespace)}`;
+  const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);
   const account = way === 'namespaces' ? 'logfleet' : `logfleet-${namespace}`;
   const { kubeconfig } = await userFor(namespace, account);
   const serves = { namespaced: [namespace], 'cluster-wide': 'all', namespaces: others } as const;
   return { namespace, kubeconfig, account, serves: serves[way], home: others[0] ?? namespace };
+}
+
+function releasedLease(namespace: string): string {
+  return `apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: ${operatorLeaseName}, namespace: ${namespace}}\n`;
 }
 
 async function print(namespace: string, namespaces: readonly string[]): Promise<string> {

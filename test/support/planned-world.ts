@@ -2,6 +2,7 @@
 import { Accounts } from '../../src/account/accounts.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
+import { alwaysLeading } from '../../src/cli/alone.ts';
 import { PlanHost } from '../../src/cli/plan-host.ts';
 import { type Planned, planPolicies, withoutTasks } from '../../src/cli/planner.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
@@ -47,6 +48,7 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
   let planned: Planned | undefined;
   let failure: unknown;
   const accounts = new Accounts({
+    leadership: alwaysLeading,
     secrets: host.secrets,
     connect: withoutTasks(connect),
     clock,

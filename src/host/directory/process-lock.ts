@@ -5,13 +5,13 @@
  * from a process that we can see to be dead; and from one that we cannot see (in another container, on another machine, before
  * a reboot) after it did not move for `silenceMs` before our eyes, whatever the clocks say.
  *
- * Invariant: who lost its file to another finds out at the next heartbeat, and who could not look for `silenceMs` (a machine that
- * was suspended) no longer counts as holding it: `held` is by the monotonic clock.
+ * Invariant: a process that lost its file to another finds out at the next heartbeat. A process that could not look for `silenceMs`, as
+ * after its machine slept, no longer counts as holding it: `held` is by the clock that shows more time.
  */
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Clock, sleep, type Timer } from '../../base/clock.ts';
+import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import type { Random } from '../../base/random.ts';
@@ -49,7 +49,7 @@ export class ProcessLock {
   readonly #listeners = new Set<() => void>();
   #timer: Timer | undefined;
   /** When the file was last seen to be ours. */
-  #seenMs: number;
+  #seenAt: Instant;
   #lost = false;
 
   /** `host.locked` (handling `stall`) when a living process holds it; the message names it. `host.disk` when it cannot be written. */
@@ -81,12 +81,12 @@ export class ProcessLock {
     this.#path = path;
     this.#holder = holder;
     this.#clock = clock;
-    this.#seenMs = clock.monotonic();
+    this.#seenAt = instant(clock);
     this.#scheduleHeartbeat();
   }
 
   held(): boolean {
-    return !this.#lost && this.#clock.monotonic() - this.#seenMs < silenceMs;
+    return !this.#lost && elapsedMs(this.#clock, this.#seenAt) < silenceMs;
   }
 
   /** Calls `listener` when the lock was lost, or counts as held again after it could not be seen for a while. */
@@ -109,13 +109,13 @@ export class ProcessLock {
 
   async #beat(): Promise<void> {
     const wasHeld = this.held();
-    const startMs = this.#clock.monotonic();
+    const startedAt = instant(this.#clock);
     try {
       const holder = await readHolder(this.#path);
       if (isSame(holder, this.#holder)) {
         const now = this.#clock.now() / 1000;
         await utimes(this.#path, now, now);
-        this.#seenMs = startMs;
+        this.#seenAt = startedAt;
       } else this.#lost = true;
     } catch {
       // A disk that does not answer tells nothing: `held` ends by itself when that lasts.

@@ -1,20 +1,21 @@
 /**
  * Leader election on a Lease of `coordination.k8s.io`: 15 s / 10 s / 2 s.
  *
- *   Following ── lease absent, released, or unchanged for 15 s: written with our name ──▶ Leading
+ *   Following ── lease released, unchanged for 15 s, or absent for 10 s: written with our name ──▶ Leading
  *       ▲                                                                                  │ every 2 s: written again
  *       ├── 10 s since the last renewal that succeeded was sent (by our clock) ────────────┤
  *       └── another name stands in the lease; released on stop ────────────────────────────┘
  *
  * Invariants:
- * - Only our own monotonic clock counts, never a time that stands in the lease: others' leases age from when we saw them change;
- *   ours from when the renewal was *sent*. We stop 5 s before anybody else may start, and a process that was stopped
- *   for that long knows it on waking, before any timer of its own runs.
+ * - Only our own clocks count, never a time that stands in the lease. Another holder's lease ages from when we saw it change. Our lease
+ *   ages from when the renewal was *sent*, by the clock that shows more time, since the monotonic clock stands still while the machine
+ *   sleeps. We stop 5 s before another process may start, and a process that was stopped for that long knows it on waking, before any
+ *   timer of its own runs.
  * - The lease is written under optimistic lock, so that of two who try one succeeds.
  * - A name stands for one process in one life: a chance part is added to the identity, so that a name in the lease that is ours was
  *   written by us, whatever became of the answer.
  */
-import { type Clock, sleep, type Timer } from '../../base/clock.ts';
+import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Gauge, Metrics } from '../../base/metrics.ts';
@@ -73,10 +74,12 @@ export class LeaseElection implements Leadership {
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
+  /** Since when no lease has been found; undefined where one was. */
+  #absentSinceMs: number | undefined;
   /** The version to write the lease at; undefined when it has to be read first. */
   #version: string | undefined;
   /** When the last renewal that succeeded was sent; undefined while we follow. */
-  #renewedAtMs: number | undefined;
+  #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /** Whether the lease may bear our name, answered or not. */
   #wrote = false;
@@ -93,7 +96,7 @@ export class LeaseElection implements Leadership {
   }
 
   isLeader(): boolean {
-    return this.#renewedAtMs !== undefined && this.#options.clock.monotonic() < this.#renewedAtMs + renewDeadlineMs;
+    return this.#renewedAt !== undefined && elapsedMs(this.#options.clock, this.#renewedAt) < renewDeadlineMs;
   }
 
   term(): number {
@@ -147,7 +150,7 @@ export class LeaseElection implements Leadership {
         if (signal.aborted) return;
         this.#version = undefined;
         log.debug('the lease could not be read or written', { error: asLogfleetError(error) });
-        if (this.#renewedAtMs !== undefined) pauseMs = hurriedRetryMs;
+        if (this.#renewedAt !== undefined) pauseMs = hurriedRetryMs;
       }
       await sleep(clock, pauseMs * (0.9 + 0.2 * random.next()), signal).catch(() => undefined);
     }
@@ -155,7 +158,7 @@ export class LeaseElection implements Leadership {
 
   /** Looks at the lease and writes it, if that is for us to do. */
   async #step(signal: AbortSignal): Promise<void> {
-    if (this.#version === undefined || this.#renewedAtMs === undefined) {
+    if (this.#version === undefined || this.#renewedAt === undefined) {
       const lease = await this.#read(signal);
       if (!this.#mayWrite(lease)) {
         this.#follow();
@@ -173,9 +176,11 @@ export class LeaseElection implements Leadership {
       const path = leasePath(namespace, name);
       lease = await client.callForObject<Lease>({ method: 'GET', path, signal, deadlineMs: callDeadlineMs });
     } catch (error) {
-      if (hasCode(error, 'host.gone')) return undefined;
-      throw error;
+      if (!hasCode(error, 'host.gone')) throw error;
+      this.#absentSinceMs ??= clock.monotonic();
+      return undefined;
     }
+    this.#absentSinceMs = undefined;
     const spec = lease.spec ?? {};
     if (!this.#observation || !sameRecord(this.#observation.spec, spec)) {
       this.#observation = { spec, sinceMs: clock.monotonic() };
@@ -184,16 +189,18 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Whether nobody else can be leading any more. A lease that was deleted under its holder is waited for as if it were there; a
-   * holder's own duration counts where it is longer than ours.
+   * Whether no other process can be leading any more. A lease that was deleted under its holder is waited for as if it were there: by a
+   * process that has seen it, until it would have run out; by one that never has, until its holder stops at the latest. The holder's own
+   * duration counts where it is longer than ours.
    */
   #mayWrite(lease: Lease | undefined): boolean {
-    if (!this.#observation) return lease === undefined;
+    const nowMs = this.#options.clock.monotonic();
+    if (!this.#observation) return lease === undefined && nowMs - (this.#absentSinceMs ?? nowMs) >= renewDeadlineMs;
     const { spec, sinceMs } = this.#observation;
     const holder = spec.holderIdentity ?? '';
     if (holder === '' || holder === this.#holder) return true;
     const patienceMs = Math.max(leaseDurationMs, (spec.leaseDurationSeconds ?? 0) * 1_000);
-    return this.#options.clock.monotonic() - sinceMs >= patienceMs;
+    return nowMs - sinceMs >= patienceMs;
   }
 
   async #write(signal: AbortSignal): Promise<void> {
@@ -201,8 +208,9 @@ export class LeaseElection implements Leadership {
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
     // An attempt of ours whose answer was lost may stand there already: what it took over from still counts.
-    if (before !== this.#holder) this.#forced = before !== '';
-    const sentAtMs = clock.monotonic();
+    // Nobody knows who held a lease that was deleted.
+    if (before !== this.#holder) this.#forced = before !== '' || this.#version === undefined;
+    const sentAt = instant(clock);
     const time = microTime(clock.now());
     const own = before === this.#holder;
     this.#wrote = true;
@@ -217,8 +225,8 @@ export class LeaseElection implements Leadership {
       signal,
     );
     this.#version = lease.metadata.resourceVersion;
-    this.#observation = { spec: lease.spec ?? {}, sinceMs: sentAtMs };
-    if (!signal.aborted) this.#lead(sentAtMs);
+    this.#observation = { spec: lease.spec ?? {}, sinceMs: sentAt.monotonicMs };
+    if (!signal.aborted) this.#lead(sentAt);
   }
 
   #put(spec: LeaseSpec, signal?: AbortSignal): Promise<Lease> {
@@ -239,14 +247,13 @@ export class LeaseElection implements Leadership {
     });
   }
 
-  #lead(sentAtMs: number): void {
+  #lead(sentAt: Instant): void {
     const { clock } = this.#options;
-    const before = this.#renewedAtMs;
-    const lapsed = before === undefined || clock.monotonic() >= before + renewDeadlineMs;
-    this.#renewedAtMs = sentAtMs;
+    const lapsed = !this.isLeader();
+    this.#renewedAt = sentAt;
     this.#expiry?.cancel();
     // Rounded up: a timer that fires a fraction early would find us leading still, and nobody would be told.
-    this.#expiry = clock.after(Math.ceil(sentAtMs + renewDeadlineMs - clock.monotonic()) + 1, () => {
+    this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });
     if (!lapsed || !this.isLeader()) return;
@@ -258,8 +265,8 @@ export class LeaseElection implements Leadership {
 
   #follow(): void {
     this.#expiry?.cancel();
-    if (this.#renewedAtMs === undefined) return;
-    this.#renewedAtMs = undefined;
+    if (this.#renewedAt === undefined) return;
+    this.#renewedAt = undefined;
     this.#leading.set({}, 0);
     this.#options.log.info('this process leads no longer', { term: this.#term });
     this.#notify();

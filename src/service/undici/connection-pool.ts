@@ -60,6 +60,13 @@ export class ConnectionPool {
     }
   }
 
+  /** Opens one more connection; where there are as many as there may be, in the place of the one unused for longest. */
+  async renew(): Promise<void> {
+    this.#closing.signal.throwIfAborted();
+    if (this.#standing.size + this.#opening.size >= maxConnections) this.#idle.shift()?.discard();
+    await this.#openNow();
+  }
+
   giveBack(connection: Connection): void {
     if (!this.#standing.has(connection)) return;
     if (connection.usable) this.#idle.push(connection);

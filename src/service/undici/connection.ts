@@ -25,9 +25,9 @@ export class Connection {
   constructor(origin: string, socket: StandingSocket, clock: Clock, onGone: () => void) {
     this.#socket = socket;
     this.#clock = clock;
-    this.#unused = clock.after(idleTimeoutMs, this.#discard);
+    this.#unused = clock.after(idleTimeoutMs, this.discard);
     // Whatever comes before the first request, an end included, makes the connection worthless.
-    socket.on('readable', this.#discard).on('error', this.#discard).once('close', onGone);
+    socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
     this.#client = new Client(origin, {
       connect: this.#handOver,
@@ -61,7 +61,8 @@ export class Connection {
     await this.#client.destroy();
   }
 
-  readonly #discard = () => {
+  /** Ends a connection that carries no request. */
+  readonly discard = () => {
     this.#unused.cancel();
     this.#socket.destroy();
   };
@@ -74,7 +75,7 @@ export class Connection {
     const given = !this.#handedOver && this.usable;
     this.#handedOver = true;
     this.#unused.cancel();
-    this.#socket.off('readable', this.#discard);
+    this.#socket.off('readable', this.discard);
     this.#socket.ref();
     // Not in this turn: undici is in the midst of its own bookkeeping.
     queueMicrotask(() => {

@@ -67,6 +67,14 @@ export class GatheringSocket extends Duplex {
     this.tls.write(chunk, done);
   }
 
+  /**
+   * Head and body of a request in one write. Node completes a write over TLS in a later turn, and the body would wait for that: a process
+   * that is stopped in between would send it when it has long lost the lease (L1).
+   */
+  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    this.tls.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done);
+  }
+
   override _final(done: (error?: Error | null) => void): void {
     if (this.tls.writable) this.tls.end(done);
     else done();

@@ -26,6 +26,10 @@ export class UndiciTransport implements Transport {
     await this.#pool(origin).ready(wanted, signal);
   }
 
+  async probe(origin: string): Promise<void> {
+    await this.#pool(origin).renew();
+  }
+
   async send(request: TransportRequest): Promise<TransportResponse> {
     const sending = this.#send(this.#pool(request.origin), request);
     this.#underWay.add(sending);
@@ -65,8 +69,9 @@ export class UndiciTransport implements Transport {
   async #send(pool: ConnectionPool, request: TransportRequest): Promise<TransportResponse> {
     let written = false;
     const beforeWrite = () => {
-      request.beforeWrite();
+      const departure = request.beforeWrite();
       written = true;
+      return departure;
     };
     for (let dead = 0; ; dead++) {
       const connection = await pool.take(request.signal);

@@ -22,6 +22,7 @@ import type { Transport, TransportRequest, TransportResponse } from '../../../sr
 import type { InProcessService } from '../../../src/simulator/in-process.ts';
 import { InProcessTransport } from '../../support/in-process-transport.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
+import { everlastingRight } from '../../support/send-rights.ts';
 import { serviceOrigin } from '../../support/world.ts';
 import { isDead, never, ProcessClock, ProcessGate } from '../process-gate.ts';
 import { type DestinationObserver, GatedDestination } from './gated-destination.ts';
@@ -145,7 +146,7 @@ export class ExportProcess implements HistoryProcess {
     return connectWith({ clock, metrics: noMetrics, userAgent: 'logfleet/test', transport })({
       address: { origin: serviceOrigin, basePath: service.model.basePath },
       ...{ accessId, accessKey: new SecretText('key'), caCertificates: undefined, allowedHosts: [] },
-      budget: new RequestBudget({ clock }).key(accessId),
+      budget: new RequestBudget({ right: everlastingRight, clock }).key(accessId),
     });
   }
 
@@ -194,6 +195,11 @@ class GatedTransport implements Transport {
     return this.#inner.ready(origin);
   }
 
+  async probe(origin: string): Promise<void> {
+    await this.#inner.probe(origin);
+    await new Promise<void>((resolve) => this.#gate.deliver(resolve));
+  }
+
   async send(request: TransportRequest): Promise<TransportResponse> {
     if (isDead(this.#gate)) return never();
     const effect = `${request.method} ${request.path}`;
@@ -201,10 +207,11 @@ class GatedTransport implements Transport {
     const answer = this.#inner.send({
       ...request,
       beforeWrite: () => {
-        request.beforeWrite();
+        const departure = request.beforeWrite();
         this.#observer.before(effect);
         if (isDead(this.#gate)) throw new Error('the process is no more');
         isSent = true;
+        return departure;
       },
     });
     if (isSent && !isDead(this.#gate)) this.#observer.after(effect);

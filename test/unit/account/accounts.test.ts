@@ -5,9 +5,11 @@ import type { LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
+import { alwaysLeading } from '../../../src/cli/alone.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import type { ConnectionSettings } from '../../../src/service/connection.ts';
 import { outcomes } from '../../../src/service/outcome.ts';
+import type { Path } from '../../../src/service/request-budget.ts';
 import type { SearchJobs } from '../../../src/service/search-jobs.ts';
 import { toServiceError } from '../../../src/service/service-failure.ts';
 import type { UpgradeService } from '../../../src/service/upgrade-service.ts';
@@ -15,6 +17,9 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const key: ResourceKey = { namespace: 'logging', name: 'log-service' };
 const good = { baseURL: 'https://api.example.com/api', accessId: 'id', accessKey: 'canary-key' };
+
+/** Handshakes succeed at once. */
+const path: Path = { origin: 'https://a.test', probe: async () => {} };
 
 class World {
   readonly clock = new VirtualClock();
@@ -29,6 +34,7 @@ class World {
   readonly service = {} as UpgradeService;
   readonly searches = {} as SearchJobs;
   readonly accounts = new Accounts({
+    leadership: alwaysLeading,
     clock: this.clock,
     log: silentLogger,
     metrics: noMetrics,
@@ -78,7 +84,7 @@ class World {
     let starts = 0;
     const giveUp = new AbortController();
     for (let index = 0; index < 10; index++) {
-      const asked = this.connected.at(-1)?.budget.acquire({ class: 'listing', signal: giveUp.signal });
+      const asked = this.connected.at(-1)?.budget.acquire({ class: 'listing', path, signal: giveUp.signal });
       asked?.then(
         (slot) => {
           starts++;
@@ -170,6 +176,8 @@ describe('reading', () => {
 
   test('the share of the rate that a Secret names holds at once, also for what it began before', async () => {
     const world = new World({ ...good, requestsPerSecond: '1' });
+    // No request of a former leader is left.
+    await world.clock.advance(62_000);
     await world.resolve();
     world.draining = Promise.withResolvers();
     world.write(good);
@@ -183,6 +191,8 @@ describe('reading', () => {
 
   test('the share of a user whom no Secret names any more holds until what it began is over', async () => {
     const world = new World({ ...good, user: 'audit', requestsPerSecond: '1' });
+    // No request of a former leader is left.
+    await world.clock.advance(62_000);
     await world.resolve();
     const [before] = world.connected;
     world.draining = Promise.withResolvers();

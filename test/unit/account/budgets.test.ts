@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { Budgets, type Spender } from '../../../src/account/budgets.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import type { KeyBudget } from '../../../src/service/request-budget.ts';
+import type { SendRight } from '../../../src/service/send-right.ts';
+import { everlastingRight, SwitchedRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const spender = (more: Partial<Spender> = {}): Spender => ({
@@ -14,9 +16,9 @@ const spender = (more: Partial<Spender> = {}): Spender => ({
   ...more,
 });
 
-function world() {
+function world(right: SendRight = everlastingRight) {
   const clock = new VirtualClock();
-  return { clock, budgets: new Budgets({ clock, metrics: noMetrics }) };
+  return { clock, budgets: new Budgets({ clock, metrics: noMetrics, right }) };
 }
 
 /** How many requests start within `durationMs` when there is no end of them; each is answered at once. */
@@ -96,11 +98,11 @@ test('of two shares of a key the smaller holds', async () => {
 });
 
 test('a key first used right after a takeover waits as the others do; one used later does not (B6)', async () => {
-  const early = world();
-  early.budgets.takeover(false);
+  const right = new SwitchedRight();
+  right.begin(0);
+  const early = world(right);
   expect(await startsWithin(early.clock, [early.budgets.of(spender())], 900)).toBe(0);
-  const late = world();
-  late.budgets.takeover(false);
-  await late.clock.advance(1_000);
+  const late = world(right);
+  await late.clock.advance(62_000);
   expect(await startsWithin(late.clock, [late.budgets.of(spender())], 900)).toBe(4);
 });

@@ -4,6 +4,7 @@ import { noMetrics } from '../../../src/base/metrics.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { countingRequests, RequestPace } from '../../../src/cli/request-count.ts';
 import { RequestBudget } from '../../../src/service/request-budget.ts';
+import { everlastingRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 describe('countingRequests', () => {
@@ -12,7 +13,7 @@ describe('countingRequests', () => {
     let started = 0;
     const counting = countingRequests(metrics, () => started++);
     const clock = new VirtualClock();
-    const key = new RequestBudget({ clock, metrics: counting }).key('id');
+    const key = new RequestBudget({ right: everlastingRight, clock, metrics: counting }).key('id');
     const start = () => key.acquire({ class: 'listing' }).then((slot) => slot.started());
     for (let request = 0; request < 6; request++) void start();
     await clock.advance(1);

@@ -15,7 +15,7 @@ const protocol = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
 const sections = new Set(
   [...service.matchAll(/^(?:#{2,3} |- \*\*)(\d{1,2}(?:\.\d{1,2})?)(?: |\*\*)/gm)].map((match) => match[1]),
 );
-const rules = new Set([...protocol.matchAll(/^### ([BUREH]\d{1,2}) /gm)].map((match) => match[1]));
+const rules = new Set([...protocol.matchAll(/^### ([BLUREH]\d{1,2}) /gm)].map((match) => match[1]));
 
 const number = String.raw`\d{1,2}(?:\.\d{1,2})?`;
 const dotted = String.raw`\d{1,2}\.\d{1,2}`;
@@ -52,7 +52,7 @@ const blank = (text: string) => text.replaceAll(/[^\n]/g, ' ');
 function citations(source: string): { readonly sections: Citation[]; readonly rules: Citation[] } {
   const text = prose(source);
   const lineAt = (index: number) => text.slice(0, index).split('\n').length;
-  const ruleCitations = [...text.matchAll(/(?<![\w-])[BUREH]\d{1,2}(?![\w-])/g)];
+  const ruleCitations = [...text.matchAll(/(?<![\w-])[BLUREH]\d{1,2}(?![\w-])/g)];
   return {
     sections: citationForms.flatMap((form) =>
       [...text.matchAll(form)].flatMap((match) =>
@@ -114,11 +114,12 @@ describe('what code cites', () => {
 });
 
 describe('the rules', () => {
-  it('are B1 to B7, U1 to U15, R1 to R10 and E1 to E15, H1 to H3, each once and with its reason', () => {
+  it('are B1 to B7, L1, U1 to U15, R1 to R10 and E1 to E15, H1 to H3, each once and with its reason', () => {
     const numbered = (letter: string, count: number) =>
       Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
-    expect([...protocol.matchAll(/^### ([BUREH]\d+) /gm)].map((match) => match[1])).toEqual([
+    expect([...protocol.matchAll(/^### ([BLUREH]\d+) /gm)].map((match) => match[1])).toEqual([
       ...numbered('B', 7),
+      ...numbered('L', 1),
       ...numbered('U', 15),
       ...numbered('R', 10),
       ...numbered('E', 15),

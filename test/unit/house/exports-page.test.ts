@@ -45,7 +45,8 @@ describe('docs/exports.md', () => {
     const searching = ['createJob', 'getJob', 'listMessages', 'listRecords'] as const;
     const met = outcomes.flatMap((outcome) => searching.map((operation) => treatmentOf(operation, outcome).reason));
     // Collectors are none of its business, and what it ends by itself is shown by no condition.
-    const others: readonly string[] = [reasons.collectorRefused, reasons.callAborted, reasons.clientClosed];
+    const { collectorRefused, callAborted, clientClosed, notLeading } = reasons;
+    const others: readonly string[] = [collectorRefused, callAborted, clientClosed, notLeading];
     const told = [...firstCells('reason of `Ready`'), ...others];
     expect([...new Set(met)].filter((reason) => !told.includes(reason))).toEqual([]);
   });

@@ -11,6 +11,7 @@ import type { LogData } from '../../../src/simulator/log-data/log-data.ts';
 import { ServiceModel } from '../../../src/simulator/model.ts';
 import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { InProcessTransport } from '../../support/in-process-transport.ts';
+import { everlastingRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { RowData } from '../simulator/search/row-data.ts';
 
@@ -53,7 +54,7 @@ export class SimulatedWorld {
     const journal = (entry: JournalEntry) => void this.journal.push(entry);
     this.model = new ServiceModel({ ...usual, ...scenario }, { startMs, journal, logData: logDataAt(startMs) });
     this.service = new InProcessService(this.model, clock, { latencyMs });
-    this.budget = new RequestBudget({ clock });
+    this.budget = new RequestBudget({ right: everlastingRight, clock });
     const budget = this.budget.key('id');
     this.client = new ServiceClient({
       transport: new InProcessTransport((origin) => (hosts.has(origin) ? this.service : undefined), clock),

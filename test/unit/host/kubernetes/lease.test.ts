@@ -254,6 +254,36 @@ test('a lease that is deleted under its leader is not taken before it would have
   expect(second.election.tookOverByForce()).toBe(true);
 });
 
+test('a process that never saw the deleted lease waits until its holder has stopped, and takes over by force', async () => {
+  const { world, first, second } = await pair();
+  second.kill();
+  first.api.partition();
+  world.server.remove(path);
+  const third = new Candidate(world, 'third', 3);
+  third.election.start();
+  const leaders = () => [first, third].filter(({ election }) => election.isLeader()).length;
+  for (let look = 0; look < 200; look++) {
+    await world.clock.advance(100);
+    expect(leaders()).toBeLessThanOrEqual(1);
+  }
+  expect(third.election.isLeader()).toBe(true);
+  expect(third.election.tookOverByForce()).toBe(true);
+});
+
+test('a machine that slept has lost the lease, although its monotonic clock stood still meanwhile', async () => {
+  const { first } = await pair();
+  first.clock.skewMs = renewDeadlineMs;
+  expect(first.election.isLeader()).toBe(false);
+});
+
+test('a wall clock that is set back does not lengthen the lease', async () => {
+  const { world, first } = await pair();
+  first.clock.skewMs = -3_600_000;
+  first.api.partition();
+  await world.clock.advance(renewDeadlineMs);
+  expect(first.election.isLeader()).toBe(false);
+});
+
 test('a renewal that gets no answer is given up in time for others', async () => {
   const { world, first } = await pair();
   let stalls = 2;

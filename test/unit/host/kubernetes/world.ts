@@ -6,7 +6,7 @@ import { noMetrics } from '../../../../src/base/metrics.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import type { OwnerRef } from '../../../../src/host/host.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
-import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { leasePath, operatorLeaseName, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
 import { MemoryApiServer, type MemoryApiServerOptions } from '../../../support/memory-api-server.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
@@ -18,7 +18,11 @@ export interface World {
 
 export function createWorld(options: Partial<MemoryApiServerOptions> = {}): World {
   const clock = new VirtualClock();
-  return { clock, server: new MemoryApiServer({ clock, random: seededRandom(7), ...options }) };
+  const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
+  // As installed: released, so that the first leader need not wait.
+  for (const name of ['operator', operatorLeaseName])
+    server.create(leasePath('logfleet-system'), { metadata: { name } });
+  return { clock, server };
 }
 
 /** What parts of the host take, besides their own. */

@@ -14,6 +14,7 @@ import {
   type SlotOutcome,
 } from '../../../../src/service/request-budget.ts';
 import type { OpenJob, StatusOptions } from '../../../../src/service/search-service.ts';
+import { everlastingRight, SwitchedRight } from '../../../support/send-rights.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { failure, running } from '../search/fake-job.ts';
 import { type Fate, Wire } from './wire.ts';
@@ -59,6 +60,13 @@ const history = fc.record({
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
+  /** For so long the server reads nothing, and then everything at once. In all less than the 60 s after which no connection stands. */
+  freezes: fc.array(
+    fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
+    {
+      maxLength: 2,
+    },
+  ),
   /** How the first process ends after so long, if it does: killed with requests left behind, or by handing over. */
   failover: fc.option(
     fc.record({
@@ -93,6 +101,7 @@ class World {
     this.#history = history;
     this.#pace = pace;
     this.#random = seededRandom(history.seed);
+    for (const { atMs, forMs } of history.freezes) this.wire.stall(atMs, atMs + forMs);
     [this.#budget, this.#keys] = this.#process(false);
   }
 
@@ -109,10 +118,10 @@ class World {
   }
 
   #process(forced: boolean): [RequestBudget, Record<'a' | 'b', KeyBudget>] {
-    const budget = new RequestBudget({ clock: this.clock });
-    const keys = { a: budget.key('a'), b: budget.key('b') };
-    for (const key of Object.values(keys)) key.takeover(forced);
-    return [budget, keys];
+    const right = new SwitchedRight();
+    right.begin(this.clock.monotonic(), forced);
+    const budget = new RequestBudget({ right, clock: this.clock });
+    return [budget, { a: budget.key('a'), b: budget.key('b') }];
   }
 
   /**
@@ -143,7 +152,7 @@ class World {
     const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
     if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
     const slot = await budget
-      .acquire({ class: one.class, ...(impatient && { signal: impatient.signal }) })
+      .acquire({ class: one.class, path: this.wire.path, ...(impatient && { signal: impatient.signal }) })
       .catch(() => undefined);
     if (generation !== this.#generation) return;
     const dice = this.#random.next();
@@ -160,7 +169,7 @@ class World {
     const generation = this.#generation;
     await this.#pause(this.#random.next() * 12_000);
     if (generation !== this.#generation) return;
-    const slot = await this.#keys.a.acquire({ class: 'jobCreation' });
+    const slot = await this.#keys.a.acquire({ class: 'jobCreation', path: this.wire.path });
     if (generation !== this.#generation) return;
     const createdAtMs = this.clock.monotonic();
     await this.#send('a', 'jobCreation', slot, { outMs: 5, workMs: 100, backMs: 5 });
@@ -185,6 +194,7 @@ class World {
         const requestClass = isLook ? 'jobCare' : 'keepAlive';
         const slot = await budget.acquire({
           class: requestClass,
+          path: this.wire.path,
           isPoll: true,
           ...(dueMs === undefined ? {} : { dueMs }),
           ...(signal === undefined ? {} : { signal }),
@@ -242,6 +252,7 @@ class World {
       ...(refused ? { status: 429 } : {}),
       ...(refused && dice < 0.5 ? { retryAfterMs: 4_000 * this.#random.next() } : {}),
       deadlineMs,
+      afterMs,
     };
   }
 
@@ -276,7 +287,7 @@ describe('any mix of callers', () => {
   it('keeps its jobs alive under one leader, while others flood the budget, refusals come, pages take long and polls get no answer (B3, B4)', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (one) => {
-        const world = new World(one, { leastMs: 60_000, slowMs: 0 });
+        const world = new World({ ...one, freezes: [] }, { leastMs: 60_000, slowMs: 0 });
         await world.run();
         // The service cancels a job after 20 s of silence at the soonest (3.1).
         expect(world.longestSilenceMs).toBeLessThan(20_000);
@@ -295,7 +306,7 @@ describe('any mix of callers', () => {
       fc.asyncProperty(crowd, async (callers) => {
         const clock = new VirtualClock();
         const wire = new Wire(clock);
-        const budget = new RequestBudget({ clock });
+        const budget = new RequestBudget({ right: everlastingRight, clock });
         const keys = { a: budget.key('a'), b: budget.key('b') };
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
@@ -330,7 +341,7 @@ describe('many jobs', () => {
       const refused = [...atMs];
       const clock = new VirtualClock();
       const wire = new Wire(clock);
-      const budget = new RequestBudget({ clock });
+      const budget = new RequestBudget({ right: everlastingRight, clock });
       const key = budget.key('a');
       let longestSilenceMs = 0;
       const keepAlive = async () => {
@@ -339,7 +350,7 @@ describe('many jobs', () => {
         for (let sentMs = clock.monotonic(); ; ) {
           const dueMs = sentMs + 12_000;
           await new Promise<void>((resolve) => void clock.after(dueMs - clock.monotonic(), resolve));
-          const slot = await key.acquire({ class: 'keepAlive', dueMs });
+          const slot = await key.acquire({ class: 'keepAlive', path: wire.path, dueMs });
           longestSilenceMs = Math.max(longestSilenceMs, clock.monotonic() - sentMs);
           sentMs = clock.monotonic();
           await wire.send('a', 'keepAlive', slot, { outMs: 5, workMs: 20, backMs: 5 });

@@ -9,6 +9,7 @@ import {
   type RequestClass,
   type Slot,
 } from '../../../../src/service/request-budget.ts';
+import { everlastingRight, SwitchedRight } from '../../../support/send-rights.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { type Fate, Wire } from './wire.ts';
 
@@ -17,10 +18,10 @@ let wire: Wire;
 let budget: RequestBudget;
 let key: KeyBudget;
 
-function renew(options: Omit<RequestBudgetOptions, 'clock'> = {}): void {
+function renew({ right = everlastingRight, ...options }: Partial<RequestBudgetOptions> = {}): void {
   clock = new VirtualClock();
   wire = new Wire(clock);
-  budget = new RequestBudget({ clock, ...options });
+  budget = new RequestBudget({ right, clock, ...options });
   key = budget.key('a');
 }
 
@@ -50,18 +51,66 @@ describe('B1: starts', () => {
     expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
   });
 
-  it('takes what should have been answered by now for as late as it may be', async () => {
-    call(5, 'listing', { workMs: 3_000 });
-    await clock.advance(5_000);
-    expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1000 + marginBounds.mostMs]);
+  it('has four unanswered requests at most while nothing shows that they have arrived', async () => {
+    wire.stall(0, 9_000);
+    call(12);
+    await clock.advance(8_999);
+    expect(wire.seen).toHaveLength(4);
+    await clock.advance(30_000);
+    expect(wire.seen).toHaveLength(12);
+    expect(wire.mostArrivals()).toBe(4);
   });
 
-  it('waits for the margin of the path where answers always take longer than a period', async () => {
+  it('takes a handshake, or the answer to a later request, as evidence of an arrival', async () => {
+    call(4, 'listing', { workMs: 30_000 });
+    call(4, 'taskStatus');
+    await clock.advance(60_000);
+    // The listings have never been answered, so that a quarter of a second goes by before the handshake.
+    expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
+    expect(wire.handshakes).toBe(1);
+    renew();
+    call(3, 'listing', { workMs: 30_000 });
+    await clock.advance(100);
+    call(1, 'taskStatus');
+    call(3, 'listing');
+    await clock.advance(60_000);
+    expect(rounded(wire.sentAt('listing')).slice(3)).toEqual([1_105, 1_105, 1_105]);
+    expect(wire.handshakes).toBe(0);
+  });
+
+  it('loses nothing where answers always take longer than a period: the handshake begins at once', async () => {
     call(1, 'listing', { workMs: 3_000 });
     await clock.advance(10_000);
     call(5, 'listing', { workMs: 3_000 });
     await clock.advance(5_000);
-    expect(rounded(wire.sentAt()).slice(1)).toEqual([10_000, 10_000, 10_000, 10_000, 11_000 + marginBounds.initialMs]);
+    const { initialMs, floorMs } = marginBounds;
+    expect(rounded(wire.sentAt()).slice(1)).toEqual([10_000, 10_000, 10_000, 10_000, 11_000 + initialMs]);
+    expect(wire.handshakes).toBe(1);
+    expect(floorMs).toBeLessThan(initialMs);
+  });
+
+  it('takes no answer from another server as evidence', async () => {
+    wire.stall(0, 9_000);
+    call(3);
+    const elsewhere = new Wire(clock);
+    const path = { ...elsewhere.path, origin: 'https://other.test' };
+    for (let count = 0; count < 9; count++) {
+      void key.acquire({ class: 'listing', path }).then((slot) => elsewhere.send('a', 'listing', slot));
+    }
+    await clock.advance(4_000);
+    expect(rounded(elsewhere.sentAt())).toEqual([0, 1_005, 2_010, 3_015]);
+  });
+
+  it('probes a server that takes no connections once a second, and asks for nothing meanwhile', async () => {
+    let probes = 0;
+    const path = { origin: 'https://service.test', probe: () => Promise.reject(new Error(`refused ${++probes}`)) };
+    const slots: Slot[] = [];
+    for (let count = 0; count < 5; count++)
+      void key.acquire({ class: 'listing', path }).then((slot) => slots.push(slot));
+    await settle();
+    for (const slot of slots) slot.started();
+    await clock.advance(10_000);
+    expect([slots.length, probes]).toEqual([4, 10]);
   });
 
   it('counts a request whose connection broke until then, and no longer', async () => {
@@ -78,9 +127,10 @@ describe('B1: starts', () => {
     const slots = await granted(4);
     await clock.advance(700);
     for (const slot of slots) slot.started();
+    for (const slot of slots) slot.finished({ kind: 'answered', status: 200 });
     call(1);
     await clock.advance(2_000);
-    expect(rounded(wire.sentAt())).toEqual([1700 + marginBounds.mostMs]);
+    expect(rounded(wire.sentAt())).toEqual([1705]);
   });
 
   it('grants nothing more while four are granted and not yet sent', async () => {
@@ -108,16 +158,20 @@ describe('B1: starts', () => {
     slot?.release();
     call(1);
     await clock.advance(60_000);
-    expect(rounded(wire.sentAt())).toEqual([10_000]);
+    // Nothing else shows that it has arrived than a handshake after 250 ms.
+    expect(rounded(wire.sentAt())).toEqual([10_250]);
   });
 
   it.each([
-    { what: 'an answer that is late by the path', lateMs: 100, nextMs: 1105 },
-    { what: 'one so late that only work can explain it', lateMs: 900, nextMs: 1250 },
-  ])('makes the margin as large as $what', async ({ lateMs, nextMs }) => {
+    { lateMs: 100, nextMs: 1105 },
+    { lateMs: 900, nextMs: 1905 },
+  ])('waits as long as an answer is late, for $lateMs ms', async ({ lateMs, nextMs }) => {
     call(8, 'taskStatus', { outMs: 10, backMs: 10 });
     await clock.advance(5_000);
-    call(4, 'taskStatus', { outMs: 10, backMs: 10, workMs: lateMs });
+    const slots = await granted(4, 'taskStatus');
+    for (const slot of slots) slot.started();
+    await clock.advance(20 + lateMs);
+    for (const slot of slots) slot.finished({ kind: 'answered', status: 200 });
     call(1, 'taskStatus');
     await clock.advance(5_000);
     expect(rounded(wire.sentAt()).at(-1)).toBe(5_000 + nextMs);
@@ -191,7 +245,7 @@ describe('B2: a request that was given up', () => {
     slot?.finished({ kind: 'abandoned' });
     call(1, 'keepAlive');
     await clock.advance(20_000);
-    expect(rounded(wire.sentAt())).toEqual([2_000]);
+    expect(rounded(wire.sentAt())).toEqual([2_250]);
   });
 
   it('keeps it no longer than until its answer', async () => {
@@ -242,14 +296,14 @@ describe('B3: whose turn it is', () => {
   });
 
   it('sends the poll that is due first, whoever asked first and with whichever key', async () => {
-    await granted(4).then((slots) => slots.map((slot) => slot.started()));
+    for (const slot of await granted(4)) slot.finished({ kind: 'answered', status: 200 });
     const sent: string[] = [];
     const poll = (owner: string, dueMs: number) =>
       budget
         .key(owner)
         .acquire({ class: 'keepAlive', dueMs })
         .then((slot) => {
-          slot.started();
+          slot.finished({ kind: 'answered', status: 200 });
           sent.push(`${owner}${dueMs}`);
         });
     for (const dueMs of [40, 20, 50, 10]) void poll('a', dueMs);
@@ -412,7 +466,7 @@ describe('B5: 429', () => {
     call(60, 'taskStatus', { status: 429 });
     await clock.advance(20_000);
     const gaps = wire.sentAt().map((time, index, times) => time - (times[index - 1] ?? 0));
-    expect(rounded(gaps).slice(-3)).toEqual([1250, 1250, 1250]);
+    expect(rounded(gaps).slice(-3)).toEqual([1255, 1255, 1255]);
   });
 
   it('grows the margin, and shrinks it over many answers', async () => {
@@ -437,7 +491,7 @@ describe('B5: 429', () => {
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(3_000);
-    expect(rounded(wire.sentAt()).at(-1)).toBe(11_045);
+    expect(rounded(wire.sentAt()).at(-1)).toBe(11_070);
   });
 
   const ask = async (before: readonly Fate[], restMs = 1_000) => {
@@ -478,16 +532,29 @@ describe('B5: 429', () => {
 });
 
 describe('B6: a new leader', () => {
+  let right: SwitchedRight;
+  beforeEach(() => {
+    right = new SwitchedRight();
+    right.begin(0);
+    renew({ right });
+  });
+
   it('waits a second and the largest margin', async () => {
-    key.takeover(false);
     call(1);
     void wire.call('b', budget.key('b'), 'listing');
     await clock.advance(5_000);
     expect(rounded(wire.sentAt())).toEqual([1_250, 1_250]);
   });
 
+  it('waits from the first handshake on, since a server that stalls may hold requests of the former leader', async () => {
+    wire.stall(0, 7_000);
+    call(1);
+    await clock.advance(20_000);
+    expect(rounded(wire.sentAt())).toEqual([8_000]);
+  });
+
   it('keeps to half the concurrency after a takeover by force, until the longest request is over', async () => {
-    key.takeover(true);
+    right.begin(0, true);
     call(20, 'listing', { workMs: 300_000 });
     await clock.advance(59_999);
     expect(wire.seen).toHaveLength(5);
@@ -497,10 +564,58 @@ describe('B6: a new leader', () => {
   });
 
   it('uses all of it after a release', async () => {
-    key.takeover(false);
     call(20, 'listing', { workMs: 300_000 });
-    await clock.advance(10_000);
+    await clock.advance(15_000);
     expect(wire.seen).toHaveLength(10);
+  });
+
+  it('waits for nobody once the term is older than any request', async () => {
+    await clock.advance(62_000);
+    call(4);
+    await clock.advance(1);
+    expect(wire.seen).toHaveLength(4);
+  });
+});
+
+describe('L1: the right to send', () => {
+  let right: SwitchedRight;
+  beforeEach(() => {
+    right = new SwitchedRight();
+    right.begin(Number.NEGATIVE_INFINITY);
+    renew({ right });
+  });
+
+  it('is asked for when a request is written: what was granted before the right was lost stays unsent', async () => {
+    const [slot] = await granted(1);
+    right.end();
+    expect(() => slot?.started()).toThrow(expect.objectContaining({ code: 'service.notLeading' }));
+    slot?.release();
+    expect(wire.seen).toEqual([]);
+  });
+
+  it('is asked for before the last check of the caller, which would count the request as sent', async () => {
+    const [slot] = await granted(1);
+    right.end();
+    let checks = 0;
+    expect(() => slot?.started(() => checks++)).toThrow();
+    expect(checks).toBe(0);
+  });
+
+  it('of a later term does not cover what was granted in an earlier one, since the new one waits first (B6)', async () => {
+    const [slot] = await granted(1);
+    right.end();
+    right.begin(clock.monotonic());
+    expect(() => slot?.started()).toThrow(expect.objectContaining({ code: 'service.notLeading' }));
+  });
+
+  it('turns all away that wait when it is gone, and whoever comes later', async () => {
+    const waiting = Array.from({ length: 12 }, () => wire.call('a', key, 'listing').catch((error: unknown) => error));
+    right.end();
+    await clock.advance(2_000);
+    const codes = (await Promise.all(waiting)).map((outcome) => (outcome as { code?: string }).code ?? 'sent');
+    expect(codes).toEqual(Array.from({ length: 12 }, () => 'service.notLeading'));
+    await expect(key.acquire({ class: 'keepAlive' })).rejects.toMatchObject({ code: 'service.notLeading' });
+    expect(wire.seen).toEqual([]);
   });
 });
 
@@ -550,7 +665,9 @@ describe('B7: a share of its own', () => {
   });
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('refuses a rate of %d', (requestsPerSecond) => {
-    expect(() => new RequestBudget({ clock, requestsPerSecond })).toThrow('a share of the rate is a number above 0');
+    expect(() => new RequestBudget({ right: everlastingRight, clock, requestsPerSecond })).toThrow(
+      'a share of the rate is a number above 0',
+    );
   });
 
   it.each([0, 1.5])('refuses %d at once', (maxConcurrent) => {

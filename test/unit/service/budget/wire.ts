@@ -2,7 +2,7 @@
  * A service as seen from the server, for tests of the request budget: requests take their way, keep the server busy, and are
  * written down when they arrive. The oracle at the end looks at what the server saw and knows nothing of the budget.
  */
-import type { KeyBudget, RequestClass, Slot, SlotOutcome } from '../../../../src/service/request-budget.ts';
+import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/request-budget.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
 
 /** How one request fares; times in ms. */
@@ -21,6 +21,8 @@ export interface Fate {
   readonly retryAfterMs?: number;
   /** Given up after this long; the server goes on. */
   readonly deadlineMs?: number;
+  /** So long after it was given up, or has arrived after that, the server is done with it. */
+  readonly afterMs?: number;
   /** From so long after the start on, it is given up when a poll needs its place; the server is done with it `afterMs` later. */
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
 }
@@ -35,10 +37,30 @@ export interface Seen {
 
 export class Wire {
   readonly seen: Seen[] = [];
+  /** The way there: a handshake takes no time while the server does not stall. */
+  readonly path: Path = { origin: 'https://service.test', probe: () => this.#handshake() };
+  handshakes = 0;
   readonly #clock: VirtualClock;
+  readonly #stalls: { readonly fromMs: number; readonly untilMs: number }[] = [];
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
+  }
+
+  /** Between the two times the server reads nothing; then it reads everything at once. */
+  stall(fromMs: number, untilMs: number): void {
+    this.#stalls.push({ fromMs, untilMs });
+  }
+
+  #readAtMs(atMs: number): number {
+    const stall = this.#stalls.find(({ fromMs, untilMs }) => atMs >= fromMs && atMs < untilMs);
+    return stall ? this.#readAtMs(stall.untilMs) : atMs;
+  }
+
+  #handshake(): Promise<void> {
+    this.handshakes++;
+    const delayMs = this.#readAtMs(this.#clock.monotonic()) - this.#clock.monotonic();
+    return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
   /** Sends on a slot; resolves to the outcome that the client sees, which the slot has been told. */
@@ -52,15 +74,22 @@ export class Wire {
       status = 200,
       retryAfterMs,
       deadlineMs = Number.POSITIVE_INFINITY,
+      afterMs = Number.POSITIVE_INFINITY,
       patience,
     } = fate;
-    slot.started();
+    try {
+      slot.started();
+    } catch (error) {
+      slot.release();
+      return Promise.reject(error);
+    }
     const sentMs = this.#clock.monotonic();
-    const arrivedMs = sentMs + outMs;
-    const headMs = outMs + workMs + backMs;
+    const arrivedMs = this.#readAtMs(sentMs + outMs);
+    const headMs = arrivedMs - sentMs + workMs + backMs;
     const isLate = headMs > deadlineMs;
-    const busyMs = workMs + (isLate ? 0 : bodyMs);
-    const seen = { key, class: requestClass, sentMs, arrivedMs, endedMs: arrivedMs + busyMs };
+    const doneMs = arrivedMs + workMs + (isLate ? 0 : bodyMs);
+    const endedMs = isLate ? Math.min(doneMs, Math.max(arrivedMs, sentMs + deadlineMs) + afterMs) : doneMs;
+    const seen = { key, class: requestClass, sentMs, arrivedMs, endedMs };
     this.seen.push(seen);
     const isHeldUp = bodyMs > heldUpMs;
     const outcome: SlotOutcome =
@@ -85,7 +114,7 @@ export class Wire {
       if (!patience) return;
       this.#clock.after(patience.patienceMs, () =>
         slot.yieldTo(() => {
-          seen.endedMs = Math.min(seen.endedMs, this.#clock.monotonic() + patience.afterMs);
+          seen.endedMs = Math.min(seen.endedMs, Math.max(arrivedMs, this.#clock.monotonic()) + patience.afterMs);
           queueMicrotask(() => end({ kind: 'abandoned' }));
         }),
       );
@@ -94,7 +123,7 @@ export class Wire {
 
   /** Waits for a slot and sends. */
   async call(key: string, budget: KeyBudget, requestClass: RequestClass, fate?: Fate): Promise<SlotOutcome> {
-    return this.send(key, requestClass, await budget.acquire({ class: requestClass }), fate);
+    return this.send(key, requestClass, await budget.acquire({ class: requestClass, path: this.path }), fate);
   }
 
   /** The sockets die now: the server drops all of a key's requests but the first `lingering`, which it goes on with. */

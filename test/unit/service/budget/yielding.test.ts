@@ -1,17 +1,21 @@
 /** Questions for a job's status that are waited for long, and make room for polls that find no place (B2, B4). */
 import { describe, expect, test } from 'vitest';
-import { RequestBudget, type Slot } from '../../../../src/service/request-budget.ts';
+import { type Path, RequestBudget, type Slot } from '../../../../src/service/request-budget.ts';
+import { everlastingRight } from '../../../support/send-rights.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
+
+/** A server that reads on: handshakes succeed at once. */
+const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
 /** `count` polls under way of which none is answered; `told` has the numbers of those that were to give up, which they do. */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
-  const budget = new RequestBudget({ clock, requestsPerSecond: 1_000 });
+  const budget = new RequestBudget({ right: everlastingRight, clock, requestsPerSecond: 1_000 });
   const key = budget.key('a');
   const told: number[] = [];
   const slots: Slot[] = [];
   for (let index = 0; index < count; index++) {
-    const slot = await key.acquire({ class: 'keepAlive' });
+    const slot = await key.acquire({ path, class: 'keepAlive' });
     slot.started();
     slots.push(slot);
   }
@@ -21,7 +25,7 @@ async function crowd(count: number, gives = true) {
       if (gives) queueMicrotask(() => slots[index]?.finished({ kind: 'abandoned' }));
     });
   const granted: number[] = [];
-  const poll = () => void key.acquire({ class: 'keepAlive' }).then(() => granted.push(clock.monotonic()));
+  const poll = () => void key.acquire({ path, class: 'keepAlive' }).then(() => granted.push(clock.monotonic()));
   return { clock, key, slots, told, granted, yieldTo, poll };
 }
 
@@ -34,17 +38,18 @@ describe('polls that had their time', () => {
     expect([told, granted]).toEqual([[], [0]]);
   });
 
-  test('give up the longest under way, as many as polls find no place, and theirs comes back 2 s later', async () => {
+  test('give up the longest under way, as many as polls find no place, and theirs comes back 2 s after their arrival', async () => {
     const { clock, told, granted, yieldTo, poll } = await crowd(10);
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
     poll();
-    await clock.advance(1_999);
+    // Since 250 ms a handshake has shown that they have arrived.
+    await clock.advance(2_249);
     expect([told, granted]).toEqual([[3, 1], []]);
     await clock.advance(1);
     expect([told, granted]).toEqual([
       [3, 1],
-      [2_000, 2_000],
+      [2_250, 2_250],
     ]);
   });
 
@@ -73,7 +78,7 @@ describe('polls that had their time', () => {
   test('do not make way for work, nor for polls that the rate holds back', async () => {
     const { clock, key, told, yieldTo } = await crowd(10);
     for (let index = 0; index < 10; index++) yieldTo(index);
-    void key.acquire({ class: 'pageRead' });
+    void key.acquire({ path, class: 'pageRead' });
     await clock.advance(5_000);
     expect(told).toEqual([]);
   });
@@ -85,16 +90,17 @@ test('a look that was given up keeps its place for 2 s, as a poll does; a deleti
     [false, 10_000],
   ] as const) {
     const clock = new VirtualClock();
-    const key = new RequestBudget({ clock }).key('a', 1);
-    const slot = await key.acquire({ class: 'jobCare', isPoll });
+    const key = new RequestBudget({ right: everlastingRight, clock }).key('a', 1);
+    const slot = await key.acquire({ path, class: 'jobCare', isPoll });
     slot.started();
     slot.finished({ kind: 'abandoned' });
     let grantedMs: number | undefined;
-    void key.acquire({ class: 'keepAlive' }).then(() => {
+    void key.acquire({ path, class: 'keepAlive' }).then(() => {
       grantedMs = clock.monotonic();
     });
     await clock.advance(20_000);
-    expect(grantedMs).toBe(heldMs);
+    // From the handshake on that shows that it has arrived.
+    expect(grantedMs).toBe(250 + heldMs);
   }
 });
 
@@ -102,12 +108,12 @@ test.each(['jobCreation', 'jobCare', 'keepAlive'] as const)(
   'after a request of the class %s work leaves two places for the polls to come (B3)',
   async (requestClass) => {
     const clock = new VirtualClock();
-    const key = new RequestBudget({ clock, requestsPerSecond: 1_000 }).key('a');
-    const first = await key.acquire({ class: requestClass });
+    const key = new RequestBudget({ right: everlastingRight, clock, requestsPerSecond: 1_000 }).key('a');
+    const first = await key.acquire({ path, class: requestClass });
     first.started();
     first.finished({ kind: 'answered', status: 202 });
     let listings = 0;
-    for (let index = 0; index < 12; index++) void key.acquire({ class: 'listing' }).then(() => listings++);
+    for (let index = 0; index < 12; index++) void key.acquire({ path, class: 'listing' }).then(() => listings++);
     await clock.advance(29_000);
     expect(listings).toBe(8);
     await clock.advance(1_000);

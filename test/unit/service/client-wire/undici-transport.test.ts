@@ -8,6 +8,7 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import type { Environment } from '../../../../src/base/proxy-environment.ts';
 import type { BodyReceiver, ResponseHead, TransportRequest } from '../../../../src/service/transport.ts';
 import { UndiciTransport } from '../../../../src/service/undici/undici-transport.ts';
+import { grantedDeparture } from '../../../support/send-rights.ts';
 import { type Certificate, connectProxy, httpsServer, type Loopback, selfSigned } from './loopback.ts';
 
 let certificate: Certificate;
@@ -35,9 +36,17 @@ function request(origin: string, more: Partial<TransportRequest> = {}): Transpor
     path: '/api/v1/x?limit=5',
     headers: { accept: 'application/json' },
     signal: unlimited,
-    beforeWrite: () => {},
+    beforeWrite: grantedDeparture,
     maxBodyBytes: 1_000,
     ...more,
+  };
+}
+
+/** Grants each write, after `note` was called. */
+function counting(note: () => unknown): TransportRequest['beforeWrite'] {
+  return () => {
+    note();
+    return grantedDeparture();
   };
 }
 
@@ -76,7 +85,8 @@ describe('the write', () => {
     await transport.ready(origin, 4, unlimited);
     secured = server.sockets.length;
     const standing: number[] = [];
-    const send = () => transport.send(request(origin, { beforeWrite: () => standing.push(server.sockets.length) }));
+    const send = () =>
+      transport.send(request(origin, { beforeWrite: counting(() => standing.push(server.sockets.length)) }));
     await Promise.all([send(), send(), send(), send()]);
     expect(secured).toBe(4);
     expect(standing).toEqual([4, 4, 4, 4]);
@@ -109,7 +119,7 @@ describe('the write', () => {
     first?.end();
     await once(first as Socket, 'close');
     let writes = 0;
-    await transport.send(request(origin, { method: 'POST', beforeWrite: () => writes++ }));
+    await transport.send(request(origin, { method: 'POST', beforeWrite: counting(() => writes++) }));
     expect(writes).toBe(1);
     expect(server.sockets).toHaveLength(2);
   });
@@ -315,7 +325,9 @@ describe('what breaks', () => {
     await using server = await httpsServer(certificate, handle);
     await using transport = transportWith();
     let writes = 0;
-    const sending = transport.send(request(originOf(server), { method: 'POST', beforeWrite: () => writes++ }));
+    const sending = transport.send(
+      request(originOf(server), { method: 'POST', beforeWrite: counting(() => writes++) }),
+    );
     await expect(sending).rejects.toMatchObject({ failure });
     expect(writes).toBe(1);
   });

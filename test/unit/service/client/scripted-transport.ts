@@ -4,6 +4,7 @@ import { assert } from '../../../../src/base/assert.ts';
 import { type Clock, sleep } from '../../../../src/base/clock.ts';
 import { JobAdmission } from '../../../../src/service/job-admission.ts';
 import type { KeyBudget, Slot, SlotOutcome, SlotRequest } from '../../../../src/service/request-budget.ts';
+import { depart, NotLeadingError, type SendRight, type Term } from '../../../../src/service/send-right.ts';
 import {
   type Transport,
   TransportError,
@@ -11,6 +12,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../../../../src/service/transport.ts';
+import { everlastingRight } from '../../../support/send-rights.ts';
 
 export interface AnswerStep {
   readonly kind: 'answer';
@@ -33,6 +35,8 @@ export type Step =
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
   /** A connection stands, but the request is not written. */
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
+  /** A connection stands, and the budget no longer lets the request go (L1). */
+  | { readonly kind: 'noRight' }
   /** Written; then the failure, or (without one) nothing ever again. */
   | { readonly kind: 'written'; readonly failure?: TransportFailure };
 
@@ -59,9 +63,12 @@ export class ScriptedTransport implements Transport {
     else throw new TransportError(step.failure, step.failure);
   }
 
+  async probe(): Promise<void> {}
+
   async send(request: TransportRequest): Promise<TransportResponse> {
     const step = this.#next();
     if (step.kind === 'unwritten') throw new TransportError(step.failure, step.failure);
+    if (step.kind === 'noRight') throw new NotLeadingError();
     request.beforeWrite();
     this.written.push(request);
     this.writtenAtMs.push(this.#clock.monotonic());
@@ -114,7 +121,14 @@ export class RecordingBudget implements KeyBudget {
   started = 0;
   readonly jobs: JobAdmission;
 
-  constructor(clock: Clock) {
+  readonly #clock: Clock;
+  readonly #right: SendRight;
+  readonly #term: Term;
+
+  constructor(clock: Clock, right = everlastingRight) {
+    this.#clock = clock;
+    this.#right = right;
+    this.#term = right.current() as Term;
     this.jobs = new JobAdmission({ clock, sustainable: () => 30 });
   }
 
@@ -123,8 +137,10 @@ export class RecordingBudget implements KeyBudget {
     this.requests.push(request);
     this.open += 1;
     return {
-      started: () => {
+      started: (lastCheck) => {
+        lastCheck?.();
         this.started += 1;
+        return depart(this.#right, this.#term, this.#clock.monotonic());
       },
       heard: (headAtMs) => void this.heardAtMs.push(headAtMs),
       yieldTo: (giveUp) => void this.yielding.push(giveUp),
@@ -132,8 +148,6 @@ export class RecordingBudget implements KeyBudget {
       finished: (outcome) => this.#end(outcome),
     };
   }
-
-  takeover(): void {}
 
   #end(outcome: SlotOutcome | { readonly kind: 'released' }): void {
     this.open -= 1;

@@ -4,6 +4,7 @@ import { Accounts } from '../../../../src/account/accounts.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
+import { alwaysLeading } from '../../../../src/cli/alone.ts';
 import { connectWith } from '../../../../src/service/connection.ts';
 import type { UpgradeService } from '../../../../src/service/upgrade-service.ts';
 import { InProcessService } from '../../../../src/simulator/in-process.ts';
@@ -37,6 +38,7 @@ async function world(scenario: Scenario = {}): Promise<World> {
   const simulated = new InProcessService(model, clock, { latencyMs: 20 });
   const hosts = new Set(['https://service.test', 'https://eu.service.test']);
   const accounts = new Accounts({
+    leadership: alwaysLeading,
     clock,
     log: silentLogger,
     metrics: noMetrics,
