@@ -237,7 +237,7 @@ function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
   return { ...atWork, reason: reasons.exporting, message };
 }
 
-function settling({ view }: ExportHealthInput): ExportHealth | undefined {
+function settling({ view, limits }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (wait?.kind !== 'settling') return undefined;
   const behindMs = view?.clockBehindMs ?? 0;
@@ -245,7 +245,8 @@ function settling({ view }: ExportHealthInput): ExportHealth | undefined {
     behindMs < noteworthyBehindMs
       ? ''
       : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and now is what it says.`;
-  const message = `What is left is newer than now minus spec.settleDelay: the next of it is searched at ${iso(wait.untilMs)}.${clocks}`;
+  const delay = limits === undefined ? '' : ` (${renderDuration(limits.settleDelayMs)})`;
+  const message = `Waiting until ${iso(wait.untilMs)} for what is left. Messages arrive late, so that nothing newer than spec.settleDelay${delay} is searched.${clocks}`;
   return { ...atWork, reason: reasons.waitingToSettle, message };
 }
 
