@@ -58,10 +58,12 @@ export interface Ready {
 type Found = Pick<Ready, 'bound' | 'ledger' | 'roster' | 'began' | 'heir'> &
   Pick<Unready, 'problem' | 'notOffered'> & { readonly awaitsBuild: boolean };
 
+const noAges: ReadonlyMap<string, number> = new Map();
+
 export class Gatherer {
   readonly #parts: RuntimeParts;
   readonly #seenBuilds: SeenBuilds;
-  #seenSinceMs: ReadonlyMap<string, number> = new Map();
+  #seenSinceMs: ReadonlyMap<string, number> = noAges;
   #handledRequest: string | undefined;
 
   /** @param policy as it was when the runtime began: what a person had asked for by then has been handled */

@@ -3,8 +3,11 @@ import type { CollectorVersionPolicySpec, Maintenance } from '../api/generated/c
 import { sameValue } from '../base/canonical-text.ts';
 import { MaintenanceCalendar } from './maintenance-calendar.ts';
 
+/** Shared by all policies that may start at any time. */
+const always = new MaintenanceCalendar(undefined);
+
 export class KeptCalendar {
-  #calendar = new MaintenanceCalendar(undefined);
+  #calendar = always;
   #of: Maintenance | undefined;
 
   current({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): MaintenanceCalendar {

@@ -6,7 +6,9 @@
  * a log shard that is not read, and the same entries in the head. When a counted log shard is missing, a person removed it:
  * the ledger is then unreadable, and a person decides.
  */
+
 import { LogfleetError } from '../base/errors.ts';
+import { SparseMap, SparseSet } from '../base/sparse.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host/host.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
 import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from './ledger-codec.ts';
@@ -22,10 +24,10 @@ export class LedgerFile {
   readonly #owner: OwnerRef;
   readonly #versions = new Map<string, string>();
   /** The lines of the head, as texts: open entries, and ended ones that no log shard has in this form. */
-  readonly #open = new Map<string, string>();
-  readonly #ended = new Map<string, string>();
-  readonly #logged = new Set<string>();
-  readonly #forgotten = new Set<string>();
+  readonly #open = new SparseMap<string, string>();
+  readonly #ended = new SparseMap<string, string>();
+  readonly #logged = new SparseSet<string>();
+  readonly #forgotten = new SparseSet<string>();
   #logs = 0;
   /** The rollout of the head that stands in the host. */
   #writtenRollout: string | undefined;

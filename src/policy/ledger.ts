@@ -6,6 +6,7 @@
  *
  * Invariant: a collector has at most one entry, and an entry at most one open attempt.
  */
+import { SparseMap } from '../base/sparse.ts';
 import type { Exceeded } from './failure-verdict.ts';
 
 /**
@@ -263,8 +264,8 @@ export type EntryChange = { readonly collectorId: string; readonly entry: Entry 
 
 export class Ledger {
   #header: LedgerHeader;
-  readonly #entries = new Map<string, Entry>();
-  readonly #open = new Map<string, Entry>();
+  readonly #entries = new SparseMap<string, Entry>();
+  readonly #open = new SparseMap<string, Entry>();
   readonly #tallies = new Tallies();
 
   constructor(header: LedgerHeader, entries: Iterable<Entry> = []) {
@@ -357,8 +358,8 @@ export class Ledger {
 
 /** Tallies by stage, and of the whole; of who came late, too. */
 export class Tallies {
-  readonly #tallies = new Map<string | undefined, Tally>();
-  readonly #late = new Map<string, Tally>();
+  readonly #tallies = new SparseMap<string | undefined, Tally>();
+  readonly #late = new SparseMap<string, Tally>();
 
   of(stage: string | undefined): Tally {
     return this.#tallies.get(stage) ?? emptyTally;

@@ -2,8 +2,10 @@
  * The line in which pending members are started: stage by stage, in the order of the strategy; within a version in the list's order
  * (U9). Sorted when something has changed that decides it, and not for each who leaves the line.
  */
+
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
+import { SparseSet } from '../base/sparse.ts';
 import { compareText } from './stages.ts';
 
 type Order = CollectorVersionPolicySpec['strategy']['order'];
@@ -25,7 +27,7 @@ export class PendingOrder {
   #start = 0;
   #stale = true;
   /** Who became pending again since the line was made. */
-  readonly #returned = new Set<string>();
+  readonly #returned = new SparseSet<string>();
 
   constructor(order: Order) {
     this.#order = order;

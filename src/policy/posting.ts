@@ -4,8 +4,10 @@
  *
  * Invariant: a collector has at most one POST on its way in this process.
  */
+
 import type { Clock } from '../base/clock.ts';
 import { asLogfleetError, LogfleetError } from '../base/errors.ts';
+import { type SetView, SparseMap, SparseSet } from '../base/sparse.ts';
 import { taskRefusals } from '../service/service-code.ts';
 import { ServiceError } from '../service/service-error.ts';
 import type { UpgradeService } from '../service/upgrade-service.ts';
@@ -55,10 +57,10 @@ export interface HeardOutcome {
 export class Posting {
   readonly #options: PostingOptions;
   readonly #abort = new AbortController();
-  readonly #flying = new Set<string>();
-  readonly #heard = new Map<string, HeardOutcome>();
+  readonly #flying = new SparseSet<string>();
+  readonly #heard = new SparseMap<string, HeardOutcome>();
   /** Written ahead, and not sent yet; by collector. */
-  readonly #waiting = new Map<string, Entry>();
+  readonly #waiting = new SparseMap<string, Entry>();
   /** How many are written ahead at once: fewer where others use the budget, too, so that none waits longer than it may. */
   #batch: number;
   #moreWait = false;
@@ -69,7 +71,7 @@ export class Posting {
   }
 
   /** Collectors whose POST has not been answered. */
-  get flying(): ReadonlySet<string> {
+  get flying(): SetView<string> {
     return this.#flying;
   }
 

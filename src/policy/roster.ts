@@ -4,8 +4,10 @@
  *
  * Invariant: `counts` and `versions` are what classifying every member anew would give (held by a property test).
  */
+
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import { parseBuildVersion } from '../base/build-version.ts';
+import { type SetView, SparseSet } from '../base/sparse.ts';
 import { timeZone } from '../base/time-zone.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { Row } from '../fleet/fleet-rows.ts';
@@ -63,23 +65,23 @@ export class Roster {
   readonly #members = new Map<string, Member>();
   readonly #counts: MutableCounts = emptyCounts();
   readonly #opensByCollector: boolean;
-  readonly #zones = new Set<string>();
+  readonly #zones = new SparseSet<string>();
   readonly #stages: StageIndex;
   readonly #order: PendingOrder;
   readonly #versions = new Map<string, number>();
-  readonly #listed: { readonly [S in ListedStanding]: Set<string> } = {
-    inProgress: new Set(),
-    retrying: new Set(),
-    drifting: new Set(),
-    failed: new Set(),
-    offline: new Set(),
-    newer: new Set(),
-    skipped: new Set(),
-    foreign: new Set(),
+  readonly #listed: { readonly [S in ListedStanding]: SparseSet<string> } = {
+    inProgress: new SparseSet(),
+    retrying: new SparseSet(),
+    drifting: new SparseSet(),
+    failed: new SparseSet(),
+    offline: new SparseSet(),
+    newer: new SparseSet(),
+    skipped: new SparseSet(),
+    foreign: new SparseSet(),
   };
   readonly #notes: RowNotes;
   /** Collectors with an entry that are no members: their rows are followed, too, since they may become members again. */
-  readonly #former = new Set<string>();
+  readonly #former = new SparseSet<string>();
   #isNew = true;
   #orderRevision = -1;
 
@@ -274,7 +276,7 @@ export class Roster {
     return this.#options.listing.row(id);
   }
 
-  members(standing: ListedStanding): ReadonlySet<string> {
+  members(standing: ListedStanding): SetView<string> {
     return this.#listed[standing];
   }
 
@@ -297,17 +299,17 @@ export class Roster {
   }
 
   /** Who was brought to the target in this rollout and is not alive. */
-  get silent(): ReadonlySet<string> {
+  get silent(): SetView<string> {
     return this.#notes.silent;
   }
 
   /** Who is at the target and not alive, and this rollout has not touched. */
-  get silentBefore(): ReadonlySet<string> {
+  get silentBefore(): SetView<string> {
     return this.#notes.silentBefore;
   }
 
   /** Who is at the target although its last attempt failed (U6), or lives again. */
-  get mended(): ReadonlySet<string> {
+  get mended(): SetView<string> {
     return this.#notes.mended;
   }
 

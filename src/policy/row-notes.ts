@@ -2,6 +2,7 @@
  * What rows have shown of single members beyond how they stand: who drifted off the target and since when (U8), who fell silent there,
  * who is there although its last attempt did not end so (U6), and whose row has to be looked at again although it has not changed.
  */
+import { type SetView, SparseMap, SparseSet } from '../base/sparse.ts';
 import type { Row } from '../fleet/fleet-rows.ts';
 import type { Entry } from './ledger.ts';
 import { isMended, isSilent, type Standing, type StandingContext } from './standing.ts';
@@ -9,12 +10,12 @@ import { isMended, isSilent, type Standing, type StandingContext } from './stand
 export class RowNotes {
   readonly #context: StandingContext;
   /** Who was seen off the target after having been at it: when first, as the time of the listing's sending. */
-  readonly #drifts = new Map<string, number>();
-  readonly #silent = new Set<string>();
-  readonly #silentBefore = new Set<string>();
-  readonly #mended = new Set<string>();
+  readonly #drifts = new SparseMap<string, number>();
+  readonly #silent = new SparseSet<string>();
+  readonly #silentBefore = new SparseSet<string>();
+  readonly #mended = new SparseSet<string>();
   /** Whose row says otherwise than how the last attempt ended: the same row, seen later, decides (U6, U8). */
-  readonly #contradicted = new Set<string>();
+  readonly #contradicted = new SparseSet<string>();
 
   constructor(context: StandingContext) {
     this.#context = context;
@@ -26,21 +27,21 @@ export class RowNotes {
   }
 
   /** Who was brought to the target in this rollout and is not alive. */
-  get silent(): ReadonlySet<string> {
+  get silent(): SetView<string> {
     return this.#silent;
   }
 
   /** Who is at the target and not alive, and this rollout has not touched. */
-  get silentBefore(): ReadonlySet<string> {
+  get silentBefore(): SetView<string> {
     return this.#silentBefore;
   }
 
   /** Who is at the target although its last attempt failed, or lives again. */
-  get mended(): ReadonlySet<string> {
+  get mended(): SetView<string> {
     return this.#mended;
   }
 
-  get contradicted(): ReadonlySet<string> {
+  get contradicted(): SetView<string> {
     return this.#contradicted;
   }
 
@@ -77,7 +78,7 @@ export class RowNotes {
   }
 }
 
-function put(set: Set<string>, id: string, isIn: boolean): void {
+function put(set: SparseSet<string>, id: string, isIn: boolean): void {
   if (isIn) set.add(id);
   else set.delete(id);
 }

@@ -2,6 +2,7 @@
  * Who is in which stage, and how the members of each stand: kept up to date by what changes. Assigning stages takes a walk over all
  * members, so it is done once for all that has changed since.
  */
+import { SparseMap } from '../base/sparse.ts';
 import { compareText, noStage, type StageCandidate, type StageList, stageOrder } from './stages.ts';
 import type { Standing } from './standing.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './standing-counts.ts';
@@ -11,11 +12,11 @@ export type StageTraits = Omit<StageCandidate, 'id'>;
 
 export class StageIndex {
   readonly list: StageList;
-  readonly #traits = new Map<string, StageTraits>();
-  readonly #stageOf = new Map<string, number>();
+  readonly #traits = new SparseMap<string, StageTraits>();
+  readonly #stageOf = new SparseMap<string, number>();
   readonly #counts: readonly MutableCounts[];
   /** Who was started in a stage and is in no list any more: nobody takes its place. */
-  readonly #vanished = new Map<string, number>();
+  readonly #vanished = new SparseMap<string, number>();
   #isStale = false;
   /** All members in the order in which the sizes of stages take them; undefined once others came or went. */
   #line: string[] | undefined;

@@ -29,6 +29,8 @@ export interface StageCandidate {
   readonly isThere: boolean;
 }
 
+const noIndexes: ReadonlyMap<string, number> = new Map();
+
 /** The stages of a policy, compiled once for each text of it. */
 export class StageList {
   readonly stages: readonly Stage[];
@@ -38,7 +40,7 @@ export class StageList {
   constructor(stages: readonly Stage[] = []) {
     this.stages = stages;
     this.#matchers = stages.map(({ selector }) => selector && compileSelection(selector));
-    this.#indexes = new Map(stages.map(({ name }, index) => [name, index]));
+    this.#indexes = stages.length === 0 ? noIndexes : new Map(stages.map(({ name }, index) => [name, index]));
   }
 
   indexOf(name: string | undefined): number | undefined {

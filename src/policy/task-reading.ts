@@ -1,6 +1,8 @@
 /** Reads the status of tasks in the background (4.8), a bounded number at once; readings wait until a decision took them in. */
+
 import type { Clock } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
+import { SparseMap } from '../base/sparse.ts';
 import { ServiceError } from '../service/service-error.ts';
 import type { UpgradeService } from '../service/upgrade-service.ts';
 import type { TaskReading } from './attempt.ts';
@@ -21,9 +23,9 @@ export class TaskReadings {
   readonly #options: TaskReadingsOptions;
   readonly #abort = new AbortController();
   /** Collectors whose task is being read, with the task's id. */
-  readonly #underWay = new Map<string, string>();
-  readonly #readings = new Map<string, TaskReading>();
-  readonly #reads = new Map<string, TaskReads>();
+  readonly #underWay = new SparseMap<string, string>();
+  readonly #readings = new SparseMap<string, TaskReading>();
+  readonly #reads = new SparseMap<string, TaskReads>();
 
   constructor(options: TaskReadingsOptions) {
     this.#options = options;
