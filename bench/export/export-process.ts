@@ -36,6 +36,7 @@ const limits: WorkLimits = {
   maxBytesScanned: undefined,
   deadlineMs: undefined,
   incompletePolicy: 'Fail',
+  proof: 'Digest',
 };
 const compressionNames = { none: 'None', gzip: 'Gzip', zstd: 'Zstd' } as const;
 

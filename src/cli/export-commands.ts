@@ -90,6 +90,14 @@ function addRequestOptions(command: Command): void {
         'Fail',
       ),
     )
+    .addOption(
+      choice(
+        '--proof <how>',
+        'how rows are proven to be all: by an aggregation, or by counts alone',
+        ['Digest', 'Count'],
+        'Digest',
+      ),
+    )
     .option('--settle-delay <duration>', 'search nothing newer than so long ago (default: 3m)');
 }
 

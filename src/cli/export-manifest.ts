@@ -79,7 +79,7 @@ export function flagManifest(
 
 function requestMembers(options: ExportRequestOptions, nowMs: number): object {
   const { query = '', from = '', to = '', timeZone, byReceiptTime, autoParsingMode, results, parallelism } = options;
-  const { maxMessages, maxBytesScanned, activeDeadlineSeconds, incompletePolicy, settleDelay } = options;
+  const { maxMessages, maxBytesScanned, activeDeadlineSeconds, incompletePolicy, proof, settleDelay } = options;
   return {
     query,
     timeRange: { from: moment(from, nowMs), to: moment(to, nowMs), timeZone },
@@ -90,6 +90,7 @@ function requestMembers(options: ExportRequestOptions, nowMs: number): object {
     limits: { maxMessages, maxBytesScanned },
     activeDeadlineSeconds,
     incompletePolicy,
+    proof,
     settleDelay,
   };
 }

@@ -14,16 +14,12 @@ import type { SourceFile } from '../api/manifest-set.ts';
 import { namespaceProblem } from '../api/metadata-check.ts';
 import { aborted } from '../base/aborted.ts';
 import { systemClock } from '../base/clock.ts';
-import { renderDuration } from '../base/duration.ts';
 import { type Metrics, noMetrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
 import { pausedByOf } from '../controller/pauses.ts';
-import { isoTime } from '../controller/status-text.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { readManifest } from '../destination/manifest.ts';
 import { openDestination } from '../destination/open-destination.ts';
-import { limitsOf, requestOf } from '../export/export-spec.ts';
-import { exportTask } from '../export/export-task.ts';
 import { defaultNamespace } from '../host/directory/manifest-decoding.ts';
 import { connectOverTls } from '../service/undici/connect.ts';
 import { type CommandContext, exitStatus } from './context.ts';
@@ -127,8 +123,6 @@ async function work(
     stderr.write(`${nameOf(resource.metadata)}: ${problem.reason}: ${host.inWords(problem.message)}\n`);
     return exitStatus.usage;
   }
-  const wait = settlingNote(resource, systemClock.now());
-  if (wait !== undefined) stderr.write(`logfleet export: ${host.inWords(wait)}\n`);
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
   await run(host, exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context), options, context);
   const ended = host.resource;
@@ -148,16 +142,6 @@ async function work(
   if (signal.aborted) return exitStatus.interrupted;
   if (isExported(ended)) return exitStatus.ok;
   return lacksSecret(ended) ? exitStatus.usage : exitStatus.failed;
-}
-
-/** Until when a range that ends lately has to wait, and why (E11); undefined where all of it can be searched now. */
-export function settlingNote(resource: SearchExport, nowMs: number): string | undefined {
-  const task = exportTask(requestOf(resource), 'unknown');
-  const { settleDelayMs } = limitsOf(resource, nowMs, false);
-  if ('problem' in task || task.identity.toMs + settleDelayMs <= nowMs) return undefined;
-  const end = isoTime(task.identity.toMs + settleDelayMs + 999);
-  const delay = renderDuration(settleDelayMs);
-  return `the range ends at ${isoTime(task.identity.toMs)}. Messages arrive late, so that nothing newer than spec.settleDelay (${delay}) is searched: this ends after ${end} at the earliest`;
 }
 
 /** How an export says what is the matter with it: one of a manifest has members, one by flags has flags. */

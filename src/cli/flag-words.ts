@@ -71,6 +71,7 @@ const flagsByPath: ReadonlyMap<string, string> = new Map([
   ['spec.limits.maxBytesScanned', '--max-bytes-scanned'],
   ['spec.activeDeadlineSeconds', '--active-deadline-seconds'],
   ['spec.incompletePolicy', '--incomplete-policy'],
+  ['spec.proof', '--proof'],
   ['spec.settleDelay', '--settle-delay'],
   ['spec.output.format', '--format'],
   ['spec.output.compression', '--compression'],

@@ -123,6 +123,7 @@ export interface ExportRequestOptions {
   readonly maxBytesScanned?: string;
   readonly activeDeadlineSeconds?: number;
   readonly incompletePolicy?: string;
+  readonly proof?: string;
   readonly settleDelay?: string;
 }
 

@@ -5,6 +5,7 @@
  *     <name>/<fingerprint>/plan.json                                  the first segments, written once (E2)
  *     <name>/<fingerprint>/commits/000003-20261102T000000000Z.json    one record an interval (E3)
  *     <name>/<fingerprint>/data/000003-20261102T000000000Z-001-w….gz  rows; only records say which files count
+ *     <name>/<fingerprint>/proofs/000001.json                         what the digest of a round has shown, written once (E6)
  *     <name>/<fingerprint>/manifest.json                              last, once
  */
 import { assert } from '../base/assert.ts';
@@ -68,6 +69,15 @@ export class ExportLayout {
   /** Keyed by segment and upper bound alone (E3): whoever commits up to there second meets who was first. */
   commit(segment: number, toMs: number): string {
     return `${this.commits}/${key(segment, toMs)}.json`;
+  }
+
+  get proofs(): string {
+    return this.within('proofs');
+  }
+
+  /** Rounds count from 1. */
+  verdict(round: number): string {
+    return `${this.proofs}/${String(round).padStart(6, '0')}.json`;
   }
 
   /** Whether it may be the name of a record. */

@@ -7,13 +7,15 @@
 import { assert } from '../base/assert.ts';
 import { sameValue } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
-import { type CommitRecord, readRecordMembers, readRecords } from './commit-record.ts';
+import { type CommitRecord, readRecordMembers, readRecords, recordKey } from './commit-record.ts';
 import type { Coverage } from './coverage.ts';
 import { type Destination, largestManifestBytes } from './destination.ts';
 import { destinationError, goneAgain } from './destination-error.ts';
+import { type DigestVerdict, figuresOf } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { type ExportIdentity, fingerprintOf, plainIdentity, readIdentity } from './fingerprint.ts';
 import { nameProblem } from './object-name.ts';
+import { type ProofRange, proofRangesOf, readProofRange } from './proof-range.ts';
 import type { ListedFiles } from './recorded-files.ts';
 import { damaged, decodeStored, encodeStored } from './stored-json.ts';
 
@@ -36,23 +38,35 @@ export interface Manifest {
   /** False when an interval is flagged as incomplete. */
   readonly complete: boolean;
   readonly totals: ManifestTotals;
+  /** How well each range is proven (E6), in order of time, without gaps. */
+  readonly proof: readonly ProofRange[];
   /** In order of time; they cover the export's range without gaps. */
   readonly intervals: readonly CommitRecord[];
 }
 
 /** Of an export that is covered as a whole. */
-export function manifestOf(identity: ExportIdentity, { intervals, rest, strays }: Coverage): Manifest {
+export function manifestOf(
+  identity: ExportIdentity,
+  { intervals, rest, strays }: Pick<Coverage, 'intervals' | 'rest' | 'strays'>,
+  verdicts: readonly DigestVerdict[] = [],
+): Manifest {
   assert(rest.length === 0 && strays.length === 0, 'a manifest of an export that is not covered, or in disorder');
-  const complete = intervals.every(({ incomplete }) => incomplete === undefined);
+  const proof = proofRangesOf(intervals, verdicts);
   const { fromMs, toMs } = identity;
   assert(intervals[0]?.fromMs === fromMs && intervals.at(-1)?.toMs === toMs, 'a manifest of another range');
   return {
     fingerprint: fingerprintOf(identity),
     export: plainIdentity(identity),
-    complete,
+    complete: isWhole(proof),
     totals: totalsOf(intervals),
+    proof,
     intervals,
   };
+}
+
+/** Whether no range is flagged as incomplete. */
+export function isWhole(proof: readonly ProofRange[]): boolean {
+  return proof.every(({ level }) => level !== 'None');
 }
 
 export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
@@ -110,13 +124,28 @@ export function checkWhole({ intervals }: Manifest, { fromMs, toMs }: ExportIden
 
 /** Throws where it says of the export, or of its intervals as a whole, what they are not: somebody has changed it. */
 export function checkDescription(manifest: Manifest, identity: ExportIdentity, layout: ExportLayout): void {
-  const { fingerprint, export: described, complete, totals, intervals } = manifest;
+  const { fingerprint, export: described, complete, totals, proof, intervals } = manifest;
   const own = manifestOf(identity, { intervals, rest: [], strays: [] });
   if (fingerprint !== own.fingerprint) throw damagedManifest(layout, `it is of another export, ${fingerprint}`);
   if (!sameValue(described, own.export))
     throw damagedManifest(layout, 'it describes another export than its fingerprint');
-  if (complete === own.complete && sameValue(totals, own.totals)) return;
-  throw damagedManifest(layout, 'its totals are not those of its intervals');
+  if (!sameValue(totals, own.totals)) throw damagedManifest(layout, 'its totals are not those of its intervals');
+  if (complete === isWhole(proof) && isProofOf(proof, intervals)) return;
+  throw damagedManifest(layout, 'its proof is not one of its intervals');
+}
+
+/** Whether the ranges follow each other from the first interval to the last, and each has what the records in it add up to. */
+export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
+  let next = 0;
+  for (const { fromMs, toMs, level, figures } of proof) {
+    const first = next;
+    while (next < intervals.length && (intervals[next]?.toMs ?? 0) <= toMs) next++;
+    const inside = intervals.slice(first, next);
+    if (inside[0]?.fromMs !== fromMs || inside.at(-1)?.toMs !== toMs) return false;
+    if (!sameValue(figuresOf(inside), figures)) return false;
+    if (level !== 'None' && inside.some(({ incomplete }) => incomplete !== undefined)) return false;
+  }
+  return next === intervals.length;
 }
 
 /** Undefined when there is none. */
@@ -148,33 +177,41 @@ export function decodeManifest(name: string, content: Uint8Array): Manifest {
         encodedBytes: totals.integer('encodedBytes'),
         misfits: totals.integer('misfits'),
       })),
+      proof: members.objects('proof', readProofRange),
       intervals: members.objects('intervals', readRecordMembers),
     };
   });
 }
 
 /**
- * Removes those of the listed files that no record names, and says how many. Right only when all is covered: then whoever writes another
- * finds its interval taken. `destination.damaged` where a record names a file that the coverage lacks.
+ * Removes those of the listed files that no record names, or a void one, and says how many. Right only when all is covered: then whoever
+ * writes another finds its interval taken. `destination.damaged` where a record that is not void names a file that the coverage lacks.
  */
 export async function removeStrays(
   destination: Destination,
   layout: ExportLayout,
-  coverage: Coverage,
+  { intervals, voided }: Pick<Coverage, 'intervals' | 'voided'>,
   listed: ListedFiles,
 ): Promise<number> {
-  assert(coverage.rest.length === 0, 'files of an export that is not covered may still be committed');
-  const counted = new Set(coverage.intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
+  const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
   // What no name of ours can be is somebody else's, and no destination would look at it: `verify` tells of it.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
-  if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays));
+  if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);
   return strays.length;
 }
 
 /** A manifest that somebody changed, or put back from before, may lack what records name. */
-async function checkUnnamed(destination: Destination, layout: ExportLayout, names: ReadonlySet<string>): Promise<void> {
-  for (const { segment, toMs, files } of await readRecords(destination, layout)) {
+async function checkUnnamed(
+  destination: Destination,
+  layout: ExportLayout,
+  names: ReadonlySet<string>,
+  voided: readonly CommitRecord[],
+): Promise<void> {
+  const areVoid = new Set(voided.map((record) => recordKey(record)));
+  for (const record of await readRecords(destination, layout)) {
+    const { segment, toMs, files } = record;
+    if (areVoid.has(recordKey(record))) continue;
     const file = files.find(({ name }) => names.has(layout.within(name)));
     if (file) throw damagedManifest(layout, `it lacks ${file.name}, which ${layout.commit(segment, toMs)} names`);
   }

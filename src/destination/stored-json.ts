@@ -141,6 +141,15 @@ export class StoredMembers {
     throw this.#wrong(member, `is ${shown(value)}, and has to be ${choices.map(shown).join(' or ')}`);
   }
 
+  /** A list of some literals. */
+  choices<T extends string>(member: string, choices: readonly T[]): readonly T[] {
+    return this.#list(member).map((item, index) => {
+      const found = choices.find((choice) => choice === item);
+      if (found !== undefined) return found;
+      throw this.#wrong(`${member}/${index}`, `is ${shown(item)}, and has to be ${choices.map(shown).join(' or ')}`);
+    });
+  }
+
   object<T>(member: string, read: (members: StoredMembers) => T): T {
     return readMembers(this.#object, this.#at(member), this.#take(member), read);
   }

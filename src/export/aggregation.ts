@@ -21,6 +21,8 @@ export interface AggregationTools {
   readonly signal: AbortSignal;
   /** So long a job is waited for; for ever where absent. */
   readonly turnMs?: number;
+  /** How long it should take; as long as the one before where absent. */
+  readonly expectedMs?: number;
 }
 
 export type Aggregated =
@@ -56,11 +58,12 @@ export async function aggregate(order: JobOrder, operators: string, tools: Aggre
 /** Undefined where the job proves nothing. */
 async function aggregateOnce(
   order: JobOrder,
-  { jobs, signal, turnMs }: AggregationTools,
+  { jobs, signal, turnMs, expectedMs }: AggregationTools,
 ): Promise<Aggregated | undefined> {
-  const job = await jobs.open(order, 'Count', turnMs);
+  const job = await jobs.open(order, 'Count', { turnMs, expectedMs });
   try {
     const { state, isTainted, isLimitReached, messageCount } = await job.whenFinished(signal);
+    jobs.counted(job);
     if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
     if (isTainted || isLimitReached || state !== 'doneGatheringResults') return undefined;
     const pages: RecordPage[] = [];
@@ -80,12 +83,15 @@ function errorsOf({ progress }: SearchJob): readonly string[] {
 
 /** A figure of a record, whatever the case of its name; undefined where it is no whole number. */
 export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
-  for (const [field, value] of record) {
-    if (field.toLowerCase() !== name) continue;
-    const figure = value === '' ? Number.NaN : Number(value);
-    return Number.isSafeInteger(figure) && figure >= 0 ? figure : undefined;
-  }
-  return undefined;
+  const value = textOf(record, name);
+  const figure = value === '' ? Number.NaN : Number(value);
+  return Number.isSafeInteger(figure) && figure >= 0 ? figure : undefined;
+}
+
+/** A value of a record, whatever the case of its name; empty where it has none. */
+export function textOf(record: ReadonlyMap<string, string>, name: string): string {
+  for (const [field, value] of record) if (field.toLowerCase() === name) return value;
+  return '';
 }
 
 export function notCounted(): LogfleetError {

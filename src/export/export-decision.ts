@@ -9,9 +9,11 @@
  * Leaves to others: what came of a search (`proof.ts`), writing the manifest once everything is covered, and the plan.
  */
 import type { CommitRecord } from '../destination/commit-record.ts';
-import { type Coverage, coverageOf } from '../destination/coverage.ts';
+import { allSegmentsOf, type Coverage, coverageOf } from '../destination/coverage.ts';
+import type { DigestVerdict } from '../destination/digest-verdict.ts';
 import { totalsOf } from '../destination/manifest.ts';
-import { type ExportPlan, type Segment, segmentsOf } from '../destination/plan-object.ts';
+import type { ExportPlan, Segment } from '../destination/plan-object.ts';
+import { unprovenOf } from '../destination/proof-range.ts';
 import { longestQueryMs } from '../service/missing-job.ts';
 import { nextAim, usualLimit } from './next-aim.ts';
 import { settlingMs } from './settling.ts';
@@ -59,6 +61,10 @@ export interface ExportLimits {
 export interface DecideInput {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
+  /** What digests have shown, in the order of their rounds. */
+  readonly verdicts?: readonly DigestVerdict[];
+  /** Whether a digest is to prove what the searches have found (E6). */
+  readonly wantsDigest?: boolean;
   readonly running: readonly RunningSearch[];
   readonly holds: readonly Hold[];
   /** Nothing at all starts before that, on the monotonic clock: something failed that concerns everything. */
@@ -118,26 +124,33 @@ export interface ExportDecision {
   readonly stop: readonly { readonly search: RunningSearch; readonly reason: StopReason }[];
   /** Their jobs have not long to live: what they have is read and committed as of a cut one (E13). */
   readonly endAsCut: readonly RunningSearch[];
-  /** Everything is: the manifest is what is missing. */
+  /** Everything is: a digest of what is unproven is missing, and then the manifest. */
   readonly isCovered: boolean;
+  /** Intervals that a digest is to prove, once everything is covered; in order of time. */
+  readonly unproven: readonly CommitRecord[];
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
   /** When time alone may change this decision; infinite where it cannot. */
   readonly requeueAfterMs: number;
 }
 
+/** Of holds that are no segment's: ranges of which the digest differs, and that were searched again often enough. */
+export const digestSegment = -1;
+
 /** The service ends a query after eight hours (3.1); what it has found takes its time to be read. */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
 export function decide(input: DecideInput): ExportDecision {
   const { plan, records, running, now } = input;
-  const coverage = coverageOf(plan, records);
+  const coverage = coverageOf(plan, records, input.verdicts);
+  const isCovered = coverage.rest.length === 0 && coverage.strays.length === 0;
+  const unproven = isCovered && input.wantsDigest ? unprovenOf(coverage.intervals, input.verdicts ?? []) : [];
   const stop = stopsOf(input, coverage);
   const going = running.filter((search) => !stop.some((stopped) => stopped.search === search));
   const free = coverage.rest.filter(({ index }) => !going.some(({ segment }) => segment === index));
-  const refusal = refusalOf(input, coverage);
+  const refusal = refusalOf(input, coverage, unproven.length > 0);
   const ready = refusal ? [] : free.filter((segment) => !holdOf(input, segment) && isSettled(input, segment));
-  const room = Math.max(0, Math.min(input.limits.parallelism - going.length, searchesLeft(input, going)));
+  const room = Math.max(0, Math.min(input.limits.parallelism - going.length, searchesLeft(input, going, coverage)));
   const start = ready.slice(0, room).map((segment) => orderOf(input, coverage, segment));
   const isIdle = start.length + going.length === 0;
   return {
@@ -145,23 +158,24 @@ export function decide(input: DecideInput): ExportDecision {
     start,
     stop,
     endAsCut: going.filter((search) => dueMs(search) <= now.monotonicMs),
-    isCovered: coverage.rest.length === 0 && coverage.strays.length === 0,
-    waitsFor: refusal ?? (isIdle ? waitOf(input, free) : undefined),
+    ...{ isCovered, unproven },
+    waitsFor: refusal ?? (isIdle ? (waitOf(input, free) ?? digestWait(input, unproven)) : undefined),
     progress: progressOf(input, coverage),
     requeueAfterMs: nextChangeMs(input, going, free),
   };
 }
 
 /** What keeps everything from starting. */
-function refusalOf(input: DecideInput, { strays, rest }: Coverage): Wait | undefined {
-  const { limits, records, running } = input;
+function refusalOf(input: DecideInput, { strays, rest, intervals }: Coverage, isUnproven: boolean): Wait | undefined {
+  const { limits, running } = input;
   if (strays.length > 0) return { kind: 'disorder', strays };
-  if (rest.length === 0) return undefined;
+  if (rest.length === 0 && !isUnproven) return undefined;
   if (isOver(input.limits, input.now.wallMs)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
-  const written = writtenRows(records);
+  const written = writtenRows(intervals);
   const found = running.reduce((sum, { messageCount }) => sum + messageCount, 0);
-  if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };
+  if (rest.length > 0 && limits.maxMessages !== undefined && written + found >= limits.maxMessages)
+    return { kind: 'maxMessages' };
   if (isScannedOut(input.limits, scannedBytes(input))) return { kind: 'maxBytesScanned' };
   return isInTrouble(input) ? { kind: 'trouble' } : undefined;
 }
@@ -170,13 +184,13 @@ function refusalOf(input: DecideInput, { strays, rest }: Coverage): Wait | undef
  * How many searches may begin before the rows that are written, and those that searches bring, are as many as may be. One that has not
  * found all of its rows yet counts as full: the limit is exceeded by the last one's rows at most, however many run side by side.
  */
-function searchesLeft(input: DecideInput, going: readonly RunningSearch[]): number {
+function searchesLeft(input: DecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
   if (maxMessages === undefined) return Number.POSITIVE_INFINITY;
   const fullRows = fullSearchRows(input);
   const expected = going.reduce(
     (sum, { isSearching, messageCount }) => sum + Math.max(messageCount, isSearching ? fullRows : 0),
-    writtenRows(input.records),
+    writtenRows(intervals),
   );
   return Math.ceil((maxMessages - expected) / fullRows);
 }
@@ -262,12 +276,19 @@ function waitOf(input: DecideInput, free: readonly Segment[]): Wait | undefined 
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
 
+/** Where a digest differs still, a person has to do something. */
+function digestWait({ holds }: DecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
+  const held = unproven.length === 0 ? [] : holds.filter(({ segment }) => segment === digestSegment);
+  return held.length === 0 ? undefined : { kind: 'people', holds: held, isRest: true };
+}
+
 function progressOf(input: DecideInput, { intervals, rest }: Coverage): ExportProgress {
-  const segments = segmentsOf(input.plan);
+  const segments = allSegmentsOf(input.plan, input.verdicts);
+  const planned = input.plan.boundariesMs.length - 1;
   const left = rest.reduce((sum, { index, fromMs, toMs }) => sum + (toMs - fromMs) / lengthOf(segments[index]), 0);
   const { rows, bytes, duplicates } = totalsOf(intervals);
   return {
-    coveredPart: rest.length === 0 ? 1 : (segments.length - left) / segments.length,
+    coveredPart: rest.length === 0 ? 1 : Math.max(0, planned - left) / planned,
     intervalsDone: intervals.length,
     intervalsPlanned: intervals.length + rest.length,
     rows,

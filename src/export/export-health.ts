@@ -106,8 +106,8 @@ function fieldsText({ undescribedFields: missing }: WorkView): string {
   return `${names.join(', ')}${more} of spec.output.fields`;
 }
 
-function flaggedText({ manifest: { intervals } }: StandingManifest): string {
-  return counted(intervals.filter(({ incomplete }) => incomplete).length, 'interval');
+function flaggedText({ manifest: { proof } }: StandingManifest): string {
+  return counted(proof.filter(({ level }) => level === 'None').length, 'interval');
 }
 
 function deadlineExceeded({ view, problem }: ExportHealthInput): ExportHealth | undefined {
@@ -228,6 +228,10 @@ function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
   if (!view || view.stage === 'loading') {
     return { ...atWork, reason: reasons.progressing, message: 'Reading what stands at the destination.' };
   }
+  if (view.stage === 'proving' && !view.waitsFor) {
+    const message = 'All is searched; an aggregation of the service is compared with the rows that were written.';
+    return { ...atWork, reason: reasons.exporting, message };
+  }
   if (view.stage === 'finishing') {
     return { ...atWork, reason: reasons.exporting, message: 'All rows are in files; the manifest is being written.' };
   }
@@ -237,7 +241,7 @@ function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
   return { ...atWork, reason: reasons.exporting, message };
 }
 
-function settling({ view, limits }: ExportHealthInput): ExportHealth | undefined {
+function settling({ view }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (wait?.kind !== 'settling') return undefined;
   const behindMs = view?.clockBehindMs ?? 0;
@@ -245,8 +249,7 @@ function settling({ view, limits }: ExportHealthInput): ExportHealth | undefined
     behindMs < noteworthyBehindMs
       ? ''
       : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and now is what it says.`;
-  const delay = limits === undefined ? '' : ` (${renderDuration(limits.settleDelayMs)})`;
-  const message = `Waiting until ${iso(wait.untilMs)} for what is left. Messages arrive late, so that nothing newer than spec.settleDelay${delay} is searched.${clocks}`;
+  const message = `What is left is newer than now minus spec.settleDelay: the next of it is searched at ${iso(wait.untilMs)}.${clocks}`;
   return { ...atWork, reason: reasons.waitingToSettle, message };
 }
 

@@ -146,6 +146,8 @@ class Planning {
   readonly #options: PlanningOptions;
   #settlesAtMs: number | undefined;
   #isTried = false;
+  /** From the creation of the first job until it was seen to be over. */
+  #firstTookMs = 0;
 
   constructor(tools: PlanningTools, options: PlanningOptions) {
     this.#tools = tools;
@@ -217,7 +219,7 @@ class Planning {
     const { task, traits } = this.#tools;
     const order = task.order({ fromMs: toMs - trialMs, toMs }, traits.isEndInclusive);
     try {
-      const job = await this.jobs.open(order, 'Rows', turnMs);
+      const job = await this.jobs.open(order, 'Rows', { turnMs });
       this.#isTried = true;
       await this.jobs.close(job);
     } catch (thrown) {
@@ -239,6 +241,7 @@ class Planning {
     const { signal } = this.#options;
     try {
       const progress = await job.whenFinished(AbortSignal.any([signal, patience.signal]));
+      this.#firstTookMs = clock.monotonic() - job.createdAtMs;
       if (task.identity.results === 'Messages') traits.searched(progress);
       return true;
     } catch (error) {
@@ -270,7 +273,9 @@ class Planning {
     if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
     const order = (interval: Interval) => task.order(interval, traits.isEndInclusive);
     const { signal } = this.#options;
-    const counts = await countFinely(range, limit, { order, jobs: this.jobs, clock, signal, turnMs: longestTurnMs });
+    // It goes through all of the range, and takes no less time than a search that was cut before its end.
+    const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
+    const counts = await countFinely(range, limit, { order, jobs: this.jobs, clock, signal, ...wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
       // One row less, so that the oldest that the search found shows that it found all of the newest segment.

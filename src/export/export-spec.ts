@@ -29,7 +29,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
 
 /** `startedAtMs` is when the export began, on the wall clock. */
 export function limitsOf({ spec }: SearchExport, startedAtMs: number, isPaused: boolean): WorkLimits {
-  const { parallelism, limits, incompletePolicy, activeDeadlineSeconds } = spec;
+  const { parallelism, limits, incompletePolicy, activeDeadlineSeconds, proof } = spec;
   return {
     isPaused,
     parallelism,
@@ -37,7 +37,7 @@ export function limitsOf({ spec }: SearchExport, startedAtMs: number, isPaused: 
     maxMessages: limits.maxMessages,
     maxBytesScanned: limits.maxBytesScanned === undefined ? undefined : bytesOf(limits.maxBytesScanned),
     deadlineMs: activeDeadlineSeconds === undefined ? undefined : startedAtMs + activeDeadlineSeconds * 1_000,
-    incompletePolicy,
+    ...{ incompletePolicy, proof },
   };
 }
 

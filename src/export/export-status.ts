@@ -14,6 +14,7 @@ import type {
 import type { SearchExport } from '../api/kinds.ts';
 import { describeHealth, type ShownHealth } from '../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
+import { lowestLevel } from '../destination/proof-range.ts';
 import { renderJobState } from '../service/decode-search.ts';
 import type { Interval } from './cut.ts';
 import type { ExportHealth } from './export-health.ts';
@@ -99,7 +100,8 @@ function describeRange({ identity }: ExportTask) {
 
 function describeManifest({ url, sha256, manifest }: StandingManifest): ManifestStatus {
   const { rows, files, bytes } = manifest.totals;
-  return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete };
+  const proof = lowestLevel(manifest.proof);
+  return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
 /** What is written at once where it is another: everything but figures, and the words that only repeat them. */
@@ -170,7 +172,7 @@ function describeBucket({ fromMs, toMs, rows }: RowPiece): HistogramBucket {
 }
 
 /** Those that were kept and those that were not, the newest of the range first. */
-function describeIncomplete({ unproven, intervals }: WorkView): readonly IncompleteInterval[] {
+function describeIncomplete({ unproven, intervals, manifest }: WorkView): readonly IncompleteInterval[] {
   const open = unproven.map(({ order, message, figures }) => ({
     ...order,
     reason: withoutRange(message, order),
@@ -179,7 +181,10 @@ function describeIncomplete({ unproven, intervals }: WorkView): readonly Incompl
   const flagged = intervals.flatMap(({ fromMs, toMs, incomplete, received, count }) =>
     incomplete ? [{ fromMs, toMs, reason: incomplete.reason, received, expected: count.rows }] : [],
   );
-  return [...open, ...flagged]
+  const differing = (manifest?.manifest.proof ?? []).flatMap(({ fromMs, toMs, counted, figures }) =>
+    counted ? [{ fromMs, toMs, reason: 'DigestDiffers', received: figures.rows, expected: counted.rows }] : [],
+  );
+  return [...open, ...flagged, ...differing]
     .sort((left, right) => right.toMs - left.toMs)
     .slice(0, maxIncomplete)
     .map(({ fromMs, toMs, reason, ...figures }) => {

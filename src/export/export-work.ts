@@ -3,9 +3,10 @@
  * resources: who wants it done says with each `advance` within which limits, and hears when that may have changed something.
  *
  * ```text
- * loading ──▶ planning ──▶ exporting ──▶ finishing ──▶ complete
- *    │   (where none was)                                 ▲
- *    └── a manifest stands there ─────────────────────────┘
+ * loading ──▶ planning ──▶ exporting ──▶ proving ──▶ finishing ──▶ complete
+ *    │   (where none was)        ▲            │                        ▲
+ *    │                           └─ it differs┘                        │
+ *    └── a manifest stands there ──────────────────────────────────────┘
  * ```
  *
  * Invariants: only what stands at the destination says what is done (E3); all that is known here may be lost at any time. Nothing begins
@@ -17,8 +18,16 @@ import type { LogFields } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
 import { ChosenFields } from './chosen-fields.ts';
-import { decide, type ExportDecision, type ExportProgress, isScannedOut, type SearchOrder } from './export-decision.ts';
+import {
+  decide,
+  digestSegment,
+  type ExportDecision,
+  type ExportProgress,
+  isScannedOut,
+  type SearchOrder,
+} from './export-decision.ts';
 import { ExportHolds } from './export-holds.ts';
+import { figuresText } from './figure-text.ts';
 import { NewestTexts } from './newest-texts.ts';
 import {
   delayBeforePlan,
@@ -27,6 +36,7 @@ import {
   waitBeforePlan,
   waitBeforeSearch,
 } from './planning-step.ts';
+import { mostRounds, Proving, type Shown, verdictOf } from './proving.ts';
 import { RowHistogram } from './row-histogram.ts';
 import { searchStart } from './search-start.ts';
 import type { OpenedJob, SearchOutcome, SearchTools } from './search-tools.ts';
@@ -72,6 +82,9 @@ export class ExportWork {
   /** What is under way besides searches: one thing at a time. */
   #step: { readonly stage: StepStage; readonly ended: Promise<void> } | undefined;
   #planning: PlanningStep | undefined;
+  #proving: { readonly proving: Proving; readonly abort: AbortController } | undefined;
+  /** Rounds in which what differs is searched again; one more each time that a person asks. */
+  #mostRounds = mostRounds;
   #isClosed = false;
 
   constructor(options: ExportWorkOptions) {
@@ -105,12 +118,14 @@ export class ExportWork {
   tryAgain(): void {
     this.#holds.lift();
     this.#areRecordsDoubted = true;
+    this.#mostRounds = Math.max(mostRounds, (this.#standing?.verdicts.length ?? 0) + 1);
   }
 
   /** Ends everything that is under way: jobs are closed, parts given up. Fulfilled when nothing is left of it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#planning?.abort();
+    this.#proving?.abort.abort();
     for (const search of this.#searches.keys()) search.stop('ShutDown');
     await Promise.all([this.#step?.ended, ...this.#searches.values()]);
     await this.#standing?.destination.close();
@@ -118,17 +133,19 @@ export class ExportWork {
 
   #decide(): ExportDecision | undefined {
     const { task, traits, clock } = this.#options;
-    const { plan, records, manifest } = this.#standing ?? {};
+    const { plan, records, manifest, verdicts = [] } = this.#standing ?? {};
     // Of a plan whose records are not read yet everything would seem to be left.
     if (!this.#isLoaded || !plan || !records || !this.#limits || manifest) return undefined;
     return decide({
       plan,
       records,
+      verdicts,
+      wantsDigest: this.#limits.proof === 'Digest' && task.identity.results === 'Messages' && task.isSplittable,
       running: [...this.#searches.keys()],
       holds: this.#holds.intervals,
       troubleUntilMs: this.#needsProbe ? Number.POSITIVE_INFINITY : this.#holds.trouble?.untilMs,
       narrowed: this.#narrowed,
-      scannedBytes: this.#scannedBytes,
+      scannedBytes: this.#scannedBytes + (this.#proving?.proving.scannedBytes ?? 0),
       byReceiptTime: task.identity.byReceiptTime,
       limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: traits.smallestLimit },
       now: { wallMs: clock.now(), monotonicMs: clock.monotonic(), clockBehindMs: traits.clockBehindMs },
@@ -244,6 +261,8 @@ export class ExportWork {
     const limits = this.#limits as WorkLimits;
     const wait = waitBeforePlan(limits, this.#unplanned);
     if (wait || this.#planning?.isOutdated(limits)) this.#planning?.abort();
+    const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
+    if (isOver) this.#proving?.abort.abort();
     if (this.#step || manifest || this.#holds.trouble) return;
     if (!this.#isLoaded) this.#run('loading', () => this.#load());
     else if (this.#standing?.isUntidy) this.#run('tidying', async () => this.#standing?.tidy());
@@ -251,8 +270,40 @@ export class ExportWork {
     else if (!plan && wait) return;
     else if (!plan) this.#run('planning', () => this.#makePlan());
     else if (this.#areRecordsOld || this.#areRecordsDoubted) this.#run('exporting', () => this.#readRecords());
-    else if (decision?.isCovered && this.#searches.size === 0) {
-      this.#run('finishing', async () => this.#standing?.finish(decision.coverage));
+    else if (decision?.isCovered && this.#searches.size === 0) this.#conclude(decision);
+  }
+
+  /** All is searched. */
+  #conclude({ unproven, coverage, waitsFor }: ExportDecision): void {
+    if (unproven.length === 0) this.#run('finishing', async () => this.#standing?.finish(coverage));
+    else if (!waitsFor) this.#run('proving', () => this.#prove(unproven));
+  }
+
+  async #prove(intervals: readonly CommitRecord[]): Promise<void> {
+    const standing = this.#standing as StandingExport;
+    const round = standing.verdicts.length + 1;
+    const abort = new AbortController();
+    const options = { intervals, round, parallelism: this.#parallelism, signal: abort.signal };
+    const proving = new Proving(this.#options, { ...options, onNews: this.#options.onProgress });
+    this.#proving = { proving, abort };
+    const shown = await proving.run().finally(() => {
+      this.#scannedBytes += proving.scannedBytes;
+      this.#proving = undefined;
+    });
+    const isLast = shown.differing.length > 0 && round > this.#mostRounds;
+    if (isLast && this.#limits?.incompletePolicy !== 'Keep') this.#differs(shown);
+    else await standing.judge(verdictOf(round, shown, isLast));
+  }
+
+  /** What differs was searched again often enough: a person decides. */
+  #differs({ differing }: Shown): void {
+    for (const { fromMs, toMs, counted, written } of differing) {
+      const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
+      const figures = { received: written.rows, expected: counted.rows };
+      const message = `from ${from} to ${to} an aggregation of the service has ${figuresText(counted)}, and the files have ${figuresText(written)}`;
+      const order = { segment: digestSegment, fromMs, toMs };
+      this.#holds.incomplete({ order, reason: 'DigestDiffers', message, figures });
+      this.#messages.tell(message, recordKey(order));
     }
   }
 
@@ -274,11 +325,13 @@ export class ExportWork {
   }
 
   #stepFailed(stage: StepStage, thrown: unknown): void {
-    if (this.#isClosed || (stage === 'planning' && this.#planning?.isAborted)) return;
+    const isAborted =
+      stage === 'planning' ? this.#planning?.isAborted : (thrown as Partial<Error>)?.name === 'AbortError';
+    if (this.#isClosed || ((stage === 'planning' || stage === 'proving') && isAborted)) return;
     const error = asLogfleetError(thrown);
     this.#logFailure('a step of the export failed', error, { stage });
     // The export goes on without it, and nothing that it does would show later that it passed.
-    if (stage !== 'tidying') this.#holds.failed(error, stage === 'planning' || stage === 'finishing');
+    if (stage !== 'tidying') this.#holds.failed(error, ['planning', 'proving', 'finishing'].includes(stage));
   }
 
   #logFailure(message: string, error: LogfleetError, fields: LogFields): void {
@@ -356,7 +409,8 @@ export class ExportWork {
     const { manifest, location, tidyDelayMs = Number.POSITIVE_INFINITY } = this.#standing ?? {};
     const { trouble, lastError, isLasting: isTroubleLasting, unproven } = this.#holds;
     const searches = [...this.#searches.keys()];
-    const jobs = [...(this.#planning?.view.jobs ?? []), ...searches.flatMap((search) => search.jobs)];
+    const others = [...(this.#planning?.view.jobs ?? []), ...(this.#proving?.proving.views ?? [])];
+    const jobs = [...others, ...searches.flatMap((search) => search.jobs)];
     for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.keep(text);
     const limits = this.#limits as WorkLimits;
     const wait = decision || manifest ? decision?.waitsFor : waitBeforeSearch(limits, this.#unplanned);
@@ -401,6 +455,7 @@ export class ExportWork {
     if (manifest) return 'complete';
     if (!this.#isLoaded) return 'loading';
     if (!plan) return 'planning';
-    return decision?.isCovered ? 'finishing' : 'exporting';
+    if (!decision?.isCovered) return 'exporting';
+    return decision.unproven.length > 0 ? 'proving' : 'finishing';
   }
 }

@@ -1,4 +1,5 @@
 /** Figures of an export in a few characters, for tables and messages. */
+import type { RangeFigures } from '../destination/digest-verdict.ts';
 
 const units = ['', 'k', 'M', 'G', 'T', 'P'];
 
@@ -30,4 +31,12 @@ export function percentOf(part: number): number {
 
 export function percentText(part: number): string {
   return `${percentOf(part)}%`;
+}
+
+/** Figures of messages, as far as they are known: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
+export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
+  const size = bytes === undefined ? '' : ` of ${countText(bytes)} bytes`;
+  const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : new Date(ms).toISOString()));
+  const times = oldestMs === undefined && newestMs === undefined ? '' : `, ${oldest} to ${newest}`;
+  return `${countText(rows)} ${rows === 1 ? 'row' : 'rows'}${size}${times}`;
 }

@@ -28,7 +28,7 @@ export async function countInterval(order: JobOrder, tools: AggregationTools): P
 }
 
 /** The service has taken the query without the count. */
-function isRefused(thrown: unknown): thrown is ServiceError {
+export function isRefused(thrown: unknown): thrown is ServiceError {
   return thrown instanceof ServiceError && thrown.status === 400 && thrown.handling.kind === 'stall';
 }
 

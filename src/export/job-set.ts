@@ -20,6 +20,13 @@ export interface JobSetOptions {
   readonly onNews: () => void;
 }
 
+export interface OpenWishes {
+  /** So long its turn is waited for; for ever where absent. */
+  readonly turnMs?: number | undefined;
+  /** How long after its creation it should be over; what others of its purpose took where absent. */
+  readonly expectedMs?: number | undefined;
+}
+
 export class JobSet {
   readonly #options: JobSetOptions;
   readonly #open = new Map<SearchJob, JobView['purpose']>();
@@ -48,14 +55,15 @@ export class JobSet {
    * Rejects as `SearchJobs.open` does, or, after `turnMs`, with `export.noTurn`: whoever holds a job and needs another must not wait for ever,
    * since all others may do the same.
    */
-  async open(order: JobOrder, purpose: JobView['purpose'], turnMs?: number): Promise<SearchJob> {
+  async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
     const { jobs, traits, clock, signal, onNews } = this.#options;
+    const { turnMs, expectedMs = purpose === 'Rows' ? traits.searchMs : traits.countMs } = wishes;
     const turn = new AbortController();
     const timer = turnMs === undefined ? undefined : clock.after(turnMs, () => turn.abort(noTurn()));
     const opening = crossing('export.createJob', () =>
       jobs.open(order, {
         signal: AbortSignal.any([signal, turn.signal]),
-        expectedMs: traits.searchMs,
+        expectedMs,
         onProgress: ({ dateMs }) => {
           if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
           onNews();
@@ -67,6 +75,12 @@ export class JobSet {
     if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
     this.add(job, purpose);
     return job;
+  }
+
+  /** A count is over: the next one is expected to take as long. */
+  counted(job: SearchJob): void {
+    const { traits, clock } = this.#options;
+    traits.countMs = clock.monotonic() - job.createdAtMs;
   }
 
   /** One that somebody else has opened. */

@@ -60,6 +60,8 @@ export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
+  /** An aggregation of the service has other figures than what was written (E6). */
+  | 'DigestDiffers'
   /** Rows came that do not belong to the range that was searched. */
   | 'RowsOutside'
   | 'LimitReached'

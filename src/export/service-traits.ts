@@ -6,7 +6,7 @@ import type { JobProgress } from '../service/job-gathering.ts';
 import { smallestLimitAfter } from './cut.ts';
 
 /** Where a search is done when it is looked at, the next one is looked at so much sooner: what it took is not known. */
-const soonerPart = 0.97;
+const soonerPart = 0.99;
 
 /** `Date` has whole seconds, and comes with an answer. */
 export const dateRoundingMs = 1_500;
@@ -16,6 +16,8 @@ export class ServiceTraits {
   isEndInclusive = false;
   /** E7: false once pages that were read early had to be read again. */
   readsEarly = true;
+  /** How long the newest count took, from its creation until it was seen to be done; undefined before the first. */
+  countMs: number | undefined;
   #smallestLimit: number | undefined;
   #clockBehindMs = 0;
   #isDateKnown = false;

@@ -11,6 +11,7 @@ import type { Clock } from '../base/clock.ts';
 import { type CommitRecord, readRecords, recordKey } from '../destination/commit-record.ts';
 import { type Coverage, coverageOf } from '../destination/coverage.ts';
 import { type Destination, longestSilenceMs } from '../destination/destination.ts';
+import { type DigestVerdict, readVerdicts, settleVerdict } from '../destination/digest-verdict.ts';
 import {
   checkDescription,
   checkWhole,
@@ -37,6 +38,7 @@ export class StandingExport {
   readonly #task: ExportTask;
   readonly #clock: Clock;
   readonly #records = new Map<string, CommitRecord>();
+  #verdicts: readonly DigestVerdict[] = [];
   #plan: ExportPlan | undefined;
   #manifest: StandingManifest | undefined;
   #hasFailedToFinish = false;
@@ -65,6 +67,11 @@ export class StandingExport {
   /** In no order. */
   get records(): readonly CommitRecord[] {
     return [...this.#records.values()];
+  }
+
+  /** What digests have shown, in the order of their rounds. */
+  get verdicts(): readonly DigestVerdict[] {
+    return this.#verdicts;
   }
 
   /** The address of the export's folder. */
@@ -119,6 +126,8 @@ export class StandingExport {
   async readRecords(isDoubted = false): Promise<void> {
     const { layout } = this.#task;
     const before = this.records;
+    const known = isDoubted ? [] : this.#verdicts;
+    this.#verdicts = [...known, ...(await readVerdicts(this.destination, layout, known.length))];
     const found = await readRecords(this.destination, layout, isDoubted ? [] : before);
     for (const record of before) this.#records.delete(recordKey(record));
     for (const record of found) this.keep(record);
@@ -132,6 +141,20 @@ export class StandingExport {
   /** A record that stands there. */
   keep(record: CommitRecord): void {
     this.#records.set(recordKey(record), record);
+  }
+
+  /**
+   * Writes what a digest has shown, or takes over what somebody else has written of that round. Files that are void from then on are
+   * removed; those that cannot be removed go with the strays.
+   */
+  async judge(verdict: DigestVerdict): Promise<void> {
+    const { layout } = this.#task;
+    const standing = await crossing('export.proof', () => settleVerdict(this.destination, layout, verdict));
+    if (this.#verdicts.length < standing.round) this.#verdicts = [...this.#verdicts, standing];
+    assert(this.#plan !== undefined, 'an export is covered by a plan');
+    const { voided } = coverageOf(this.#plan, this.records, this.#verdicts);
+    const names = standing.segments.length === 0 ? [] : voided.flatMap(({ files }) => files.map(({ name }) => name));
+    for (const name of names) await this.destination.remove(layout.within(name)).catch(() => {});
   }
 
   /**
@@ -171,15 +194,15 @@ export class StandingExport {
     if (this.#hasFailedToFinish) {
       await this.readRecords();
       assert(this.#plan !== undefined, 'an export is covered by a plan');
-      found = coverageOf(this.#plan, this.records);
+      found = coverageOf(this.#plan, this.records, this.#verdicts);
       if (found.rest.length > 0 || found.strays.length > 0) return;
     }
     this.#hasFailedToFinish = true;
     const listed = await this.#listed();
     await checkFiles(this.destination, layout, found.intervals, listed);
-    const manifest = manifestOf(identity, found);
+    const manifest = manifestOf(identity, found, this.#verdicts);
     await crossing('export.manifest', () => writeManifest(this.destination, layout, manifest));
-    await this.#complete(manifest, listed);
+    await this.#complete(manifest, listed, found.voided);
   }
 
   /** One that stands there, perhaps for long: people may have changed it, or taken away what it names. */
@@ -189,7 +212,16 @@ export class StandingExport {
     checkDescription(manifest, identity, layout);
     const listed = await this.#listed();
     await checkFiles(this.destination, layout, manifest.intervals, listed, layout.manifest);
-    await this.#complete(manifest, listed);
+    await this.#complete(manifest, listed, await this.#voided());
+  }
+
+  /** Of an export whose manifest stands: records of rounds that did not count. */
+  async #voided(): Promise<readonly CommitRecord[]> {
+    const { layout } = this.#task;
+    const verdicts = await readVerdicts(this.destination, layout);
+    if (verdicts.every(({ segments }) => segments.length === 0)) return [];
+    const plan = await readPlan(this.destination, layout);
+    return plan ? coverageOf(plan, await readRecords(this.destination, layout), verdicts).voided : [];
   }
 
   /** Once all is covered: uploads that still run are ended before, whoever writes them, so that none becomes a file that is not listed. */
@@ -200,9 +232,9 @@ export class StandingExport {
   }
 
   /** Also where the manifest stood there already: whoever wrote it may not have come to tidy up. Nothing goes that may count. */
-  async #complete(manifest: Manifest, listed: ListedFiles): Promise<void> {
+  async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;
-    await removeStrays(this.destination, layout, { intervals: manifest.intervals, rest: [], strays: [] }, listed);
+    await removeStrays(this.destination, layout, { intervals: manifest.intervals, voided }, listed);
     const sha256 = createHash('sha256').update(encodeManifest(manifest)).digest('hex');
     this.#manifest = { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };
   }

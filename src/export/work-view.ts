@@ -10,6 +10,8 @@ import type { JobView } from './search-tools.ts';
 /** As the newest text of the export has them, and whoever else may say something. */
 export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
   readonly incompletePolicy: 'Fail' | 'Keep';
+  /** How what was found is to be proven, where the query allows it (E6). */
+  readonly proof: 'Digest' | 'Count';
 }
 
 export type WorkStage =
@@ -18,6 +20,8 @@ export type WorkStage =
   /** Where the range is cut at first is being found out. */
   | 'planning'
   | 'exporting'
+  /** All is searched, and compared with an aggregation of the service. */
+  | 'proving'
   /** All is covered, and the manifest is to be written. */
   | 'finishing'
   | 'complete';

@@ -5,10 +5,8 @@
  * Reads of resources are from a local cache that may lag; writes are optimistic and fail with code `host.conflict`
  * (handling `backoff`) when what was read is no longer the newest. Nothing here waits for the cache to follow a write.
  */
-
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import type { SecretText } from '../base/secret-text.ts';
-import type { LedgerPlace } from './unreadable-ledger.ts';
 
 export interface ResourceKey {
   readonly namespace: string;
@@ -69,8 +67,6 @@ export interface LedgerStore {
     expected: string | undefined,
     summary?: string,
   ): Promise<string>;
-  /** Where the shards of a resource stand, for people who have to mend them. */
-  placeOf?(owner: OwnerRef): LedgerPlace;
 }
 
 export type EventType = 'Normal' | 'Warning';

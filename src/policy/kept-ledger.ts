@@ -10,7 +10,6 @@ import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Flight, Ownership } from '../fleet/ownership.ts';
 import type { LedgerStore, OwnerRef } from '../host/host.ts';
-import { UnreadableLedger } from '../host/unreadable-ledger.ts';
 import { adoptCourse, adoptFromStatus, adoptLostCourse, shownHistory } from './adoption.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
@@ -79,8 +78,6 @@ export class KeptLedger {
     try {
       ledger = await this.#file.load(nowMs);
     } catch (error) {
-      const { store } = this.#options;
-      if (error instanceof UnreadableLedger) return new UnreadableLedger(error.why, store.placeOf?.(owner), error);
       if (error instanceof LogfleetError && error.handling.kind === 'stall') return error;
       throw error;
     }

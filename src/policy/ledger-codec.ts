@@ -6,7 +6,7 @@
  * What is on our own monotonic clock is not kept: a process that reads a ledger counts all ages from then on (U5), and
  * takes what was written ahead for sent with an unknown outcome.
  */
-import { UnreadableLedger } from '../host/unreadable-ledger.ts';
+import { LogfleetError } from '../base/errors.ts';
 import type { Attempt, AttemptState, Ending, EndingKind, Entry, LateStart, LedgerHeader } from './ledger.ts';
 
 const formatVersion = 1;
@@ -115,10 +115,10 @@ export function decodeLog(
   rolloutId: string,
   takeoverMs: number,
 ): readonly Entry[] {
-  if (text === undefined) throw new UnreadableLedger(`its part ${name} is missing`);
+  if (text === undefined) throw unreadable(`its part ${name} is missing`);
   const log = parse<Log>(text);
   if (log.rolloutId !== rolloutId)
-    throw new UnreadableLedger(`its part ${name} is of rollout ${log.rolloutId}, not of ${rolloutId}`);
+    throw unreadable(`its part ${name} is of rollout ${log.rolloutId}, not of ${rolloutId}`);
   return unpacked(() => log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs)));
 }
 
@@ -127,7 +127,7 @@ function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();
   } catch (cause) {
-    throw new UnreadableLedger('its lines are not of the form that logfleet writes', undefined, cause);
+    throw unreadable('its lines are not of the form that logfleet writes', cause);
   }
 }
 
@@ -142,11 +142,21 @@ function parse<T extends { readonly format: number }>(text: string): T {
   try {
     parsed = JSON.parse(text) as T;
   } catch (cause) {
-    throw new UnreadableLedger('it is no JSON', undefined, cause);
+    throw unreadable('it is no JSON', cause);
   }
   if (parsed?.format !== formatVersion)
-    throw new UnreadableLedger(`its format is ${parsed?.format}, this version reads ${formatVersion}`);
+    throw unreadable(`its format is ${parsed?.format}, this version reads ${formatVersion}`);
   return parsed;
+}
+
+function unreadable(why: string, cause?: unknown): LogfleetError {
+  return new LogfleetError({
+    code: 'ledger.unreadable',
+    reason: 'LedgerUnreadable',
+    message: `The ledger of upgrade attempts cannot be read: ${why}. Restore it, or delete it once no upgrade is running.`,
+    handling: { kind: 'stall' },
+    cause,
+  });
 }
 
 function packEntry(entry: Entry, target: string): PackedEntry {

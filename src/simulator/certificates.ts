@@ -86,17 +86,9 @@ async function make(dir: string, nowMs: number): Promise<void> {
       },
     ],
   });
-  await keepFromGit(dir);
   await put(dir, names.key, server.private, 0o600);
   await put(dir, names.cert, server.cert, 0o644);
   await put(dir, names.ca, authority.cert, 0o644);
-}
-
-/** Keeps the private key out of a repository that the folder is in. A `.gitignore` that stands there stays as it is. */
-async function keepFromGit(dir: string): Promise<void> {
-  await put(dir, '.gitignore', `${Object.values(names).join('\n')}\n`, 0o644).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
 }
 
 /** Appears whole or not at all, and replaces nothing. */

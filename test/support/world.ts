@@ -217,6 +217,7 @@ export const exportDefaults = {
   destination: { volume: { name: 'exports' } },
   limits: {},
   incompletePolicy: 'Fail',
+  proof: 'Digest',
   settleDelay: '3m',
   paused: false,
 } as const;

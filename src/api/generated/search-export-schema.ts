@@ -485,6 +485,14 @@ export const searchExportSchema: StructuralSchema = {
           ],
           "default": "Fail"
         },
+        "proof": {
+          "type": "string",
+          "enum": [
+            "Digest",
+            "Count"
+          ],
+          "default": "Digest"
+        },
         "settleDelay": {
           "type": "string",
           "maxLength": 16,

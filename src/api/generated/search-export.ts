@@ -66,6 +66,13 @@ export interface SearchExportSpec {
    * and in `status.incomplete`; but never what a search found that brought errors.
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
+  /**
+   * How the rows are proven to be all. `Digest`: once all is searched, the service itself adds up number, bytes and
+   * times of the messages, slice by slice, and these are compared with what was written; that scans the range a second
+   * time. What differs is searched again, up to three times. `Count`: the counts of the searches are all that is
+   * compared. A change takes effect until the manifest is written.
+   */
+  readonly proof: 'Digest' | 'Count';
   /** Nothing newer than so long ago is searched, since messages arrive late; from `0s` to `24h`. */
   readonly settleDelay: string;
   /**
@@ -382,6 +389,12 @@ export interface ManifestStatus {
   readonly bytes: number;
   /** Whether every interval is proven; false where one was kept although it is incomplete. */
   readonly complete: boolean;
+  /**
+   * How well the least proven range is proven. `Digest`: by number, bytes and times of its messages, added up by the
+   * service. `Count`: by their number alone. `Search`: by the count of the search that gave them. `None`: flagged as
+   * incomplete.
+   */
+  readonly proof?: 'Digest' | 'Count' | 'Search' | 'None';
 }
 
 /** One aspect of the state. */

@@ -9,7 +9,6 @@ import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host.ts';
-import { type LedgerPlace, UnreadableLedger } from '../unreadable-ledger.ts';
 import { readIfPresent, writeDurably } from './durable-file.ts';
 import type { SerialTasks } from './serial-tasks.ts';
 import type { StateDirectory } from './state-directory.ts';
@@ -36,11 +35,6 @@ export class LedgerFiles implements LedgerStore {
       const state = this.#stateOf(owner);
       return state && readShard(state.ledgerFile(owner, shard));
     });
-  }
-
-  placeOf(owner: OwnerRef): LedgerPlace {
-    const folder = this.#stateOf(owner)?.ledgerFolder(owner) ?? 'its folder below .logfleet';
-    return { shards: `the files in ${folder}`, remove: `rm -r '${folder}'` };
   }
 
   write(owner: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string> {
@@ -71,7 +65,12 @@ async function readShard(path: string): Promise<LedgerShard | undefined> {
   } catch {
     // The message below says all that there is to say.
   }
-  throw new UnreadableLedger(`${path} is not of the form that logfleet writes`);
+  throw new LogfleetError({
+    code: 'ledger.unreadable',
+    reason: 'LedgerUnreadable',
+    handling: { kind: 'stall' },
+    message: `${path} has been changed by hand and is no ledger any more: restore it, or delete it when no upgrade is in flight`,
+  });
 }
 
 function assertFits(owner: OwnerRef, shard: string, content: string): void {

@@ -16,7 +16,6 @@ import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host.ts';
-import type { LedgerPlace } from '../unreadable-ledger.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
 import { ledgerPath } from './api-paths.ts';
@@ -67,16 +66,6 @@ export class KubernetesLedgerStore implements LedgerStore {
     if (!stored) return this.#carryOver?.read(owner, shard, this);
     assertOwned(owner, stored);
     return stored;
-  }
-
-  placeOf(owner: OwnerRef): LedgerPlace {
-    const { namespace } = owner;
-    const prefix = ledgerName(owner, '');
-    const named = `kubectl -n ${namespace} get ledgers -o name | grep /${prefix}`;
-    return {
-      shards: `the Ledgers ${prefix}* in namespace ${namespace}`,
-      remove: `${named} | xargs kubectl -n ${namespace} delete`,
-    };
   }
 
   async write(

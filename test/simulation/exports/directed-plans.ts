@@ -54,6 +54,35 @@ const directions: Readonly<Record<string, Direction>> = {
     }),
   },
   cut: {},
+  /** Proven by digests: messages come late, and the service has some of them twice. */
+  digested: {
+    messages: (chance) =>
+      late(chance, plain(chance, 200)).map((message) => ({ ...message, copies: chance.happens(0.05) ? 2 : 1 })),
+    more: () => ({ proof: 'Digest' }),
+  },
+  /** The same where pages lack what jobs count, and searches miss a shard. */
+  digestedFlawed: {
+    messages: (chance) => late(chance, plain(chance, 120)),
+    more: () => ({ proof: 'Digest', flaws: { missShard: 0.2, holes: 0, forget: 0.2 } }),
+  },
+  /** By processes that are killed, at their digests and verdicts, too. */
+  digestedKilled: {
+    messages: (chance) => late(chance, plain(chance, 60)),
+    more: (chance) => ({ proof: 'Digest', actions: killedAnywhere(chance) }),
+  },
+  /** By two processes. */
+  digestedRaced: {
+    messages: (chance) => late(chance, plain(chance, 100)),
+    more: (chance) => ({
+      proof: 'Digest',
+      actions: [{ kind: 'start', atMs: chance.whole(0, 4_000), seat: 'second' }],
+      destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
+    }),
+  },
+  digestedByReceiptTime: {
+    messages: (chance) => received(chance, plain(chance, 100)),
+    more: () => ({ proof: 'Digest', byReceiptTime: true }),
+  },
   /** Milliseconds with many messages, that a cut goes through; where it is only the rows tell. */
   crowded: {
     messages: (chance) => plain(chance, 300, 40),
@@ -248,7 +277,14 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
       users: base.scenario.users ?? {},
       search: { messageLimit: 40, duration: '3s', histogramFirst: false, ...search },
     },
-    ...{ smallestLimit: 40, isLimitSilent: false, lateJoin: false, parallelism: 4, incompletePolicy: 'Fail' },
+    ...{
+      smallestLimit: 40,
+      isLimitSilent: false,
+      lateJoin: false,
+      parallelism: 4,
+      incompletePolicy: 'Fail',
+      proof: 'Count',
+    },
     flaws: { missShard: 0, holes: 0, forget: 0 },
     output: plainOutput,
     limits: {},

@@ -1,8 +1,11 @@
 /** How a history ends: complete, or with a reason that is true; and nothing is left over (E3, E15). */
+
+import { allSegmentsOf } from '../../../src/destination/coverage.ts';
 import { decodeManifest } from '../../../src/destination/manifest.ts';
 import { decodePlan } from '../../../src/destination/plan-object.ts';
 import { type ExportHistoryPlan, historyStartMs } from './plan.ts';
 import type { ExportHistoryRecord } from './record.ts';
+import { verdictsOf } from './standing-verdicts.ts';
 
 export function endViolations(record: ExportHistoryRecord): string[] {
   const { told, completeAtMs } = record;
@@ -28,6 +31,7 @@ function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string
   if (aggregation && isEndless) reasons.add('TimeOver');
   if (!task.isSplittable && !aggregation && corpus.messages.length >= smallestLimit) reasons.add('LimitReached');
   if (densestOf(plan) >= plan.smallestLimit) reasons.add('MillisecondTooDense');
+  if (plan.proof === 'Digest' && mayDiffer(plan)) reasons.add('DigestDiffers');
   return reasons;
 }
 
@@ -78,32 +82,35 @@ function leftovers({ task, store, counters, told }: ExportHistoryRecord): string
 }
 
 /** E2, E3: the records are the plan's segments without gaps, and the manifest names them all. */
-function manifestViolations({ task, store, records, plan }: ExportHistoryRecord): string[] {
+function manifestViolations({ task, store, records, plan, voided }: ExportHistoryRecord): string[] {
   const { layout } = task;
   const content = store.objects.get(layout.manifest);
   if (!content) return ['E3: complete without a manifest'];
   const found: string[] = [];
-  const { intervals, complete, totals } = decodeManifest(layout.manifest, content);
+  const { intervals, complete, totals, proof } = decodeManifest(layout.manifest, content);
   const planned = decodePlan(layout.plan, store.objects.get(layout.plan) ?? new Uint8Array());
+  const segments = allSegmentsOf(planned, verdictsOf({ task, store }));
   let atMs = plan.fromMs;
   for (const { fromMs, toMs, segment } of intervals) {
     if (fromMs !== atMs) found.push(`E3: a gap or an overlap from ${atMs} to ${fromMs}`);
     atMs = toMs;
-    const [begin = Number.NaN, end = Number.NaN] = planned.boundariesMs.slice(segment, segment + 2);
-    if (!(fromMs >= begin && toMs <= end)) found.push(`E2: ${fromMs} to ${toMs} is not of segment ${segment}`);
+    const own = segments[segment];
+    if (!own || fromMs < own.fromMs || toMs > own.toMs)
+      found.push(`E2: ${fromMs} to ${toMs} is not of segment ${segment}`);
   }
   const isOneSearch = plan.queryLimit !== undefined || plan.aggregation !== undefined;
   if (isOneSearch && intervals.length > 1) {
     found.push(`E8: ${plan.query} was split into ${intervals.length} intervals`);
   }
   if (atMs !== plan.toMs) found.push(`E3: the manifest ends at ${atMs}`);
-  if (intervals.length !== records.length) {
-    found.push(`E3: ${records.length} records stand there, and the manifest has ${intervals.length}`);
+  const counting = records.filter(({ record }) => !voided.has(record));
+  if (intervals.length !== counting.length) {
+    found.push(`E3: ${counting.length} records count, and the manifest has ${intervals.length}`);
   }
   for (const { name, times } of records) if (times > 1) found.push(`E3: ${name} was written ${times} times`);
   const rows = intervals.reduce((sum, { written }) => sum + written, 0);
   if (totals.rows !== rows) found.push(`E3: the manifest counts ${totals.rows} rows, and its intervals ${rows}`);
-  const isFlagged = intervals.some(({ incomplete }) => incomplete !== undefined);
+  const isFlagged = proof.some(({ level }) => level === 'None');
   if (complete === isFlagged) found.push(`E3: the manifest says complete: ${complete}`);
   if (isFlagged && plan.incompletePolicy !== 'Keep') found.push('E6: an incomplete interval was kept');
   return found;

@@ -19,6 +19,7 @@ import { packBy } from './packing.ts';
 import type { ExportHistoryPlan } from './plan.ts';
 import type { Seat } from './planned-actions.ts';
 import type { ExportHistoryRecord, StandingRecord } from './record.ts';
+import { voidedOf } from './standing-verdicts.ts';
 import { TellingService } from './telling-service.ts';
 
 /** A piece of a file is packed in at most so long. */
@@ -206,6 +207,7 @@ export class ExportHistoryWorld {
       searches: this.data.searches,
       store: this.store,
       records: [...this.#records.values()],
+      voided: voidedOf(this, [...this.#records.values()]),
       counters: this.model.counters(),
       disturbances: this.#disturbances,
       starts: this.#starts,
@@ -232,10 +234,10 @@ export class ExportHistoryWorld {
   }
 
   #limits(): WorkLimits {
-    const { parallelism, settleMs, incompletePolicy } = this.#plan;
+    const { parallelism, settleMs, incompletePolicy, proof } = this.#plan;
     const { maxMessages, maxBytesScanned, deadlineAfterMs } = this.#isCalm ? {} : this.#plan.limits;
     return {
-      ...{ isPaused: this.#isPaused, parallelism, settleDelayMs: settleMs, incompletePolicy },
+      ...{ isPaused: this.#isPaused, parallelism, settleDelayMs: settleMs, incompletePolicy, proof },
       ...{ maxMessages, maxBytesScanned },
       deadlineMs: deadlineAfterMs === undefined ? undefined : this.model.startMs + deadlineAfterMs,
     };

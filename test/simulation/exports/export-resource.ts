@@ -120,6 +120,7 @@ function specOf(plan: ExportHistoryPlan): object {
     parallelism: plan.parallelism,
     output: { ...exportDefaults.output, ...plan.output, maxPartSize: String(plan.maxPartBytes) },
     incompletePolicy: plan.incompletePolicy,
+    proof: plan.proof,
     settleDelay: `${plan.settleMs / 1_000}s`,
   };
 }

@@ -4,6 +4,7 @@
  */
 import { aggregateViolations } from './aggregate-oracle.ts';
 import { budgetViolations } from './budget-oracle.ts';
+import { digestViolations } from './digest-oracle.ts';
 import { endViolations } from './end-oracle.ts';
 import { limitViolations } from './limit-oracle.ts';
 import type { ExportHistoryRecord } from './record.ts';
@@ -14,6 +15,7 @@ const oracles: readonly ((record: ExportHistoryRecord) => string[])[] = [
   rowViolations,
   aggregateViolations,
   endViolations,
+  digestViolations,
   budgetViolations,
   statusViolations,
   limitViolations,

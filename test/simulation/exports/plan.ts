@@ -39,6 +39,7 @@ export interface ExportHistoryPlan {
   readonly destination: DestinationFaultPlan;
   readonly parallelism: number;
   readonly incompletePolicy: 'Fail' | 'Keep';
+  readonly proof: 'Digest' | 'Count';
   readonly output: OutputPlan;
   readonly limits: LimitPlan;
   readonly maxPartBytes: number;
@@ -160,6 +161,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     },
     parallelism: chance.one([1, 2, 4, 8]),
     incompletePolicy: chance.happens(0.1) ? 'Keep' : 'Fail',
+    proof: 'Count',
     maxPartBytes: isLarge ? 300_000 : chance.one([3_000, 20_000, 10 ** 9, 10 ** 9, 10 ** 9, 10 ** 9]),
     skewMs: chance.one([0, 0, 0, 90_000]),
     latencyMs: chance.one([1, 20, 150]),
@@ -180,7 +182,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     ...plan,
     limits: { ...plan.limits, ...(maxBytesScanned === undefined ? {} : { maxBytesScanned }) },
   };
-  return !isLarge && chance.happens(0.1) ? aggregated(chance, bounded) : bounded;
+  const whole = !isLarge && chance.happens(0.1) ? aggregated(chance, bounded) : bounded;
+  return { ...whole, proof: chance.happens(0.7) ? 'Digest' : 'Count' };
 }
 
 /** The same, of the records that the messages add up to. */

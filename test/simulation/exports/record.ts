@@ -20,6 +20,8 @@ export interface StandingRecord {
 
 export interface ExportHistoryRecord {
   readonly plan: ExportHistoryPlan;
+  /** Records that a digest has voided: they and their files are not judged. */
+  readonly voided: ReadonlySet<CommitRecord>;
   readonly task: ExportTask;
   readonly startMs: number;
   readonly journal: readonly JournalEntry[];

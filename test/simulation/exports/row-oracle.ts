@@ -14,6 +14,7 @@ export function rowViolations(history: ExportHistoryRecord): string[] {
   const found: string[] = [];
   const everywhere = new Map<string, number>();
   for (const standing of history.records) {
+    if (history.voided.has(standing.record)) continue;
     const rows = rowsOf(history, standing.record);
     if (typeof rows === 'string') {
       found.push(rows);
@@ -128,7 +129,8 @@ function missingInTime(
   { plan, records, task, store }: ExportHistoryRecord,
   rows: ReadonlyMap<string, number>,
 ): string[] {
-  const isComplete = store.objects.has(task.layout.manifest) && records.every(({ record }) => !record.incomplete);
+  const flagged = records.some(({ record }) => record.incomplete);
+  const isComplete = store.objects.has(task.layout.manifest) && !flagged;
   if (!isComplete || !task.isSplittable) return [];
   const missing = plan.corpus.messages.filter(
     (message) => isInTime(plan, message) && !rows.has(messageText(message.id, message.raw)),

@@ -94,6 +94,7 @@ export function sampleExport(changes: ExportChanges = {}): SearchExport {
       destination: { volume: { name: 'exports' } },
       limits: {},
       incompletePolicy: 'Fail',
+      proof: 'Digest',
       settleDelay: '3m',
       paused: changes.paused ?? false,
     },

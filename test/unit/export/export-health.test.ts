@@ -242,11 +242,11 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 3_661_500 }) }),
-      'Waiting until 1970-01-01T00:00:00.000Z for what is left. Messages arrive late, so that nothing newer than spec.settleDelay (3m) is searched. The clock of the service is 1h1m1s behind, and now is what it says.',
+      'What is left is newer than now minus spec.settleDelay: the next of it is searched at 1970-01-01T00:00:00.000Z. The clock of the service is 1h1m1s behind, and now is what it says.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 1_500 }) }),
-      'Waiting until 1970-01-01T00:00:00.000Z for what is left. Messages arrive late, so that nothing newer than spec.settleDelay (3m) is searched.',
+      'What is left is newer than now minus spec.settleDelay: the next of it is searched at 1970-01-01T00:00:00.000Z.',
     ],
   ])('case %# says it in a sentence', (given, expected) => {
     expect(exportHealth(given).message).toBe(expected);

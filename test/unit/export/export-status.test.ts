@@ -48,7 +48,7 @@ describe('what is written at once', () => {
     expect(essentials.completionTime).toBe('2026-11-03T00:00:00Z');
     expect(essentials.manifest).toEqual({
       ...{ url: 'file:///exports/logging/audit/abc/manifest.json', sha256: 'b'.repeat(64) },
-      ...{ rows: 5, files: 3, bytes: 77, complete: true },
+      ...{ rows: 5, files: 3, bytes: 77, complete: true, proof: 'Search' },
     });
     const later = described(view, { ...essentials, completionTime: '2026-11-02T00:00:00Z' });
     expect(later.essentials.completionTime).toBe('2026-11-02T00:00:00Z');

@@ -50,6 +50,7 @@ const limits: WorkLimits = {
   maxBytesScanned: undefined,
   deadlineMs: undefined,
   incompletePolicy: 'Fail',
+  proof: 'Count',
 };
 
 function failure(kind: 'backoff' | 'stall' = 'backoff', reason = 'Failed'): LogfleetError {
@@ -299,7 +300,7 @@ describe('an export', () => {
       ],
       [
         (objects) => objects.set(manifestName, encodeManifest({ ...manifest, complete: false })),
-        'its totals are not those of its intervals',
+        'its proof is not one of its intervals',
       ],
     ];
     for (const [change, said] of cases) {

@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { type ConditionType, findCondition } from '../../../src/api/conditions.ts';
 import type { Metrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
+import type { Manifest } from '../../../src/destination/manifest.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import type { ExportSettings } from '../../../src/export/export-settings.ts';
 import type { Scenario } from '../../../src/simulator/scenario.ts';
@@ -120,6 +121,13 @@ export class ExportWorld {
           .slice(0, -1),
       );
     return lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
+  }
+
+  /** The manifest that stands there, as its JSON. */
+  manifest() {
+    const [, content] = [...this.store.objects].find(([name]) => name.endsWith('/manifest.json')) ?? [];
+    if (!content) throw new Error('there is no manifest');
+    return JSON.parse(Buffer.from(content).toString()) as Pick<Manifest, 'complete' | 'proof' | 'intervals' | 'totals'>;
   }
 
   /** Search jobs that the service was asked for. */

@@ -1,6 +1,7 @@
 /** Views of the work on an export, as a test wants them, and an export with nothing special about it. */
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import { proofRangesOf } from '../../../src/destination/proof-range.ts';
 import type { WorkView } from '../../../src/export/work-view.ts';
 
 export function viewOf(more: Partial<WorkView> = {}): WorkView {
@@ -48,7 +49,12 @@ export function manifestOf(rows: number, intervals: readonly CommitRecord[]): No
     manifest: {
       fingerprint: 'c'.repeat(64),
       export: {} as NonNullable<WorkView['manifest']>['manifest']['export'],
-      ...{ complete, intervals, totals: { ...totals, encodedBytes: 0, misfits: 0 } },
+      ...{
+        complete,
+        intervals,
+        proof: proofRangesOf(intervals, []),
+        totals: { ...totals, encodedBytes: 0, misfits: 0 },
+      },
     },
   };
 }
@@ -68,7 +74,7 @@ export function exportOf(spec: object = {}, more: Partial<SearchExport> = {}): S
       ...{ byReceiptTime: false, autoParsingMode: 'Manual', results: 'Messages', parallelism: 4 },
       output: { format: 'NDJSON', compression: 'Gzip', fields: [], maxPartSize: '256Mi' },
       destination: { volume: { name: 'exports' } },
-      ...{ limits: {}, incompletePolicy: 'Fail', settleDelay: '3m', paused: false },
+      ...{ limits: {}, incompletePolicy: 'Fail', proof: 'Digest', settleDelay: '3m', paused: false },
       ...spec,
     },
     ...more,

@@ -1,6 +1,7 @@
 /** U1: the ledger as text: what is kept comes back, what is not ours is refused, and a line is small. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { LogfleetError } from '../../../src/base/errors.ts';
 import type { Attempt, Ending, Entry, LateStart, LedgerHeader } from '../../../src/policy/ledger.ts';
 import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from '../../../src/policy/ledger-codec.ts';
 import { attempt, endedEntry, ending, entry, epochMs, header, newerVersion, openEntry, target } from './builders.ts';
@@ -174,6 +175,7 @@ describe('U1: what cannot be read stalls, and is not taken for empty', () => {
       reason: 'LedgerUnreadable',
       handling: { kind: 'stall' },
     });
+    expect((thrown as LogfleetError).message).toContain('Restore it, or delete it once no upgrade is running.');
   });
 
   test.each<[string, string | undefined]>([

@@ -1,0 +1,34 @@
+/** What digests have shown in a history, by what stands at its destination. */
+import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import { coverageOf } from '../../../src/destination/coverage.ts';
+import { type DigestVerdict, decodeVerdict } from '../../../src/destination/digest-verdict.ts';
+import { decodePlan } from '../../../src/destination/plan-object.ts';
+import type { ExportTask } from '../../../src/export/export-task.ts';
+import type { MemoryStore } from '../../support/memory-destination.ts';
+import type { StandingRecord } from './record.ts';
+
+interface Standing {
+  readonly task: ExportTask;
+  readonly store: MemoryStore;
+}
+
+/** In the order of their rounds. */
+export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
+  const verdicts: DigestVerdict[] = [];
+  for (let round = 1; ; round++) {
+    const name = task.layout.verdict(round);
+    const content = store.objects.get(name);
+    if (!content) return verdicts;
+    verdicts.push(decodeVerdict(name, content, round));
+  }
+}
+
+/** Records that do not count any more. */
+export function voidedOf(standing: Standing, records: readonly StandingRecord[]): ReadonlySet<CommitRecord> {
+  const { task, store } = standing;
+  const plan = store.objects.get(task.layout.plan);
+  const verdicts = verdictsOf(standing);
+  if (!plan || verdicts.length === 0) return new Set();
+  const all = records.map(({ record }) => record);
+  return new Set(coverageOf(decodePlan(task.layout.plan, plan), all, verdicts).voided);
+}

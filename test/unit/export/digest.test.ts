@@ -1,0 +1,231 @@
+/** The figures of a digest against what was written: what counts as the same, as another, and as not known. */
+import { describe, expect, test } from 'vitest';
+import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import {
+  againOf,
+  compare,
+  confirmedOf,
+  type DigestSlice,
+  digestSlices,
+  groupsOf,
+  joinProven,
+  readFigure,
+  repeatedOf,
+} from '../../../src/export/digest.ts';
+
+interface Written {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly written: number;
+}
+
+function interval({ fromMs, toMs, written }: Written, more: Partial<CommitRecord> = {}): CommitRecord {
+  const figures = { received: written, written, outside: 0, duplicates: 0, left: 0 };
+  const count = { rows: written, source: 'Job' as const };
+  const own = { bytes: 10 * written, oldestMs: fromMs, newestMs: toMs - 1 };
+  return { segment: 0, fromMs, toMs, ...figures, count, files: [], figures: own, ...more };
+}
+
+function slice(fromMs: number, toMs: number, rows: number, more: Partial<DigestSlice> = {}): DigestSlice {
+  const exact = (value: number) => ({ value, reach: 0 });
+  const figures = { bytes: exact(10 * rows), oldestMs: exact(fromMs), newestMs: exact(toMs - 1) };
+  return { fromMs, toMs, rows, ...figures, ...more };
+}
+
+function recordsOf(...records: readonly Readonly<Record<string, string>>[]) {
+  return records.map((record) => new Map(Object.entries(record)));
+}
+
+describe('a figure as the service writes it', () => {
+  test.each([
+    ['0', 0, 0],
+    ['59999', 59_999, 0],
+    ['12.0', 12, 0],
+    ['1.2345678E7', 12_345_678, 0],
+    ['1.0E7', 10_000_000, 500_000],
+    ['1.788E12', 1_788_000_000_000, 500_000_000],
+    ['-3', -3, 0],
+  ])('%s is %d, up to %d', (text, value, reach) => {
+    expect(readFigure(text)).toEqual({ value, reach });
+  });
+
+  test.each(['', 'NaN', '1,000', '0x10', ' 1'])('%j is none', (text) => {
+    expect(readFigure(text)).toBeUndefined();
+  });
+});
+
+describe('records of a digest', () => {
+  const fields = (start: string, count: string) => ({
+    ...{ logfleet_slice: start, _count: count, _sum: '70' },
+    ...{ _min: '5', _max: '9' },
+  });
+
+  test('are slices in order of time', () => {
+    const slices = digestSlices(recordsOf(fields('200', '2'), fields('100', '7'), fields('300', '0')), 100);
+    expect(slices).toEqual([
+      {
+        ...{ fromMs: 100, toMs: 200, rows: 7, bytes: { value: 70, reach: 0 } },
+        ...{ oldestMs: { value: 105, reach: 0 }, newestMs: { value: 109, reach: 0 } },
+      },
+      expect.objectContaining({ fromMs: 200, rows: 2 }),
+    ]);
+  });
+
+  test.each([
+    ['two of one slice', recordsOf(fields('100', '7'), fields('100', '2'))],
+    ['a number of rows that is rounded', recordsOf(fields('100', '1.0E7'))],
+    ['none of a slice', recordsOf({ _count: '7' })],
+  ])('are none with %s', (_, records) => {
+    expect(digestSlices(records, 100)).toBeUndefined();
+  });
+});
+
+describe('a comparison (E6)', () => {
+  const one = [interval({ fromMs: 0, toMs: 100, written: 4 })];
+  const compared = (...slices: readonly DigestSlice[]) => compare({ intervals: one, slices });
+
+  test('proves an interval by all figures', () => {
+    expect(compared(slice(0, 100, 4))).toEqual({
+      kind: 'same',
+      range: {
+        ...{ fromMs: 0, toMs: 100, figures: { rows: 4, bytes: 40, oldestMs: 0, newestMs: 99 } },
+        compared: ['bytes', 'oldestMs', 'newestMs'],
+      },
+    });
+  });
+
+  test.each<[string, Partial<DigestSlice>]>([
+    ['one row more', { rows: 5 }],
+    ['one row less', { rows: 3 }],
+    ['other bytes', { bytes: { value: 41, reach: 0 } }],
+    ['an older row', { oldestMs: { value: -1, reach: 0 } }],
+    ['a newer row', { newestMs: { value: 100, reach: 0 } }],
+    ['bytes out of reach', { bytes: { value: 60, reach: 5 } }],
+  ])('differs by %s', (_, more) => {
+    expect(compared(slice(0, 100, 4, more)).kind).toBe('differs');
+  });
+
+  test.each<[string, Partial<DigestSlice>, readonly string[]]>([
+    ['bytes that are rounded', { bytes: { value: 44, reach: 5 } }, ['oldestMs', 'newestMs']],
+    ['bytes that nobody knows', { bytes: undefined }, ['oldestMs', 'newestMs']],
+    ['bytes that are rounded, and equal', { bytes: { value: 40, reach: 5 } }, ['bytes', 'oldestMs', 'newestMs']],
+  ])('is without %s', (_, more, names) => {
+    expect(compared(slice(0, 100, 4, more))).toMatchObject({ kind: 'same', range: { compared: names } });
+  });
+
+  test('of nothing with nothing is whole', () => {
+    const none = [interval({ fromMs: 0, toMs: 100, written: 0 }, { figures: { bytes: 0 } })];
+    expect(compare({ intervals: none, slices: [] })).toMatchObject({ range: { compared: { length: 3 } } });
+    expect(compare({ intervals: none, slices: [slice(0, 100, 1)] }).kind).toBe('differs');
+  });
+
+  test('counts rows that the service has more than once as often', () => {
+    const twice = slice(0, 100, 6, { bytes: { value: 60, reach: 0 } });
+    expect(compare({ intervals: one, slices: [twice] }, { rows: 2, bytes: 20 })).toMatchObject({
+      kind: 'same',
+      range: { figures: { rows: 4, bytes: 40 }, repeated: { rows: 2 } },
+    });
+  });
+});
+
+describe('groups', () => {
+  const intervals = [
+    interval({ fromMs: 0, toMs: 150, written: 3 }),
+    interval({ fromMs: 150, toMs: 200, written: 1 }),
+    interval({ fromMs: 200, toMs: 300, written: 0 }),
+    interval({ fromMs: 300, toMs: 400, written: 2 }),
+  ];
+
+  test('are intervals that a slice joins', () => {
+    const groups = groupsOf(intervals, [slice(0, 100, 2), slice(100, 200, 2), slice(300, 400, 2)]);
+    expect(groups.map((group) => [group.intervals.length, group.slices.length])).toEqual([
+      [2, 2],
+      [1, 0],
+      [1, 1],
+    ]);
+  });
+
+  test('have what lies before and behind', () => {
+    const groups = groupsOf(intervals.slice(1, 3), [slice(100, 200, 2), slice(400, 500, 1)]);
+    expect(groups.map((group) => group.slices.map(({ fromMs }) => fromMs))).toEqual([[100], [400]]);
+  });
+
+  test('that are proven alike are one range', () => {
+    const ranges = intervals.map((each) => {
+      const { fromMs, toMs, written } = each;
+      return compare({ intervals: [each], slices: written === 0 ? [] : [slice(fromMs, toMs, written)] });
+    });
+    const proven = ranges.flatMap((found) => (found.kind === 'same' ? [found.range] : []));
+    expect(joinProven(proven)).toEqual([
+      expect.objectContaining({ fromMs: 0, toMs: 400, figures: { rows: 6, bytes: 60, oldestMs: 0, newestMs: 399 } }),
+    ]);
+  });
+});
+
+describe('what differs is searched again', () => {
+  const one = interval({ fromMs: 0, toMs: 400, written: 5_000 });
+  const slices = [0, 100, 200, 300].map((fromMs) => slice(fromMs, fromMs + 100, 3_000));
+  const options = { byReceiptTime: false, round: 2 };
+
+  test('as it was where it has all rows', () => {
+    expect(againOf({ intervals: [one], slices: slices.slice(0, 1) }, options)).toEqual([{ fromMs: 0, toMs: 400 }]);
+  });
+
+  test('in pieces with fewer rows than were found where it lacks some', () => {
+    expect(againOf({ intervals: [one], slices }, options).map(({ fromMs }) => fromMs)).toEqual([0, 100, 200, 300]);
+  });
+
+  test('by halves where it is searched by receipt time', () => {
+    expect(againOf({ intervals: [one], slices }, { ...options, byReceiptTime: true })).toEqual([
+      { fromMs: 0, toMs: 200 },
+      { fromMs: 200, toMs: 400 },
+    ]);
+  });
+});
+
+describe('rows that came more than once (E9)', () => {
+  const repeated = [
+    { id: '-7', atMs: 3, bytes: 10, times: 1 },
+    { id: '8', atMs: 4, bytes: 20, times: 2 },
+  ];
+  const own = { fromMs: 0, toMs: 100, written: 4 };
+
+  test('are asked for where records name all of them', () => {
+    const named = interval(own, { duplicates: 3, repeated });
+    const unnamed = interval(own, { duplicates: 3 });
+    expect(repeatedOf({ intervals: [named], slices: [] })).toEqual(repeated);
+    expect(repeatedOf({ intervals: [named, unnamed], slices: [] })).toBeUndefined();
+    expect(repeatedOf({ intervals: [interval(own)], slices: [] })).toBeUndefined();
+  });
+
+  test.each<[string, readonly (readonly [string, string])[], object | undefined]>([
+    [
+      'as often as they came',
+      [
+        ['-7', '2'],
+        ['8', '3'],
+      ],
+      { rows: 3, bytes: 50 },
+    ],
+    [
+      'once, whatever the pages say',
+      [
+        ['-7', '1'],
+        ['8', '1'],
+      ],
+      { rows: 0, bytes: 0 },
+    ],
+    ['one of them not at all', [['8', '3']], undefined],
+    [
+      'one of them more often than it came',
+      [
+        ['-7', '3'],
+        ['8', '3'],
+      ],
+      undefined,
+    ],
+  ])('%s', (_, counts, expected) => {
+    const records = recordsOf(...counts.map(([id, count]) => ({ _messageid: id, _count: count })));
+    expect(confirmedOf(records, repeated)).toEqual(expected);
+  });
+});
