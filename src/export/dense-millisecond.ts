@@ -12,6 +12,7 @@ import { sleep } from '../base/clock.ts';
 import { asLogfleetError, mayPass } from '../base/errors.ts';
 import { inParallel } from '../base/parallel.ts';
 import { type CommittedFile, sumOfFigures } from '../destination/commit-record.ts';
+import type { PageRow } from '../service/page-row.ts';
 import type { SearchJob } from '../service/search-job.ts';
 import { type CutSign, cutSign } from './cut.ts';
 import { AnyOrder } from './duplicates.ts';
@@ -19,7 +20,7 @@ import type { SearchOrder } from './export-decision.ts';
 import { withOperators } from './export-task.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { IntervalRows } from './interval-rows.ts';
-import { JobPages } from './job-pages.ts';
+import { JobPages, type PageReceiver } from './job-pages.ts';
 import type { JobSet } from './job-set.ts';
 import { type RecordFigures, strays } from './proof.ts';
 import { type RunFigures, RunTally, sumOfRepeated } from './run-tally.ts';
@@ -270,8 +271,9 @@ class DenseSearch implements DenseFiles {
     // Statuses that only kept the job alive may have brought errors, too (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
     const figures = tally.figures(true);
-    if (figures.received !== messageCount) {
-      return again(`a search of it counts ${messageCount} rows, and its pages have ${figures.received}`);
+    const received = figures.received - figures.overlapping;
+    if (received !== messageCount) {
+      return again(`a search of it counts ${messageCount} rows, and its pages have ${received}`);
     }
     if (strays({ isEndMoved }, figures) > 0) return again('a search of it has rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
@@ -285,12 +287,9 @@ class DenseSearch implements DenseFiles {
   async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
     const tally = this.#newTally();
     pages.beginAgain();
-    await readAll(pages, messageCount, {
-      row: (row) => void tally.take(row),
-      beginPage: (isBehindShort) => tally.beginPage(isBehindShort),
-    });
-    const { received, duplicates } = tally.figures(true);
-    return received === figures.received && duplicates === figures.duplicates;
+    await readAll(pages, messageCount, new CountedRows(tally));
+    const { received, duplicates, overlapping } = tally.figures(true);
+    return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
 
   /** Undefined where the service refuses the query. */
@@ -314,11 +313,32 @@ function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }
 
-async function readAll(
-  pages: JobPages,
-  messageCount: number,
-  receiver: Parameters<JobPages['read']>[0],
-): Promise<void> {
+/** Rows that are counted and not written. */
+class CountedRows implements PageReceiver {
+  readonly #tally: RunTally;
+
+  constructor(tally: RunTally) {
+    this.#tally = tally;
+  }
+
+  get repeatedAtStart(): number {
+    return this.#tally.repeatedAtStart;
+  }
+
+  beginPage(): void {
+    this.#tally.beginPage();
+  }
+
+  overlaps(): void {
+    this.#tally.overlaps();
+  }
+
+  row(row: PageRow): void {
+    this.#tally.take(row);
+  }
+}
+
+async function readAll(pages: JobPages, messageCount: number, receiver: PageReceiver): Promise<void> {
   while (pages.offset < messageCount) if (!(await pages.read(receiver))) return;
 }
 

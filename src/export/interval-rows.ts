@@ -42,8 +42,18 @@ export class IntervalRows implements PageReceiver {
   }
 
   /** See `RunTally.beginPage`. */
-  beginPage(isBehindShort: boolean): void {
-    this.#tally.beginPage(isBehindShort);
+  beginPage(): void {
+    this.#tally.beginPage();
+  }
+
+  /** See `RunTally.repeatedAtStart`. */
+  get repeatedAtStart(): number {
+    return this.#tally.repeatedAtStart;
+  }
+
+  /** See `RunTally.overlaps`. */
+  overlaps(): void {
+    this.#tally.overlaps();
   }
 
   row(row: PageRow): void {

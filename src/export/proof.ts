@@ -127,7 +127,7 @@ export function judge(run: Run): Verdict {
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
-    const problem = `the job counts ${run.jobCount} rows, and its pages have ${received}`;
+    const problem = `the job counts ${run.jobCount} rows, and its pages have ${received - figures.overlapping}`;
     return again(run, 'CountDiffers', recordOf(run, figures, fromMs), problem);
   }
   if (cut?.kind === 'dense') return judgeDense(run, figures, fromMs);
@@ -161,7 +161,8 @@ function cutOfRun(run: Run): Cut {
 }
 
 /** The pages do not have what the job counts. One that was given up while it ran finds more. */
-function lacksRows({ isReadInPart, sign, jobCount }: Run, { received }: RunFigures): boolean {
+function lacksRows({ isReadInPart, sign, jobCount }: Run, { received, overlapping }: RunFigures): boolean {
+  if (overlapping > 0) return true;
   if (isReadInPart) return false;
   return sign === 'timeOver' ? received < jobCount : received !== jobCount;
 }

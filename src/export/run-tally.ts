@@ -27,10 +27,7 @@ export type RowFate =
 /** What a search gave, all of it read. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
 export interface RunFigures {
   readonly received: number;
-  /**
-   * Rows that a page gave again which the short page before it had given. They are not received twice: the short page lacks as many
-   * others, and the reader asked for the next page too early.
-   */
+  /** Of the duplicates, those that the reader made itself: a page lacked as many rows, so that the next one was asked for too early. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
@@ -68,8 +65,9 @@ export class RunTally {
   #mayLeave: RunTallyOptions['left'];
   #received = 0;
   #overlapping = 0;
-  /** The next row may be one that the short page before had given. */
-  #mayOverlap = false;
+  /** All rows of the page so far came before. */
+  #isPageRepeated = true;
+  #repeatedAtStart = 0;
   #written = 0;
   #outside = 0;
   #duplicates = 0;
@@ -106,9 +104,20 @@ export class RunTally {
     this.#writeHeld(0);
   }
 
-  /** The next row is the first of a page. `isBehindShort`: the page before had fewer rows than were asked for. */
-  beginPage(isBehindShort: boolean): void {
-    this.#mayOverlap = isBehindShort;
+  /** The next row is the first of a page. */
+  beginPage(): void {
+    this.#isPageRepeated = true;
+    this.#repeatedAtStart = 0;
+  }
+
+  /** With how many rows the page began that came before. */
+  get repeatedAtStart(): number {
+    return this.#repeatedAtStart;
+  }
+
+  /** The page before lacked rows: those with which this page began were asked for twice. */
+  overlaps(): void {
+    this.#overlapping += this.#repeatedAtStart;
   }
 
   take(row: PageRow): RowFate {
@@ -117,13 +126,10 @@ export class RunTally {
     this.#lastMs = row.messageTimeMs;
     const timeMs = byReceiptTime ? receiptTimeOf(row) : row.messageTimeMs;
     const comesAgain = duplicates.comesAgain(row);
-    this.#mayOverlap &&= comesAgain;
-    if (this.#mayOverlap) {
-      this.#overlapping++;
-      return 'drop';
-    }
     this.#received++;
+    this.#isPageRepeated &&= comesAgain;
     if (comesAgain) {
+      if (this.#isPageRepeated) this.#repeatedAtStart++;
       this.#comesAgain(row, timeMs);
       return 'drop';
     }

@@ -86,21 +86,19 @@ describe('rows of a search', () => {
     expect(rows.figures(true)).toMatchObject({ received: 2, written: 1, duplicates: 1 });
   });
 
-  test('that a page repeats behind a short page are not received twice (E9)', () => {
+  test('with which a page begins are known to have come before, and to be those of an overlap when they are said to (E9)', () => {
     const rows = tally('nothing');
     for (const one of [row(150, 1), row(149, 2)]) rows.take(one);
-    rows.beginPage(true);
+    rows.beginPage();
     const fates = [row(149, 2), row(148, 3), row(148, 3)].map((one) => rows.take(one));
     expect(fates).toEqual(['drop', 'write', 'drop']);
-    expect(rows.figures(true)).toMatchObject({ received: 4, written: 3, duplicates: 1, overlapping: 1 });
-  });
-
-  test('that a page repeats behind a full page are received twice', () => {
-    const rows = tally('nothing');
-    rows.take(row(149, 2));
-    rows.beginPage(false);
-    rows.take(row(149, 2));
-    expect(rows.figures(true)).toMatchObject({ received: 2, written: 1, duplicates: 1, overlapping: 0 });
+    expect(rows.repeatedAtStart).toBe(1);
+    expect(rows.figures(true)).toMatchObject({ received: 5, written: 3, duplicates: 2, overlapping: 0 });
+    rows.overlaps();
+    expect(rows.figures(true)).toMatchObject({ received: 5, duplicates: 2, overlapping: 1 });
+    rows.beginPage();
+    rows.take(row(147, 4));
+    expect(rows.repeatedAtStart).toBe(0);
   });
 
   test('of the oldest millisecond are held back where they may be left (E4)', () => {
