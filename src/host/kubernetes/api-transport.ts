@@ -66,7 +66,7 @@ export class UndiciKubeApi implements KubeApi {
       method: request.method,
       headers: {
         ...credentials.headers,
-        accept: 'application/json',
+        accept: request.accept ?? 'application/json',
         'user-agent': 'logfleet',
         ...(body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
       },

@@ -15,6 +15,8 @@ export interface KubeRequest {
   readonly body?: unknown;
   /** `application/json` unless told. */
   readonly contentType?: string;
+  /** `application/json` unless told. */
+  readonly accept?: string;
   readonly signal: AbortSignal;
 }
 

@@ -39,20 +39,19 @@ export class LedgerCarryOver {
   }
 
   /**
-   * The head of a ledger that was in ConfigMaps, once all its shards are in `store`; undefined where there is none. Fails with
-   * `ledger.missing` when the ConfigMaps may not be read, and the status shows a rollout.
+   * The head of a ledger that was in ConfigMaps, once all its shards are in `store`; undefined when there is none. No ConfigMap is
+   * read for a policy whose status shows no rollout. Fails with `ledger.missing` when the ConfigMaps may not be read.
    */
   async read(owner: OwnerRef, shard: string, store: LedgerStore): Promise<LedgerShard | undefined> {
     const resource = this.#options.resourceOf(owner);
     if (shard !== 'head' || resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return undefined;
     const { ledgerFormat, rollout, history = [] } = resource.status;
-    if (ledgerFormat !== undefined) return undefined;
+    const isOld = ledgerFormat === undefined && (rollout !== undefined || history.length > 0);
+    if (!isOld) return undefined;
     try {
       return await this.#carry(owner, store);
     } catch (error) {
-      if (!hasCode(error, 'host.forbidden')) throw error;
-      if (rollout === undefined && history.length === 0) return undefined;
-      throw missing(owner, error);
+      throw hasCode(error, 'host.forbidden') ? missing(owner, error) : error;
     }
   }
 

@@ -27,6 +27,8 @@ const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 /** Kubernetes takes 253 characters for a name; what follows the owner's name has at most 1 + 10 + 1 + 40. */
 const maxOwnerNameLength = 190;
 const maxSummaryLength = 200;
+/** The answer to a write has the metadata alone: the content would be sent back otherwise. */
+const accept = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** As much of a Ledger as is read. */
 export interface LedgerObject extends KubeObject {
@@ -102,7 +104,7 @@ export class KubernetesLedgerStore implements LedgerStore {
     const path = expected === undefined ? ledgerPath(namespace) : ledgerPath(namespace, name);
     const method = expected === undefined ? 'POST' : 'PUT';
     const metadata = { ...body.metadata, ...(expected !== undefined && { resourceVersion: expected }) };
-    const call = { method, path, query: { fieldManager }, body: { ...body, metadata } } as const;
+    const call = { method, path, query: { fieldManager }, body: { ...body, metadata }, accept } as const;
     try {
       return (await this.#client.callForObject(call)).metadata.resourceVersion;
     } catch (error) {

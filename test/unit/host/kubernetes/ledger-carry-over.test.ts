@@ -108,13 +108,16 @@ test('the Role can go afterwards: no ConfigMap is asked for any more', async () 
   expect(configMapReads(world)).toBe(reads);
 });
 
-test('a policy that never had a rollout begins without the Role', async () => {
+test('a policy that never had a rollout begins without the Role, and no ConfigMap is asked for', async () => {
   const { world } = await oldInstallation();
+  world.api.remove(`${policiesPath}/production`);
   withoutRole(world);
+  const reads = configMapReads(world);
   world.addPolicy('second', { target: { version: '19.150-1' }, selector: { matchNames: ['none-*'] } });
   world.api.patch(`${policiesPath}/second/status`, { status: { observedGeneration: 1 } });
   world.start();
   expect(await world.until(() => world.policy('second')?.status?.ledgerFormat === 2, 5 * minuteMs)).toBe(true);
+  expect(configMapReads(world)).toBe(reads);
 });
 
 test('a ledger that is lost later is no old one: status says what it says', async () => {

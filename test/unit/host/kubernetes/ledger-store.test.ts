@@ -1,11 +1,23 @@
 /** U1: ledgers as resources of the kind Ledger. A write is one request, a lost or changed Ledger is noticed, a start costs one list. */
 import { describe, expect, test } from 'vitest';
 import { type LedgerShard, maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
+import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
 import { ledgerPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import type { KubeApi } from '../../../../src/host/kubernetes/kube-api.ts';
 import { LedgerStartList } from '../../../../src/host/kubernetes/ledger-start-list.ts';
 import { KubernetesLedgerStore } from '../../../../src/host/kubernetes/ledger-store.ts';
 import type { StoredObject } from '../../../support/memory-api-store.ts';
-import { clientOf, codeOf, createPolicy, createWorld, ownerOf, policies, resolved, type World } from './world.ts';
+import {
+  clientOf,
+  codeOf,
+  createPolicy,
+  createWorld,
+  ownerOf,
+  policies,
+  resolved,
+  surroundings,
+  type World,
+} from './world.ts';
 
 interface Setting {
   readonly world: World;
@@ -54,6 +66,24 @@ test('each write is one request', async () => {
   const version = await write(at, 'head', 'one');
   await write(at, 'head', 'two', version);
   expect(at.world.server.requests.map(({ method }) => method)).toEqual(['POST', 'PUT']);
+});
+
+test('a write asks for the metadata alone, so that the content is not sent back', async () => {
+  const { world, owner } = setting();
+  const server = world.server.client('operator');
+  const accepted: (string | undefined)[] = [];
+  const api: KubeApi = {
+    request: (request) => {
+      accepted.push(request.accept);
+      return server.request(request);
+    },
+    watch: (request) => server.watch(request),
+    close: () => server.close(),
+  };
+  const store = new KubernetesLedgerStore({ client: new ApiClient({ ...surroundings(world), api }) });
+  await resolved(world, store.write(owner, 'head', 'one', undefined));
+  await resolved(world, store.read(owner, 'head'));
+  expect(accepted).toEqual([expect.stringContaining('as=PartialObjectMetadata'), undefined]);
 });
 
 test('each Ledger belongs to the resource, says what it holds, and goes with the resource', async () => {
