@@ -22,7 +22,11 @@ export interface ManyFigures {
   readonly population: PopulationName;
   readonly resources: number;
   /** Of an operator that meets resources without a status; absent where they have one. */
-  readonly first?: Reached & { readonly writeP50Ms: number; readonly writeP99Ms: number };
+  readonly first?: Reached & {
+    readonly writeP50Ms: number;
+    readonly writeP99Ms: number;
+    readonly requests: Readonly<Record<string, number>>;
+  };
   readonly restart: Rest;
   /** Requests to the API server until rest, by method and resource. */
   readonly restartRequests: Readonly<Record<string, number>>;
@@ -87,11 +91,11 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
   try {
     const reached = await process.untilWritten(count);
     await process.profiled(`${name}-first`);
-    const { statusWritesMs } = await process.figures();
+    const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
     // What is written later, as figures, must not be left to the restart.
     await process.untilQuiet();
-    return { ...reached, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
+    return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {
     await process.stop();
   }

@@ -11,6 +11,7 @@ import { Session } from 'node:inspector/promises';
 /** What the parent asks for. `profileFile`: where the profile goes that `profile` began. */
 export type Question =
   | { readonly ask: 'figures' }
+  | { readonly ask: 'written' }
   | { readonly ask: 'forget' }
   | { readonly ask: 'profile' }
   | { readonly ask: 'profiled'; readonly profileFile: string };
@@ -21,8 +22,6 @@ export interface RequestFigures {
   readonly requests: Readonly<Record<string, number>>;
   /** From the sending of each write of status to the end of its answer, milliseconds. */
   readonly statusWritesMs: readonly number[];
-  /** Names of the resources whose status was written. */
-  readonly written: number;
 }
 
 interface Sent {
@@ -71,10 +70,13 @@ process.on('message', async (question: Question) => {
 });
 process.channel?.unref();
 
-async function answer(question: Question): Promise<RequestFigures | 'done'> {
+async function answer(question: Question): Promise<RequestFigures | number | 'done'> {
   switch (question.ask) {
     case 'figures':
-      return { requests: Object.fromEntries(requests), statusWritesMs, written: written.size };
+      return { requests: Object.fromEntries(requests), statusWritesMs };
+    // How many resources have had their status written.
+    case 'written':
+      return written.size;
     case 'forget':
       requests.clear();
       written.clear();

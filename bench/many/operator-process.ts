@@ -84,8 +84,7 @@ export class OperatorProcess {
   async untilWritten(count: number): Promise<Reached> {
     const endMs = performance.now() + longestMs;
     while (performance.now() < endMs) {
-      const { written } = await this.figures();
-      if (written >= count) return this.reached();
+      if ((await this.#ask<number>({ ask: 'written' })) >= count) return this.reached();
       await delay(pollMs);
     }
     throw new Error(`${count} statuses have not been written`);

@@ -88,7 +88,11 @@ export class AwaitedSecrets {
       return;
     }
     this.#waiters.set(waiter, { secrets: secrets.map(nameOf), wake });
-    for (const key of secrets) this.#expect(key).waiters.add(waiter);
+    for (const key of secrets) {
+      this.#expect(key).waiters.add(waiter);
+      // A read that is forgotten by now may have shown something else: the next one wakes the waiter, to be sure.
+      if (!this.#digests.has(nameOf(key))) this.#digests.set(nameOf(key), 'forgotten');
+    }
     this.#lookLater();
   }
 

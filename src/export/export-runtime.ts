@@ -371,9 +371,6 @@ export class ExportRuntime {
   }
 }
 
-/** What a person mends is heard of: by a change of the resource, or of its Secrets. */
-const mendedRecheckMs = 600_000;
-
 /** The store did not take the credentials, or not for this. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
@@ -425,8 +422,8 @@ function startOf({ status }: SearchExport): number | undefined {
 function recheckMs(problem: LogfleetError): number {
   const { handling, reason } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // Its Secrets are looked at meanwhile; only the service can tell that it takes a key again.
-  return handling.kind === 'stall' && reason !== reasons.unauthorized ? mendedRecheckMs : recheckDelayMs;
+  // A change of the resource or of its Secrets is heard of (C2). Only the service can tell that it takes a key again.
+  return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : recheckDelayMs;
 }
 
 function unreadable(message: string): LogfleetError {

@@ -93,7 +93,12 @@ export class UndiciKubeApi implements KubeApi {
 
   /** The agent for these credentials. Those before it finish what they have under way. */
   #dispatcher(connection: ConnectionOptions): Dispatcher {
-    if (this.#agent && isSame(this.#agent.connection, connection)) return this.#agent.dispatcher;
+    if (this.#agent?.connection === connection) return this.#agent.dispatcher;
+    if (this.#agent && isSame(this.#agent.connection, connection)) {
+      // The next request compares no texts.
+      this.#agent = { ...this.#agent, connection };
+      return this.#agent.dispatcher;
+    }
     this.#agent?.dispatcher.close().catch(() => undefined);
     // Deadlines are the caller's: a watch may be silent for longer than undici would bear.
     const options = {

@@ -26,8 +26,11 @@ import { removeResource } from './resource-removal.ts';
 import { KubernetesSecretReader } from './secret-reader.ts';
 import { SettingsWatch } from './settings-watch.ts';
 import { writeStatus } from './status-writer.ts';
+import { Turns } from './turns.ts';
 
 const eventGraceMs = 2_000;
+/** Writes of status. More at once make each of them slower, and all of them no faster. */
+const writesAtOnce = 8;
 /** No step of a loop takes this long; one that does hangs. */
 const longestStepMs = 120_000;
 
@@ -89,6 +92,7 @@ class ClusterHost implements KubernetesHost {
   readonly #client: ApiClient;
   readonly #followed = new Map<KindName, Followed<KindName>>();
   readonly #settings: SettingsWatch;
+  readonly #writes = new Turns(writesAtOnce);
   readonly #election: LeaseElection | undefined;
   readonly #ended = new AbortController();
   /** What has been started, and runs until the host is stopped. */
@@ -119,7 +123,7 @@ class ClusterHost implements KubernetesHost {
 
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
     const { cache, reflectors } = this.#follow(kind);
-    const written = writeStatus(this.#client, cache, kind, resource);
+    const written = this.#writes.take(() => writeStatus(this.#client, cache, kind, resource));
     written.catch((error) => {
       if (hasCode(error, 'host.conflict')) for (const reflector of reflectors) reflector.doubt(resource.metadata);
     });

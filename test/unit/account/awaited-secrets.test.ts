@@ -142,3 +142,14 @@ test('a read that was sent before a refusal does not do after it', async () => {
   const members = await world.secrets.get(key, world.clock.monotonic());
   expect(members?.get('accessKey')?.reveal()).toBe('new');
 });
+
+test('a resource that waits long after its read is woken by the next read, once', async () => {
+  const world = new World();
+  const { changes } = world.secrets;
+  await world.secrets.get(key);
+  await world.clock.advance(20_000);
+  await world.secrets.get({ ...key, name: 'other' });
+  world.secrets.wait('one', [key], changes, () => world.woken.push('one'));
+  await world.clock.advance(60_000);
+  expect(world.woken).toEqual(['one']);
+});

@@ -1,0 +1,110 @@
+/** Exports that have nothing to do, and Secrets that several resources wait for: what they cost (C1, C2). */
+import { describe, expect, test } from 'vitest';
+import { reasons } from '../../../src/api/conditions.ts';
+import { secretsPath } from '../../support/world.ts';
+import { ExportWorld, hourMs, minuteMs, startMs } from './export-world.ts';
+
+const secondMs = 1_000;
+
+/** Requests to the API server that read a Secret, or write a status. */
+function costs({ world }: ExportWorld) {
+  const paths = world.api.requests.map(({ method, path }) => `${method} ${path}`);
+  return {
+    secretReads: paths.filter((text) => text.startsWith(`GET ${secretsPath}/`)).length,
+    statusWrites: paths.filter((text) => text.endsWith('/status')).length,
+  };
+}
+
+describe('C1: after a restart, nothing is read, opened or written', () => {
+  test('for a paused export, which goes on when the pause ends', async () => {
+    const world = new ExportWorld();
+    world.add({ paused: true });
+    const first = world.start();
+    expect(await world.untilReason(reasons.paused)).toBe(true);
+    first.kill();
+    const before = costs(world);
+    world.start();
+    await world.world.clock.advance(hourMs);
+    expect(costs(world)).toEqual(before);
+    expect([world.opened, world.jobsCreated, before.secretReads]).toEqual([0, 0, 0]);
+    world.patch({ spec: { paused: false } });
+    expect(await world.untilReason(reasons.exported)).toBe(true);
+  });
+
+  test('for a complete export, which is looked at again when a person asks', async () => {
+    const world = new ExportWorld();
+    world.add();
+    const first = world.start();
+    expect(await world.untilReason(reasons.exported)).toBe(true);
+    first.kill();
+    const [before, { opened }] = [costs(world), world];
+    world.start();
+    await world.world.clock.advance(hourMs);
+    expect(costs(world)).toEqual(before);
+    expect(world.opened).toBe(opened);
+    world.annotate('logfleet.dev/requestedAt', 'now');
+    expect(await world.world.until(() => world.opened > opened, minuteMs)).toBe(true);
+    await world.world.clock.advance(minuteMs);
+    expect(world.reason).toBe(reasons.exported);
+  });
+});
+
+describe('C2: a Secret that many resources wait for', () => {
+  const names = Array.from({ length: 60 }, (_, index) => `export-${index}`);
+  const timeRange = { from: String(startMs - 2 * hourMs), to: String(startMs - hourMs) };
+  const reasonOf = (world: ExportWorld, name: string) =>
+    world.world.export(name)?.status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+
+  function waiting(): ExportWorld {
+    const world = new ExportWorld();
+    for (const name of names) world.world.addExport(name, { timeRange, credentialsSecretRef: { name: 'other' } });
+    world.world.addPolicy('production', {
+      target: { version: '19.100-1' },
+      credentialsSecretRef: { name: 'other' },
+    });
+    world.start();
+    return world;
+  }
+
+  test('is read once in five seconds for all of them, and its creation is noticed by the next read', async () => {
+    const world = waiting();
+    const isWaiting = (name: string) => reasonOf(world, name) === reasons.secretNotFound;
+    expect(await world.world.until(() => names.every(isWaiting), minuteMs)).toBe(true);
+    const before = costs(world);
+    await world.world.clock.advance(10 * minuteMs);
+    const after = costs(world);
+    expect(after.secretReads - before.secretReads).toBeLessThanOrEqual(121);
+    expect(after.statusWrites).toBe(before.statusWrites);
+    expect(world.world.ready('production')?.reason).toBe(reasons.secretNotFound);
+    world.world.addSecret('other');
+    await world.world.clock.advance(6 * secondMs);
+    expect(names.filter(isWaiting)).toEqual([]);
+    expect(world.world.ready('production')?.reason).not.toBe(reasons.secretNotFound);
+    expect(costs(world).secretReads - after.secretReads).toBeLessThanOrEqual(3);
+  });
+
+  test('is read no more once no resource waits for it', async () => {
+    const world = waiting();
+    await world.world.clock.advance(minuteMs);
+    for (const name of names)
+      world.world.api.remove(`/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports/${name}`);
+    world.world.api.remove('/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies/production');
+    await world.world.clock.advance(minuteMs);
+    const before = costs(world);
+    await world.world.clock.advance(10 * minuteMs);
+    expect(costs(world)).toEqual(before);
+  });
+
+  test('whose key is refused is read again within five seconds of its correction', async () => {
+    const world = new ExportWorld();
+    world.add({ credentialsSecretRef: { name: 'other' } });
+    world.world.addSecret('other', { accessKey: 'wrong' });
+    world.start();
+    expect(await world.untilReason(reasons.unauthorized)).toBe(true);
+    await world.world.clock.advance(2 * minuteMs);
+    const accessKey = Buffer.from('simulator-key').toString('base64');
+    world.world.api.patch(`${secretsPath}/other`, { data: { accessKey } });
+    expect(await world.world.until(() => world.reason !== reasons.unauthorized, 6 * secondMs)).toBe(true);
+    expect(await world.untilReason(reasons.exported)).toBe(true);
+  });
+});

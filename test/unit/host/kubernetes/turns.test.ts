@@ -1,0 +1,29 @@
+/** Turns: how many pieces of work run at once, and in which order the others follow. */
+import { expect, test } from 'vitest';
+import { Turns } from '../../../../src/host/kubernetes/turns.ts';
+
+test('no more work runs at once than there are turns, in the order in which it came', async () => {
+  const turns = new Turns(2);
+  const begun: number[] = [];
+  const ends = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
+  const all = ends.map(({ promise }, index) =>
+    turns.take(async () => {
+      begun.push(index);
+      await promise;
+    }),
+  );
+  await Promise.resolve();
+  expect(begun).toEqual([0, 1]);
+  ends[1]?.resolve();
+  await all[1];
+  expect(begun).toEqual([0, 1, 2]);
+  for (const { resolve } of ends) resolve();
+  await Promise.all(all);
+  expect(begun).toEqual([0, 1, 2, 3]);
+});
+
+test('work that fails gives its turn back', async () => {
+  const turns = new Turns(1);
+  await expect(turns.take(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+  expect(await turns.take(async () => 'done')).toBe('done');
+});
