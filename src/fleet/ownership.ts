@@ -184,9 +184,16 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /** The policy's ledger was read anew: what it has in flight is what that says, and not what was never written. */
+  /**
+   * The policy's ledger was read anew: what it has in flight is what that says, and not what was never written. The policy itself is not
+   * told. It is at work on that, and a host that fails each write would have it look again at once, for ever.
+   */
   forgetFlights(policy: string): void {
-    for (const id of [...this.#flying.get(policy)]) this.ended(id, policy);
+    for (const id of [...this.#flying.get(policy)]) {
+      this.#forgetFlight(id);
+      this.#landings.delete(id);
+      this.#touch(id, policy);
+    }
   }
 
   /**

@@ -1,0 +1,18 @@
+/** A ledger that cannot be written is tried again with growing delays, and not at once. */
+import { expect, test } from 'vitest';
+import { minuteMs } from './builders.ts';
+import { staged } from './staged-world.ts';
+
+test('a host that takes no ledger is asked again less and less often', async () => {
+  const { world, tasks } = staged({ count: 40, stages: [] });
+  let writes = 0;
+  world.api.onRequest = ({ collection, method }) => {
+    if (!collection.endsWith('/ledgers') || method === 'GET') return undefined;
+    writes++;
+    return { kind: 'status', status: 500, when: 'before' };
+  };
+  world.start();
+  await world.clock.advance(minuteMs);
+  expect(tasks()).toEqual([]);
+  expect(writes).toBeLessThan(40);
+});
