@@ -26,6 +26,11 @@ export interface ApproveOptions extends TargetOptions {
   readonly stage?: string;
 }
 
+export interface ForgetOptions {
+  readonly dir: string;
+  readonly namespace?: string;
+}
+
 /** Of `pause` and `resume`. */
 export interface PauseOptions extends TargetOptions {
   readonly all?: boolean;

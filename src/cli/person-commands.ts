@@ -1,8 +1,8 @@
-/** The descriptions of what people do to resources: `pause`, `resume`, `approve`, `retry` and `abort`. */
+/** The descriptions of what people do to resources: `pause`, `resume`, `approve`, `retry`, `abort` and `forget`. */
 import type { Command } from 'commander';
 import { addTargetOptions, type Ends, example } from './command-parts.ts';
 import type { CommandContext } from './context.ts';
-import type { ApproveOptions, PauseOptions, TargetOptions } from './options.ts';
+import type { ApproveOptions, ForgetOptions, PauseOptions, TargetOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 export function addPersonCommands(program: Command, context: CommandContext, ends: Ends): void {
@@ -21,6 +21,20 @@ export function addPersonCommands(program: Command, context: CommandContext, end
     (target: string, options: TargetOptions) =>
       ends(import('./rollout-request.ts').then(({ abortCommand }) => abortCommand(target, options, context))),
   );
+  addForget(program, context, ends);
+}
+
+function addForget(program: Command, context: CommandContext, ends: Ends): void {
+  program
+    .command('forget')
+    .description('discard the state of a resource whose manifest was deleted from a directory')
+    .argument('<KIND/NAME>')
+    .requiredOption('--dir <dir>', 'the directory of manifests')
+    .option('-n, --namespace <namespace>', 'the namespace (default: the only one with this name)')
+    .addHelpText('after', example('logfleet forget cvp/production --dir ./policies'))
+    .action((target: string, options: ForgetOptions) =>
+      ends(import('./forget.ts').then(({ forgetCommand }) => forgetCommand(target, options, context))),
+    );
 }
 
 /** `pause` and `resume`, of one resource or of the operator as a whole. */

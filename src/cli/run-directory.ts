@@ -96,6 +96,9 @@ export async function runOnDirectories(
   if (problems.length > 0 && tellsWarnings(options, context.stderr)) {
     context.stderr.write(`logfleet run: ${counted(problems.length, 'error')} in the manifests, told above\n`);
   } else for (const problem of problems) context.stderr.write(`${renderProblem(problem)}\n`);
+  if (!tellsWarnings(options, context.stderr)) {
+    for (const notice of host.notices()) context.stderr.write(`logfleet run: ${notice}\n`);
+  }
   showOutcome(ended, dirOf, context, goOnForAll());
   if (problems.length > 0) return exitStatus.usage;
   return ended.some(hasFailed) ? exitStatus.failed : exitStatus.ok;

@@ -239,6 +239,8 @@ export class DirectoryContents {
       this.cache.put(created);
       return;
     }
+    // There is a manifest: the request was about an earlier deletion.
+    if (request?.forget) await this.#options.records.removeRequest(known);
     const here = known.directory === directory ? known : await this.#options.records.move(known, directory);
     await this.#update({ ...here, manifest }, known, found, asked);
     if (known.parkedSince === undefined) return;

@@ -100,6 +100,7 @@ const readOnly: RecordStore = {
   save: async () => {},
   move: async (record, directory) => ({ ...record, directory }),
   remove: async () => {},
+  removeRequest: async () => {},
   loadFiles: recordFiles.loadFiles,
   saveFiles: async () => {},
 };

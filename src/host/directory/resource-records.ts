@@ -39,6 +39,8 @@ export interface RecordStore {
   move(record: ResourceRecord, directory: string): Promise<ResourceRecord>;
   /** Removes a record and all that the resource had: its ledgers, and what was asked of it. */
   remove(record: ResourceRecord): Promise<void>;
+  /** Removes what was asked of a resource. */
+  removeRequest(record: ResourceRecord): Promise<void>;
   /** What is remembered of the manifest files of a directory; empty where nothing is. */
   loadFiles(directory: string): Promise<ReadonlyMap<string, FileMemory>>;
   saveFiles(directory: string, files: ReadonlyMap<string, FileMemory>): Promise<void>;
@@ -91,6 +93,10 @@ export const recordFiles: RecordStore = {
     await removeDurably(state.ledgersFolder(kind, metadata));
     // Last, so that a process which dies in between finds the record again and removes the rest.
     await removeDurably(state.statusFile(kind, metadata));
+  },
+
+  async removeRequest({ directory, resource: { kind, metadata } }) {
+    await removeDurably(new StateDirectory(directory).requestFile(kind, metadata));
   },
 
   async loadFiles(directory) {

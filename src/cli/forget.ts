@@ -1,0 +1,56 @@
+/**
+ * `logfleet forget`: discards the state of a resource whose manifest was deleted from a directory (protocol D4). The process that works
+ * on the directory does it, or the next one: the command writes a request.
+ */
+import { kinds } from '../api/kinds.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { LogfleetError } from '../base/errors.ts';
+import { systemRandom } from '../base/random.ts';
+import { DirectoryView } from '../host/directory/directory-view.ts';
+import { retentionDays } from '../host/directory/parking.ts';
+import { isSurelyFree } from '../host/directory/process-lock.ts';
+import { writeForgetRequest } from '../host/directory/requests.ts';
+import type { ResourceRecord } from '../host/directory/resource-records.ts';
+import { StateDirectory } from '../host/directory/state-directory.ts';
+import { type CommandContext, exitStatus } from './context.ts';
+import { currentUser } from './current-user.ts';
+import { existingDirectory } from './directory-access.ts';
+import type { ForgetOptions } from './options.ts';
+import { parseReference } from './resource-access.ts';
+import { shellWord } from './target-flags.ts';
+import { UsageError } from './usage-error.ts';
+
+export async function forgetCommand(
+  target: string,
+  { dir, namespace }: ForgetOptions,
+  context: CommandContext,
+  clock: Clock = systemClock,
+): Promise<number> {
+  const { kind, name } = parseReference(target);
+  const directory = await existingDirectory(dir, context);
+  const view = await DirectoryView.open({ directories: [directory], clock, random: systemRandom });
+  const isMeant = ({ metadata }: ResourceRecord['resource']) =>
+    metadata.name === name && (namespace === undefined || metadata.namespace === namespace);
+  const standing = [...view.resources(kind).list()].find(isMeant);
+  if (standing) throw stillThere(target, dir);
+  const parked = view.parked().filter(({ resource }) => resource.kind === kind && isMeant(resource));
+  const [one, ...others] = parked;
+  if (!one) throw nothingParked(target, dir);
+  if (others.length > 0) throw new UsageError(`several namespaces have a parked ${target}; name one with -n`);
+  await writeForgetRequest(directory, kind, one.resource.metadata, { by: currentUser(), atMs: clock.now() });
+  const isIdle = await isSurelyFree(new StateDirectory(directory));
+  const when = isIdle ? `by the next logfleet run ${shellWord(dir)}` : 'by the process that works there';
+  const reference = `${kinds[kind].shortNames[0]}/${name} in namespace ${one.resource.metadata.namespace}`;
+  context.stdout.write(`${reference}: the state is discarded ${when}. A manifest of this name begins anew.\n`);
+  return exitStatus.ok;
+}
+
+function stillThere(target: string, dir: string): LogfleetError {
+  const message = `${target} has a manifest in ${dir}, and only the state of a deleted one is discarded: delete the manifest first`;
+  return new LogfleetError({ code: 'cli.nothingToDo', handling: { kind: 'wait' }, message });
+}
+
+function nothingParked(target: string, dir: string): LogfleetError {
+  const message = `${target} has no state in ${dir}: none was kept, it was discarded, or more than ${retentionDays} days have passed`;
+  return new LogfleetError({ code: 'cli.nothingToDo', handling: { kind: 'wait' }, message });
+}

@@ -1,0 +1,58 @@
+/** `logfleet forget` on a directory whose manifest was deleted (protocol D4). */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { runProgram } from '../../../src/cli/program.ts';
+import { recordFiles } from '../../../src/host/directory/resource-records.ts';
+import { recordingContext } from './recording-context.ts';
+import { rollingStatus, samplePolicy } from './sample-policy.ts';
+
+const uid = '3f0c8e52-7f1c-4a3e-9d6b-0a1b2c3d4e5f';
+
+async function parkedDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'logfleet-forget-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const resource = samplePolicy({ status: rollingStatus, metadata: { uid } });
+  await recordFiles.save({ directory, manifest: 'a.yaml', resource, parkedSince: new Date().toISOString() });
+  return directory;
+}
+
+async function forget(directory: string, ...flags: readonly string[]) {
+  const context = recordingContext();
+  const status = await runProgram(['forget', 'cvp/production', '--dir', directory, ...flags], context);
+  const requests = await readdir(join(directory, '.logfleet/requests')).catch(() => []);
+  return { status, requests, stdout: context.stdout.text, stderr: context.stderr.text };
+}
+
+test('asks for the state of a deleted resource to be discarded, and says when that happens', async () => {
+  const directory = await parkedDirectory();
+  expect(await forget(directory)).toEqual({
+    status: 0,
+    requests: ['CollectorVersionPolicy_logging_production.json'],
+    stdout: `cvp/production in namespace logging: the state is discarded by the next logfleet run ${directory}. A manifest of this name begins anew.\n`,
+    stderr: '',
+  });
+});
+
+test('changes nothing where no state is parked', async () => {
+  const directory = await parkedDirectory();
+  expect(await forget(directory, '-n', 'elsewhere')).toMatchObject({ status: 1, requests: [], stdout: '' });
+});
+
+test('changes nothing while there is a manifest', async () => {
+  const directory = await parkedDirectory();
+  const { spec, metadata, apiVersion, kind } = samplePolicy();
+  const manifest = { apiVersion, kind, spec, metadata: { name: metadata.name, namespace: metadata.namespace } };
+  await writeFile(join(directory, 'a.json'), JSON.stringify(manifest));
+  expect(await forget(directory)).toMatchObject({
+    status: 1,
+    requests: [],
+    stderr: expect.stringContaining('delete the manifest'),
+  });
+});
+
+test('needs a directory', async () => {
+  const context = recordingContext();
+  expect(await runProgram(['forget', 'cvp/production'], context)).toBe(2);
+});
