@@ -16,11 +16,14 @@ export class VirtualClock implements Clock {
   #order = 0;
   readonly #heap: Entry[] = [];
   readonly #epochMs: number;
+  readonly #rest: () => Promise<void>;
   /** How far the wall clock is off, in ms; `monotonic` does not feel it. */
   skewMs = 0;
 
-  constructor(epochMs = Date.UTC(2026, 10, 1)) {
+  /** @param rest resolves once nothing goes on any more by itself; files take longer than promises */
+  constructor(epochMs = Date.UTC(2026, 10, 1), rest: () => Promise<void> = settle) {
     this.#epochMs = epochMs;
+    this.#rest = rest;
   }
 
   now(): number {
@@ -65,7 +68,7 @@ export class VirtualClock implements Clock {
    */
   async run(done: () => boolean, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     for (;;) {
-      await settle();
+      await this.#rest();
       if (done()) return true;
       const at = this.next();
       if (at === undefined || at > untilMs) return false;
@@ -114,4 +117,10 @@ function before(left: Entry, right: Entry): boolean {
 /** Lets every promise that can go on go on: a macrotask runs after all microtasks. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The same, and lets every file be read and written that is being read or written. */
+export async function settleFiles(): Promise<void> {
+  do await settle();
+  while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));
 }

@@ -60,7 +60,7 @@ export class DirectoryContents {
   #recordProblems: readonly Problem[] = [];
   #problems: readonly Problem[] = [];
   #folders: readonly string[] = [];
-  #lookAgain: Timer | undefined;
+  #lookAgain: { readonly atMs: number; readonly timer: Timer } | undefined;
   #closed = false;
 
   constructor(options: DirectoryContentsOptions) {
@@ -155,7 +155,7 @@ export class DirectoryContents {
   /** Resolves once nothing is read or written any more, and nothing will be. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#lookAgain?.cancel();
+    this.#lookAgain?.timer.cancel();
     await this.#tasks.drained();
   }
 
@@ -380,9 +380,17 @@ export class DirectoryContents {
     if (isMissing) this.#lookAgainAfter(deletionDelayMs);
   }
 
+  /** Reads the manifests again after this time, or earlier where that was asked for already. */
   #lookAgainAfter(delayMs: number): void {
-    this.#lookAgain?.cancel();
-    this.#lookAgain = this.#options.clock.after(delayMs, () => void this.refresh());
+    const { clock } = this.#options;
+    const atMs = clock.monotonic() + delayMs;
+    if (this.#lookAgain && this.#lookAgain.atMs <= atMs) return;
+    this.#lookAgain?.timer.cancel();
+    const look = () => {
+      this.#lookAgain = undefined;
+      void this.refresh();
+    };
+    this.#lookAgain = { atMs, timer: clock.after(delayMs, look) };
   }
 
   #tell(notice: Notice): void {

@@ -1,0 +1,132 @@
+/**
+ * A directory of manifests in virtual time: the simulated service, and an operator made of the real client, directory host, controllers
+ * and policies. A test damages the manifests, restarts the operator, lets time pass, and looks at tasks and status afterwards.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { noMetrics } from '../../src/base/metrics.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { Operator } from '../../src/cli/operator.ts';
+import { createDirectoryHost, type DirectoryHost } from '../../src/host/directory/directory-host.ts';
+import { writeRequest } from '../../src/host/directory/requests.ts';
+import { connectWith } from '../../src/service/connection.ts';
+import { InProcessService } from '../../src/simulator/in-process.ts';
+import type { JournalEntry } from '../../src/simulator/journal.ts';
+import { ServiceModel } from '../../src/simulator/model.ts';
+import type { Scenario } from '../../src/simulator/scenario.ts';
+import { InProcessTransport } from '../support/in-process-transport.ts';
+import { settleFiles, VirtualClock } from '../support/virtual-clock.ts';
+
+const origin = 'https://logs.example.com';
+
+export class DirectoryWorld {
+  readonly directory = mkdtempSync(join(tmpdir(), 'logfleet-damage-'));
+  readonly clock = new VirtualClock(undefined, settleFiles);
+  readonly model: ServiceModel;
+  readonly journal: JournalEntry[] = [];
+  readonly #random = seededRandom(1);
+  readonly #service: InProcessService;
+  #running: { readonly host: DirectoryHost; readonly operator: Operator } | undefined;
+
+  constructor(scenario: Scenario) {
+    const { clock } = this;
+    this.model = new ServiceModel(scenario, { startMs: clock.now(), journal: (entry) => this.journal.push(entry) });
+    this.#service = new InProcessService(this.model, clock, { latencyMs: 10, jitterMs: 0, random: this.#random });
+  }
+
+  get host(): DirectoryHost {
+    if (!this.#running) throw new Error('no operator runs');
+    return this.#running.host;
+  }
+
+  /** Members of a Secret that leads to the service. */
+  get secret(): Readonly<Record<string, string>> {
+    return { baseURL: `${origin}${this.model.basePath}`, accessId: 'simulator', accessKey: 'simulator-key' };
+  }
+
+  path(file: string): string {
+    return join(this.directory, file);
+  }
+
+  read(file: string): Buffer {
+    return readFileSync(this.path(file));
+  }
+
+  /** Written just now by the clock of the world. */
+  write(file: string, content: string | Uint8Array): void {
+    mkdirSync(dirname(this.path(file)), { recursive: true });
+    writeFileSync(this.path(file), content);
+    const nowSeconds = this.clock.now() / 1_000;
+    utimesSync(this.path(file), nowSeconds, nowSeconds);
+  }
+
+  async start(): Promise<void> {
+    const { clock } = this;
+    const common = { clock, random: this.#random, log: silentLogger, metrics: noMetrics };
+    const host = await this.during(createDirectoryHost({ ...common, directories: [this.directory] }));
+    const find = (name: string) => (name === origin ? this.#service : undefined);
+    const transport = () => new InProcessTransport(find, clock);
+    const operator = new Operator({
+      ...common,
+      host,
+      settings: { statusIntervalMs: 1_000 },
+      connect: connectWith({ clock, metrics: noMetrics, userAgent: 'logfleet/test', transport }),
+    });
+    this.#running = { host, operator };
+    operator.start();
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#running) return;
+    const { host, operator } = this.#running;
+    this.#running = undefined;
+    await this.during(operator.stop());
+    await this.during(host.close());
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** Lets time pass until this has come to its end. */
+  async during<T>(waiting: Promise<T>): Promise<T> {
+    let isOver = false;
+    const ended = waiting.finally(() => {
+      isOver = true;
+    });
+    ended.catch(() => {});
+    while (!isOver) await this.clock.run(() => isOver, this.clock.monotonic() + 60_000);
+    return ended;
+  }
+
+  /** Lets time pass until `done`, at most so long. Returns whether it came to that. */
+  until(done: () => boolean, atMostMs: number): Promise<boolean> {
+    return this.clock.run(done, this.clock.monotonic() + atMostMs);
+  }
+
+  async pass(durationMs: number): Promise<void> {
+    await this.clock.advance(durationMs);
+  }
+
+  policy(name: string): CollectorVersionPolicy | undefined {
+    return this.host.resources('CollectorVersionPolicy').get({ namespace: 'logging', name });
+  }
+
+  async annotate(name: string, annotation: string, value: string): Promise<void> {
+    const key = { namespace: 'logging', name };
+    await this.during(writeRequest(this.directory, 'CollectorVersionPolicy', key, { [annotation]: value }));
+  }
+
+  /** Names of the collectors of which an upgrade was asked for, in the order of the requests. */
+  upgrades(): readonly string[] {
+    const { collectors } = this.model.snapshot(this.clock.now());
+    const names = new Map(collectors.map(({ id, name }) => [String(id), name]));
+    return this.journal
+      .filter(({ operation }) => operation === 'createTask')
+      .map(({ collectorId }) => names.get(String(collectorId)) ?? String(collectorId));
+  }
+}
