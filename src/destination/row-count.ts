@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import type { Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { unreachable } from '../base/assert.ts';
+import type { FigureReader } from './file-figures.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { parquetRows } from './parquet-footer.ts';
 
@@ -16,17 +17,32 @@ export interface RowCounter {
   end(): Promise<number>;
 }
 
-export function countRows({ format, compression }: Pick<ExportOutput, 'format' | 'compression'>): RowCounter {
+/** `figures` sees the same bytes, unpacked. */
+export function countRows(
+  { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
+  figures?: FigureReader,
+): RowCounter {
   switch (format) {
     case 'NDJSON':
-      return decompressed(compression, new LineTally());
+      return decompressed(compression, beside(new LineTally(), figures));
     case 'CSV':
-      return decompressed(compression, new RecordTally());
+      return decompressed(compression, beside(new RecordTally(), figures));
     case 'Parquet':
       return decompressed('None', new ParquetTally());
     default:
       return unreachable(format);
   }
+}
+
+function beside(tally: Tally, figures: FigureReader | undefined): Tally {
+  if (!figures) return tally;
+  return {
+    add(piece) {
+      tally.add(piece);
+      figures.add(piece);
+    },
+    rows: () => tally.rows(),
+  };
 }
 
 interface Tally {

@@ -5,14 +5,19 @@
  * Leans on the manifest's own words as little as it can: sums are added up anew, and rows are counted in the files.
  */
 import { createHash } from 'node:crypto';
-import { canonicalText } from '../base/canonical-text.ts';
+import { canonicalText, sameValue } from '../base/canonical-text.ts';
 import { LogfleetError } from '../base/errors.ts';
-import { type CommittedFile, readRecords } from './commit-record.ts';
+import { type CommittedFile, type MessageFigures, readRecords, sumOfFigures } from './commit-record.ts';
+import { coverageOf } from './coverage.ts';
 import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
+import { type ComparableFigure, comparableFigures, readVerdicts } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
+import { figureReader } from './file-figures.ts';
 import { type ExportOutput, fingerprintOf } from './fingerprint.ts';
-import { type Manifest, readManifest, totalsOf } from './manifest.ts';
+import { isProofOf, isWhole, type Manifest, readManifest, totalsOf } from './manifest.ts';
+import { readPlan } from './plan-object.ts';
+import { proofRangesOf } from './proof-range.ts';
 import { countRows } from './row-count.ts';
 
 export type DifferenceKind =
@@ -36,7 +41,11 @@ export type DifferenceKind =
   /** A file that the manifest does not know. */
   | 'strayFile'
   /** Two intervals name the same file. */
-  | 'sharedFile';
+  | 'sharedFile'
+  /** The messages in the files of an interval add up to something else than its record says. */
+  | 'figures'
+  /** What the manifest says to be proven is not what its intervals add up to, or not what the verdicts beside it say (E6). */
+  | 'proof';
 
 export interface Difference {
   readonly kind: DifferenceKind;
@@ -56,6 +65,9 @@ export interface Verification {
   readonly files: number;
   readonly rows: number;
   readonly bytes: number;
+  /** Figures that were added up again from the files, and those whose column is not in them, or is not read. */
+  readonly recomputed: readonly ComparableFigure[];
+  readonly notRecomputed: readonly ComparableFigure[];
 }
 
 export interface VerifyProgress {
@@ -76,21 +88,57 @@ export async function verifyExport(
   const differences = [
     ...differencesWithin(manifest),
     ...(await recordDifferences(destination, layout, manifest)),
+    ...(await proofDifferences(destination, layout, manifest)),
     ...(await strayFiles(destination, layout, manifest)),
   ];
+  const found = new Map<string, MessageFigures>();
   const files = manifest.intervals.flatMap((interval) => interval.files);
   const total = { totalFiles: files.length, totalBytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
   const read = { files: 0, rows: 0, bytes: 0 };
   for (const file of files) {
-    const found = await readFile(destination, layout, file, manifest.export.output);
-    differences.push(...found.differences);
-    read.files += found.exists ? 1 : 0;
-    read.rows += found.rows;
-    read.bytes += found.bytes;
+    const own = await readFile(destination, layout, file, manifest.export.output);
+    differences.push(...own.differences);
+    if (own.figures) found.set(file.name, own.figures);
+    read.files += own.exists ? 1 : 0;
+    read.rows += own.rows;
+    read.bytes += own.bytes;
     onProgress({ ...total, files: read.files, bytes: read.bytes });
   }
   const incomplete = manifest.intervals.filter((interval) => interval.incomplete !== undefined).length;
-  return { manifest, differences, incomplete, ...read };
+  const figures = figureDifferences(manifest, found);
+  return { manifest, ...read, incomplete, ...figures, differences: [...differences, ...figures.differences] };
+}
+
+/** What the messages in files add up to, interval by interval. A file that differs has said so already. */
+function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, MessageFigures>) {
+  const differences: Difference[] = [];
+  const recomputed = new Set<ComparableFigure>();
+  const missing = new Set<ComparableFigure>();
+  for (const { fromMs, toMs, files, figures = {} } of intervals) {
+    const own = files.map(({ name }) => found.get(name));
+    const sum = sumOfFigures(own.filter((each) => each !== undefined));
+    for (const name of comparableFigures) {
+      if (figures[name] === undefined || files.length === 0) continue;
+      const isKnown = own.every((each) => each?.[name] !== undefined);
+      (isKnown ? recomputed : missing).add(name);
+      if (!isKnown || sum[name] === figures[name]) continue;
+      const where = `${name} from ${moment(fromMs)} to ${moment(toMs)}`;
+      differences.push({ kind: 'figures', where, expected: figures[name], found: sum[name] ?? '' });
+    }
+  }
+  const inOrder = (names: ReadonlySet<ComparableFigure>) => comparableFigures.filter((name) => names.has(name));
+  return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
+}
+
+/** Of the verdicts those that are there: files and manifest may have been taken elsewhere without them. */
+async function proofDifferences(
+  destination: Destination,
+  layout: ExportLayout,
+  { proof, intervals }: Manifest,
+): Promise<readonly Difference[]> {
+  const verdicts = await readVerdicts(destination, layout);
+  const isSame = verdicts.length === 0 || sameValue(proofRangesOf(intervals, verdicts), proof);
+  return isSame && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
 }
 
 /** What the manifest's own figures contradict. */
@@ -111,8 +159,7 @@ function differencesWithin(manifest: Manifest): readonly Difference[] {
   differ(reachedMs < identity.toMs ? 'gap' : 'overlap', 'at the end', moment(identity.toMs), moment(reachedMs));
   const sums = totalsOf(intervals);
   for (const [name, sum] of Object.entries(sums)) differ('total', name, sum, totals[name as keyof typeof totals]);
-  const flagged = intervals.some(({ incomplete }) => incomplete !== undefined);
-  differ('completeness', 'manifest', String(!flagged), String(complete));
+  differ('completeness', 'manifest', String(isWhole(manifest.proof)), String(complete));
   const seen = new Set<string>();
   for (const { name } of intervals.flatMap(({ files }) => files)) {
     if (seen.has(name)) differences.push({ kind: 'sharedFile', where: name });
@@ -127,12 +174,18 @@ async function recordDifferences(
   layout: ExportLayout,
   { intervals }: Manifest,
 ): Promise<readonly Difference[]> {
-  const known = new Map(intervals.map((each) => [layout.commit(each.segment, each.toMs), canonicalText(each)]));
+  const known: ReadonlyMap<string, string> = new Map(
+    intervals.map((each) => [layout.commit(each.segment, each.toMs), canonicalText(each)]),
+  );
   const unreadable: Difference[] = [];
   const records = await readRecords(destination, layout, [], (name, { message }) => {
     unreadable.push({ kind: 'unreadable', where: layout.relative(name), found: message });
   });
+  const verdicts = await readVerdicts(destination, layout);
+  const plan = verdicts.length === 0 ? undefined : await readPlan(destination, layout);
+  const voided = new Set(plan ? coverageOf(plan, records, verdicts).voided : []);
   const differing = records
+    .filter((record) => !voided.has(record))
     .map((record) => ({ name: layout.commit(record.segment, record.toMs), text: canonicalText(record) }))
     .filter(({ name, text }) => known.get(name) !== text)
     .map(({ name }): Difference => ({ kind: 'record', where: layout.relative(name) }));
@@ -149,9 +202,11 @@ async function strayFiles(
     layout.manifest,
     ...intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))),
   ]);
+  const rounds = (await readVerdicts(destination, layout)).map(({ round }) => layout.verdict(round));
+  const verdicts = new Set(rounds);
   const strays: Difference[] = [];
   for await (const { name } of destination.list(layout.folder)) {
-    if (known.has(name) || name.startsWith(`${layout.commits}/`)) continue;
+    if (known.has(name) || name.startsWith(`${layout.commits}/`) || verdicts.has(name)) continue;
     strays.push({ kind: 'strayFile', where: layout.relative(name) });
   }
   return strays;
@@ -162,6 +217,8 @@ interface ReadFile {
   readonly rows: number;
   readonly bytes: number;
   readonly differences: readonly Difference[];
+  /** Undefined where they are not read, or could not be. */
+  readonly figures?: MessageFigures | undefined;
 }
 
 /** Goes on reading for the sum of the bytes when the rows cannot be counted. */
@@ -172,7 +229,8 @@ async function readFile(
   output: ExportOutput,
 ): Promise<ReadFile> {
   const hash = createHash('sha256');
-  const counter = countRows(output);
+  const reader = figureReader(output);
+  const counter = countRows(output, reader);
   let bytes = 0;
   let unreadable: string | undefined;
   const counting = async <T>(act: () => Promise<T>): Promise<T | undefined> => {
@@ -202,7 +260,8 @@ async function readFile(
   differ('sha256', file.sha256, hash.digest('hex'));
   if (unreadable === undefined) differ('rows', file.rows, rows);
   else differences.push({ kind: 'unreadable', where: file.name, found: unreadable });
-  return { exists: true, rows, bytes, differences };
+  const figures = differences.length === 0 ? reader?.end() : undefined;
+  return { exists: true, rows, bytes, differences, figures };
 }
 
 /** Of a file that is not there, or in whose place something else is; undefined where only the way there is in trouble. */

@@ -1,7 +1,9 @@
 /** What `logfleet verify` has proven, and what differs: a table of the checks for people, a document for programs. */
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
+import type { ComparableFigure } from '../../destination/digest-verdict.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
 import { type Manifest, manifestAdvice } from '../../destination/manifest.ts';
+import { type ProofLevel, type ProofRange, proofLevels } from '../../destination/proof-range.ts';
 import { wayToSearchAnew } from '../../destination/recorded-files.ts';
 import type { Difference, DifferenceKind, Verification } from '../../destination/verify.ts';
 import { renderMoment } from './moment.ts';
@@ -49,7 +51,7 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
     ...(has('files', 'checksums') && damaged.size > 0
       ? [`To mend it, put these files back as they were, or ${anew()} when the export runs again.`]
       : []),
-    ...(has('range', 'manifest') ? [`To mend it, ${manifestAdvice} when the export runs again.`] : []),
+    ...(has('range', 'proof', 'manifest') ? [`To mend it, ${manifestAdvice} when the export runs again.`] : []),
   ];
 }
 
@@ -68,7 +70,7 @@ function checkLines(checks: readonly Check[], width: number): readonly string[] 
 const gap = 3;
 
 interface Check {
-  readonly name: 'range' | 'counts' | 'files' | 'checksums' | 'manifest' | 'folder';
+  readonly name: 'range' | 'proof' | 'counts' | 'figures' | 'files' | 'checksums' | 'manifest' | 'folder';
   readonly result: 'ok' | 'incomplete' | 'differs';
   readonly what: string;
 }
@@ -80,6 +82,8 @@ const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   completeness: 'manifest',
   fingerprint: 'manifest',
   total: 'manifest',
+  proof: 'proof',
+  figures: 'figures',
   sharedFile: 'manifest',
   missingFile: 'files',
   rows: 'files',
@@ -90,7 +94,8 @@ const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   strayFile: 'folder',
 };
 
-function checksOf({ manifest, differences, incomplete, files, rows, bytes }: Verification): readonly Check[] {
+function checksOf(verification: Verification): readonly Check[] {
+  const { manifest, differences, incomplete, files, rows, bytes } = verification;
   const { export: identity, intervals, totals } = manifest;
   const named = intervals.reduce((sum, interval) => sum + interval.files.length, 0);
   const differs = new Set(differences.map(({ kind }) => against[kind]));
@@ -104,6 +109,16 @@ function checksOf({ manifest, differences, incomplete, files, rows, bytes }: Ver
       name: 'range',
       result: result('range'),
       what: `${range}: ${renderCount(intervals.length, 'interval')}, ${unless('range', 'no gap, no overlap')}`,
+    },
+    {
+      name: 'proof',
+      result: manifest.proof.some(({ level }) => level === 'None') ? 'incomplete' : result('proof'),
+      what: unless('proof', renderLevels(manifest.proof)),
+    },
+    {
+      name: 'figures',
+      result: result('figures'),
+      what: unless('figures', renderRecomputed(verification)),
     },
     {
       name: 'counts',
@@ -138,6 +153,47 @@ const sourceNames: { readonly [S in CountSource]: string } = {
   Aggregate: 'by an aggregation',
   Histogram: 'by the histogram',
 };
+
+const levelTexts: { readonly [L in ProofLevel]: string } = {
+  Digest: 'by number, bytes and times that the service adds up (Digest)',
+  Count: 'by their number in an aggregation (Count)',
+  Search: 'by the count of their own search (Search)',
+  None: 'incomplete (None)',
+};
+const mostRanges = 5;
+
+/** Each range with its level; where there are many, how many rows each level has. */
+function renderLevels(proof: readonly ProofRange[]): string {
+  if (proof.length === 0) return 'nothing';
+  if (proof.length <= mostRanges) return proof.map((range) => renderRange(range, proof.length === 1)).join('; ');
+  return proofLevels
+    .map((level) => ({ level, own: proof.filter((range) => range.level === level) }))
+    .filter(({ own }) => own.length > 0)
+    .map(({ level, own }) => {
+      const rows = own.reduce((sum, { figures }) => sum + figures.rows, 0);
+      return `${renderCount(rows, 'row')} in ${renderCount(own.length, 'range')} ${levelTexts[level]}`;
+    })
+    .join('; ');
+}
+
+function renderRange({ fromMs, toMs, level, figures, repeated }: ProofRange, isOnly: boolean): string {
+  const range = isOnly ? '' : `${renderMoment(fromMs)} to ${renderMoment(toMs)}: `;
+  const twice = repeated ? `, of which the service has ${renderNumber(repeated.rows)} once more` : '';
+  return `${range}${renderCount(figures.rows, 'row')} ${levelTexts[level]}${twice}`;
+}
+
+const figureNames: { readonly [F in ComparableFigure]: string } = {
+  bytes: 'bytes (_size)',
+  oldestMs: 'oldest time (_messagetime)',
+  newestMs: 'newest time (_messagetime)',
+};
+
+function renderRecomputed({ recomputed, notRecomputed }: Verification): string {
+  const names = (figures: readonly ComparableFigure[]) => figures.map((figure) => figureNames[figure]).join(', ');
+  const again = recomputed.length === 0 ? 'none added up again' : `${names(recomputed)} added up again from the files`;
+  const others = notRecomputed.length === 0 ? '' : `; not read in the files: ${names(notRecomputed)}`;
+  return `${again}${others}`;
+}
 
 /** `12 intervals by the search job, 2 by the histogram` */
 function renderSources(intervals: readonly CommitRecord[]): string {
@@ -201,6 +257,10 @@ function renderDifference({ kind, where, expected, found }: Difference): string 
       return `${where} cannot be read: ${found}`;
     case 'strayFile':
       return `${where} is not in the manifest`;
+    case 'figures':
+      return `the messages in files have ${found} as ${where}, and their record says ${expected}`;
+    case 'proof':
+      return 'the proof in the manifest is not what its intervals and the verdicts beside it add up to';
     case 'sharedFile':
       return `${where} is named by more than one interval`;
   }
@@ -219,7 +279,9 @@ function verdictOf({ manifest, differences, incomplete }: Verification, paint: P
   if (differences.length > 0) return paint('red', `Different: ${renderCount(differences.length, 'difference')}.`);
   const rows = renderCount(manifest.totals.rows, 'row');
   if (manifest.complete) return paint('green', `Proven: ${rows}, each of them once.`);
-  const flagged = `${renderCount(incomplete, 'interval')} ${incomplete === 1 ? 'is' : 'are'} flagged as incomplete`;
+  const differing = manifest.proof.filter(({ counted }) => counted !== undefined).length;
+  const ranges = incomplete + differing;
+  const flagged = `${renderCount(ranges, 'interval')} ${ranges === 1 ? 'is' : 'are'} flagged as incomplete`;
   return paint('yellow', `Incomplete: ${rows} as the manifest says, and ${flagged}.`);
 }
 
@@ -234,6 +296,9 @@ export function verificationDocument(url: string, verification: Verification): o
     export: manifest.export,
     read: { files, rows, bytes },
     totals: manifest.totals,
+    proof: manifest.proof,
+    recomputed: verification.recomputed,
+    notRecomputed: verification.notRecomputed,
     incomplete: incompleteOf(manifest).map(({ fromMs, toMs, received, count, incomplete }) => {
       return { fromMs, toMs, reason: incomplete?.reason, received, counted: count.rows };
     }),

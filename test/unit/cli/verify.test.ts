@@ -10,6 +10,7 @@ import { runProgram } from '../../../src/cli/program.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { encodeManifest, type Manifest, manifestOf } from '../../../src/destination/manifest.ts';
 import { encodePlan } from '../../../src/destination/plan-object.ts';
+import { proofRangesOf } from '../../../src/destination/proof-range.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs } from '../destination/sample-export.ts';
 import { recordingContext } from './recording-context.ts';
 
@@ -100,7 +101,8 @@ describe('logfleet verify', () => {
     const intervals = manifest.intervals.map((each, index) =>
       index === 0 ? { ...each, count: { ...each.count, rows: 2_000 }, incomplete: { reason: 'CountDiffers' } } : each,
     );
-    write(layout.manifest, encodeManifest({ ...manifest, complete: false, intervals }));
+    const proof = proofRangesOf(intervals, []);
+    write(layout.manifest, encodeManifest({ ...manifest, complete: false, proof, intervals }));
     const { status, said } = await verify('.');
     expect(status).toBe(1);
     expect(said).toMatch(/^counts +incomplete/m);

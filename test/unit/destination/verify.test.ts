@@ -117,8 +117,18 @@ describe('verification', () => {
   test('of an export that is as it was finds no difference, and reads it all', async () => {
     const progress: number[] = [];
     const { manifest: _, ...result } = await verifyExport(destination, layout, ({ files }) => progress.push(files));
-    expect(result).toEqual({ differences: [], incomplete: 0, files: 2, rows: 1_300, bytes: manifest.totals.bytes });
+    const nothing = { recomputed: [], notRecomputed: [] };
+    const read = { files: 2, rows: 1_300, bytes: manifest.totals.bytes };
+    expect(result).toEqual({ differences: [], incomplete: 0, ...read, ...nothing });
     expect(progress).toEqual([1, 2]);
+  });
+
+  test('names a proof that is not of its intervals (E6)', async () => {
+    const [range] = manifest.proof;
+    if (!range) throw new Error('nothing is proven');
+    const wrong = { ...range, figures: { ...range.figures, rows: 1 } };
+    replaceManifest({ proof: [wrong] });
+    expect(await differences()).toEqual([{ kind: 'proof', where: 'manifest' }]);
   });
 
   test('needs the files and the manifest alone, wherever they were taken', async () => {

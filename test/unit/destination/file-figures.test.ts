@@ -1,0 +1,35 @@
+/** What the messages in a file add up to, read again from its text. */
+import { expect, test } from 'vitest';
+import { figureReader } from '../../../src/destination/file-figures.ts';
+
+const lines = `{"_size":"12","_raw":"a","_messageTime":"1788000000500"}
+{"_messageTime":"1788000000100","_raw":"b\\n_size","_size":"30"}
+`;
+const records = `_raw,_size,"_messagetime"\r\n"a, ""b""\nc",12,1788000000500\r\nd,30,1788000000100\r\n`;
+const figures = { bytes: 42, oldestMs: 1_788_000_000_100, newestMs: 1_788_000_000_500 };
+
+function read(format: 'NDJSON' | 'CSV' | 'Parquet', text: string, length = text.length) {
+  const reader = figureReader({ format });
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += length) reader?.add(bytes.subarray(at, at + length));
+  return reader?.end();
+}
+
+test.each([
+  ['NDJSON', lines],
+  ['NDJSON', lines.trimEnd()],
+  ['CSV', records],
+  ['CSV', records.trimEnd()],
+] as const)('%s has the sum of its bytes and its oldest and newest time', (format, text) => {
+  for (const length of [1, 2, 7, text.length]) expect(read(format, text, length)).toEqual(figures);
+});
+
+test.each([
+  ['a column is missing', 'NDJSON', '{"_size":"12"}\n', { bytes: 12 }],
+  ['a row lacks a value', 'NDJSON', '{"_size":"","_messagetime":"5"}\n', { oldestMs: 5, newestMs: 5 }],
+  ['a column is missing', 'CSV', '_messagetime\n5\n', { oldestMs: 5, newestMs: 5 }],
+  ['there are no rows', 'CSV', '_messagetime,_size\n', { bytes: 0 }],
+  ['its columns are not read', 'Parquet', 'PAR1', undefined],
+] as const)('what is unknown is left out where %s: %s', (_, format, text, expected) => {
+  expect(read(format, text)).toEqual(expected);
+});
