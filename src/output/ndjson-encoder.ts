@@ -3,12 +3,13 @@
  * of a row gets spaces there: what is no text in quotes may be any whitespace (RFC 8259), and inside of quotes no line is broken.
  *
  * To look for line breaks in each row takes as long as to copy it, and there are hardly ever any. So a chunk is looked through as a
- * whole, with nothing where lines end, and the line feeds are put there afterwards.
+ * whole, with nothing where lines end, and the line feeds are put there afterwards. The same holds for bytes that are no UTF-8, which
+ * become U+FFFD: readers refuse a file with one such byte as a whole.
  */
 
 import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
-import { withoutLineBreaks } from './json-text.ts';
+import { validText, withoutLineBreaks } from './json-text.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export class NdjsonEncoder implements RowEncoder {
@@ -32,14 +33,14 @@ export class NdjsonEncoder implements RowEncoder {
       return;
     }
     this.#endLines();
-    spool.append(withoutLineBreaks(bytes));
+    spool.append(validText(withoutLineBreaks(bytes)));
     spool.appendByte(char.lineFeed);
     this.#from = spool.at;
   }
 
   lines(lines: Uint8Array): void {
     this.#endLines();
-    this.#spool.append(lines);
+    this.#spool.append(validText(lines));
     this.#from = this.#spool.at;
   }
 
@@ -48,12 +49,18 @@ export class NdjsonEncoder implements RowEncoder {
   }
 
   #endLines(): void {
-    const { buffer, at } = this.#spool;
+    const spool = this.#spool;
+    const { buffer, at } = spool;
     const rows = buffer.subarray(this.#from, at);
     const inOneLine = withoutLineBreaks(rows);
     if (inOneLine !== rows) rows.set(inOneLine);
     for (const lineEnd of this.#lineEnds) buffer[lineEnd] = char.lineFeed;
     this.#lineEnds.length = 0;
-    this.#from = at;
+    const valid = validText(rows);
+    if (valid !== rows) {
+      spool.at = this.#from;
+      spool.append(valid);
+    }
+    this.#from = spool.at;
   }
 }

@@ -1,11 +1,11 @@
 /**
  * NDJSON with the chosen fields of each row: their values as they came, byte for byte, under the chosen names and in their order. What a row
- * does not have is left out; what is `null` or `""` there is so here.
+ * does not have is left out; what is `null` or `""` there is so here. Bytes that are no UTF-8 become U+FFFD.
  */
 
 import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
-import { copyBytes, withoutLineBreaks } from './json-text.ts';
+import { copyBytes, validText, withoutLineBreaks } from './json-text.ts';
 import { RowColumns, valueKind } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
@@ -27,7 +27,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
 
   row({ bytes: came }: RawRow): void {
     const row = this.#row;
-    const bytes = withoutLineBreaks(came);
+    const bytes = validText(withoutLineBreaks(came));
     row.read(bytes);
     const spool = this.#spool;
     spool.reserve(bytes.length + this.#headsBytes + 3);

@@ -27,6 +27,7 @@ import type { ServiceAddress } from './service-address.ts';
 import type { Failure } from './service-failure.ts';
 import {
   type BodyReceiver,
+  type ResponseHead,
   type Transport,
   TransportError,
   type TransportRequest,
@@ -264,6 +265,8 @@ export class Exchange {
       slot.heard(head.headAtMs);
       // The body may break off, and the cookies have come.
       call.home?.cookies.store(url, head.setCookies);
+      const problem = encodingProblem(head);
+      if (problem !== undefined) throw new DecodeError(problem);
       return reading.begin(head, sentAtMs() ?? head.headAtMs);
     });
   }
@@ -357,8 +360,17 @@ function decoded<T>(reading: Reading<T>, url: URL, { response, sentAtMs, stream 
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     const facts = { address: addressOf(url), status: response.status, sentAtMs };
-    return { kind: 'failure', failure: { ...facts, outcome: 'answerInvalid', detail: error.message, cause: error } };
+    const detail = encodingProblem(response) ?? error.message;
+    return { kind: 'failure', failure: { ...facts, outcome: 'answerInvalid', detail, cause: error } };
   }
+}
+
+/** What is wrong with an answer whose body is encoded, for which no request asks; undefined where it is not. */
+function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
+  const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return undefined;
+  const what = `it has Content-Encoding ${JSON.stringify(encoding.slice(0, 40))}, although the request asks for identity`;
+  return `${what}: check whether a proxy compresses answers`;
 }
 
 /** What is neither the wire's nor a limit's nor the caller's abort was thrown by who takes the body: it is theirs. */

@@ -1,6 +1,8 @@
 /** NDJSON: rows as they came, and the chosen fields of rows, compared with JSON.parse. */
+import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ByteSpool } from '../../../src/output/byte-spool.ts';
 import { NdjsonEncoder } from '../../../src/output/ndjson-encoder.ts';
 import { NdjsonFieldsEncoder } from '../../../src/output/ndjson-fields-encoder.ts';
 import { encoded, fieldNames, rowMembers, sorted, writings, writtenRow } from './rows.ts';
@@ -16,11 +18,24 @@ describe('rows as they came', () => {
     expect(whole(texts).toString()).toBe(`${texts.join('\n')}\n`);
   });
 
-  test('keep bytes that are no UTF-8', () => {
-    const row = Buffer.from('{"a":"\xff\xc3"}', 'latin1');
-    expect(encoded((spool) => new NdjsonEncoder(spool), [row]).equals(Buffer.concat([row, Buffer.from('\n')]))).toBe(
-      true,
-    );
+  test.each([14, 4_096])('are UTF-8, whatever came, in chunks of %d bytes', (chunkBytes) => {
+    const rows = [
+      Buffer.from('{"a":"\xff\xc3"}', 'latin1'),
+      Buffer.from('{"a":\n"é"}'),
+      Buffer.from('{"b":"\xc3"}', 'latin1'),
+    ];
+    const file = encoded((spool) => new NdjsonEncoder(spool), rows, chunkBytes);
+    expect(isUtf8(file)).toBe(true);
+    expect(file.toString()).toBe('{"a":"\ufffd\ufffd"}\n{"a": "é"}\n{"b":"\ufffd"}\n');
+  });
+
+  test('are UTF-8 where many come at once', () => {
+    const lines = (spool: ByteSpool) => {
+      const encoder = new NdjsonEncoder(spool);
+      encoder.lines(Buffer.from('{"a":"\xff"}\n{}\n', 'latin1'));
+      return encoder;
+    };
+    expect(encoded(lines, []).toString()).toBe('{"a":"\ufffd"}\n{}\n');
   });
 
   test('of 256 KB, and cut by chunks of any size, come out whole', () => {
@@ -55,6 +70,12 @@ describe('rows as they came', () => {
 });
 
 describe('chosen fields', () => {
+  test('are UTF-8, whatever came', () => {
+    const row = Buffer.from('{"a":"\xff\xc3","b":1}', 'latin1');
+    const file = encoded((spool) => new NdjsonFieldsEncoder(spool, ['a']), [row]);
+    expect(file.toString()).toBe('{"a":"\ufffd\ufffd"}\n');
+  });
+
   test('stand in the order chosen, with their values as they came', () => {
     const row =
       '{"_raw":"a\\u00e9\\/","n":1.50,"o":{"x": [1, "}"]},"e":"","z":null,"_messageid":"-9223372036854775808"}';

@@ -420,3 +420,24 @@ test('no row lets a request with an unknown effect be sent again, but for a dele
     }
   }
 });
+
+describe('an answer with a Content-Encoding', () => {
+  const encoded: Step = { kind: 'answer', status: 200, body: '\u001f\u008b', headers: { 'content-encoding': 'gzip' } };
+
+  test.each(names.filter((operation) => operation !== 'deleteJob'))('is named as such, of %s', async (operation) => {
+    const { error } = await failureOn(operation, [encoded]);
+    expect(error).toMatchObject({ code: 'service.answerInvalid', reason: 'AnswerInvalid', status: 200 });
+    expect(error.message).toContain('it has Content-Encoding "gzip", although the request asks for identity');
+  });
+
+  test('is no failure where its body is not read', async () => {
+    const { job, clock } = harness([encoded]);
+    expect(await settled(clock, job.delete())).not.toBeInstanceOf(Error);
+  });
+
+  test('of identity is read', async () => {
+    const answer = { ...good('listBuilds'), headers: { 'content-encoding': 'Identity' } } as Step;
+    const world = harness([answer]);
+    expect(await settled(world.clock, calls.listBuilds(world))).not.toBeInstanceOf(Error);
+  });
+});
