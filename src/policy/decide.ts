@@ -124,7 +124,8 @@ export function decide(input: DecideInput): Decision {
   const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft, course));
   const watch = planReads(input, draft, admission, course.stages.sweepFromMs);
   const mayStart = refusal === undefined && course.header.stop === undefined;
-  const counts = mayStart ? draft.counts() : withdrawn(draft.counts(), observation.unsent);
+  const unsent = mayStart ? 0 : observation.unsent;
+  const counts = withdrawn(draft.counts(), unsent);
   const found = { refusal, admission, course, roster, draft, now };
   const wait = waitOf(found);
   const health = healthOf({
@@ -173,7 +174,7 @@ export function decide(input: DecideInput): Decision {
     health,
     essentials,
     figures: () => ({
-      ...describeFigures({ roster, draft, counts, health, header, failedAttempts, course }),
+      ...describeFigures({ roster, draft, unsent, health, header, failedAttempts, course }),
       ...withEnd(essentials, health.reconciling ? estimate(input, draft, course) : undefined),
     }),
     requeueAfterMs: Math.min(Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs, calendarMs - wallMs),

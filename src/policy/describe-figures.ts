@@ -23,7 +23,7 @@ import type { WayBack } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import { currentStage, needsApproval, soakMsOf } from './stage-progress.ts';
-import { type Counts, outstanding, totalOf } from './standing-counts.ts';
+import { type Counts, outstanding, totalOf, withdrawn } from './standing-counts.ts';
 
 const maxSamples = 50;
 const maxVersions = 50;
@@ -58,8 +58,8 @@ export function countFailedAttempts(roster: Roster, draft: Draft): readonly numb
 export interface FiguresInput {
   readonly roster: Roster;
   readonly draft: Draft;
-  /** The same that the verdict was found by (H3). */
-  readonly counts: Counts;
+  /** How many attempts of those in progress will be withdrawn, since they were never sent. */
+  readonly unsent: number;
   readonly health: Health;
   readonly header: LedgerHeader;
   /** Of each stage. */
@@ -68,7 +68,8 @@ export interface FiguresInput {
 }
 
 export function describeFigures(input: FiguresInput): Figures {
-  const { roster, draft, counts, health, course } = input;
+  const { roster, draft, unsent, health, course } = input;
+  const counts = withdrawn(draft.counts(), unsent);
   const fleet = { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) };
   return {
     summary: { updated: `${counts.updated}/${counted(fleet)}`, state: stateWord(health) },

@@ -43,7 +43,7 @@ function figuresWith({ roster, ledger }: PolicyBench, draft: Draft, health: Heal
   return describeFigures({
     roster,
     draft,
-    counts: draft.counts(),
+    unsent: 0,
     health,
     header: ledger.header,
     failedAttempts: [],
