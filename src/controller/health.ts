@@ -71,7 +71,9 @@ export function transitionsTo(
 ): readonly Transition[] {
   const was = findCondition(before, 'Ready');
   const type = stalled || outage ? 'Warning' : 'Normal';
-  const isNew = was?.reason !== reason || was.status !== ready;
+  // A resource that begins has no state to leave yet: its first event tells of the state that it reaches.
+  const isBeginning = was === undefined && reason === reasons.progressing;
+  const isNew = !isBeginning && (was?.reason !== reason || was.status !== ready);
   const lasting = findCondition(after, 'Outage');
   return [
     ...(isNew ? [{ type, reason, message } as const] : []),

@@ -101,10 +101,9 @@ export class StatusPublisher<K extends KindName> {
     health: Health | undefined,
   ): Promise<void> {
     const { host, clock, rules } = this.#options;
-    let version: string;
+    let written: ResourceOf<K>;
     try {
-      const written = await host.writeStatus(rules.kind, { ...resource, status });
-      version = written.metadata.resourceVersion;
+      written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
       // Somebody changed or deleted the resource meanwhile: the host will tell, and the next status is about that.
       if (error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone')) return;
@@ -112,7 +111,9 @@ export class StatusPublisher<K extends KindName> {
       this.#written = undefined;
       throw error;
     }
-    this.#written = { status, versions: [resource.metadata.resourceVersion, version] };
+    // The status that the cache has as well: a copy of each would double the memory of thousands of resources.
+    const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
+    this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();
     const { owner } = this.#options;
     for (const event of health ? transitionsTo(before?.conditions, status.conditions, health) : [])

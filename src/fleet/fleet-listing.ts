@@ -350,7 +350,8 @@ export class FleetListing {
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#leaveWithdrawn(answer.value);
-    this.#tellNews(isNews);
+    // Until the fleet is known builds alone decide nothing: the first sweep tells of both.
+    if (this.#completeSinceMs !== undefined || this.#isTroubleTold) this.#tellNews(isNews);
     this.#replan();
   }
 

@@ -44,7 +44,8 @@ export class Applier {
       decidedAtMs: input.now.monotonicMs,
       moreWait,
     });
-    if (began) host.events.publish(owner, rolloutStarted(before));
+    // A rollout that has nothing to do is told by the transition to `AllUpdated` alone.
+    if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     this.#read(gathered, decision);
     const { essentials, figures, health, requeueAfterMs, settled } = decision;

@@ -4,7 +4,7 @@
  *
  * Globs are matched by a two-pointer walk, not by regular expressions: no pattern makes it slow.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type {
   CollectorExpression,
   CollectorSelector,
@@ -63,10 +63,7 @@ export function nameSelection({
   selector,
   exclude = [],
 }: Pick<CollectorVersionPolicySpec, 'selector' | 'exclude'>): string {
-  return createHash('sha256')
-    .update(canonicalText([selector, exclude]))
-    .digest('hex')
-    .slice(0, 16);
+  return hash('sha256', canonicalText([selector, exclude]), 'hex').slice(0, 16);
 }
 
 function compileSelector(selector: CollectorSelector): Matcher {

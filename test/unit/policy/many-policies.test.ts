@@ -70,6 +70,28 @@ describe.each([50, 200])('%i policies of one collector each', (count) => {
     }
   });
 
+  test('are written once to the ledger, twice to status and once to the events, and not at all after a restart', async () => {
+    const { world: made } = world(count);
+    const writes = () => {
+      const requests = made.api.requests.filter(({ method }) => method === 'POST' || method === 'PUT');
+      return Object.fromEntries(
+        ['/ledgers', '/events', '/status'].map((end) => [
+          end,
+          requests.filter(({ path }) => path.endsWith(end)).length,
+        ]),
+      );
+    };
+    const replica = made.start();
+    expect(await made.until(isReady(made), 5 * minuteMs)).toBe(true);
+    await made.clock.advance(10 * minuteMs);
+    expect(writes()).toEqual({ '/ledgers': count, '/events': count, '/status': 2 * count });
+    replica.kill();
+    made.api.requests.length = 0;
+    made.start();
+    await made.clock.advance(10 * minuteMs);
+    expect(writes()).toEqual({ '/ledgers': 0, '/events': 0, '/status': 0 });
+  });
+
   test('cost no more at rest than one policy does', async () => {
     const { world: made, cost } = world(count);
     made.start();
