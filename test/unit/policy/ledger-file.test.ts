@@ -319,6 +319,28 @@ test('an entry that is neither open nor ended is kept', async () => {
   expect((await reread(one.store)).entry('1')).toEqual(entry({ drifts: 1 }));
 });
 
+test('U1: shards that a former leader replaces while they are read are a conflict, and no unreadable ledger', async () => {
+  const former = book();
+  const next = await fill(former, 1);
+  const { store } = former;
+  const read = store.read.bind(store);
+  store.read = async (_, shard) => {
+    const stored = await read(owner, shard);
+    if (shard !== 'head' || former.ledger.header.rolloutNumber === 2) return stored;
+    // The former leader begins another rollout after its head was read.
+    former.ledger.begin(header({ rolloutId: '2-x', rolloutNumber: 2, target: 'x' }));
+    former.file.restart(former.ledger);
+    await former.save();
+    await fill(former, next);
+    return stored;
+  };
+  await expect(new LedgerFile(store, owner).load(0)).rejects.toMatchObject({
+    code: 'host.conflict',
+    handling: { kind: 'backoff' },
+  });
+  expect(ids(await reread(store))).toEqual(ids(former.ledger));
+});
+
 test('U1: a shard of something else is neither read as a log nor written to', async () => {
   const one = book();
   await one.store.write(owner, 'builds', 'not of the ledger', undefined);
