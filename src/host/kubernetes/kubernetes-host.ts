@@ -111,7 +111,10 @@ class ClusterHost implements KubernetesHost {
       ? new LeaseElection({ ...options, client, namespace, name: operatorLeaseName, identity })
       : undefined;
     this.leadership = this.#election ?? soleLeadership();
-    const startList = new LedgerStartList({ client, scopes: this.#scopes(), leadership: this.leadership, clock });
+    const startList = new LedgerStartList({
+      ...{ client, clock, leadership: this.leadership },
+      allNamespaces: options.namespaces === 'all',
+    });
     const resourceOf = (owner: OwnerRef) => this.#follow(owner.kind).cache.get(owner);
     const carryOver = new LedgerCarryOver({ client, resourceOf });
     this.ledgers = new KubernetesLedgerStore({ client, startList, carryOver });

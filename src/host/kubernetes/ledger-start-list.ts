@@ -1,7 +1,8 @@
 /**
  * All Ledgers in a few pages, for the reads after a start: ten thousand policies then cost twenty requests and not ten thousand.
  *
- * The first read in a term of leadership begins the list, and all reads wait for it. Each shard is handed out once and then
+ * The first read in a term of leadership begins the list, and all reads wait for it. An operator for some namespaces lists each of them
+ * by itself, so that a namespace that it may not list does no harm to the others. Each shard is handed out once and then
  * forgotten. A shard that is read again, or whose owner was written to, is read by name, since the list is too old for it.
  *
  * Invariants:
@@ -19,7 +20,7 @@ const keptForMs = 600_000;
 const pageDeadlineMs = 15_000;
 /** Shards above this size are read by name. */
 const maxKeptLength = 64 * 1024;
-/** The size of all kept shards in characters; shards beyond it are read by name. */
+/** The size of all kept shards of a list in characters; shards beyond it are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
 /** Pages begin small and grow while their contents are small: 500 shards may have 250 MiB. */
 const firstPageLimit = 50;
@@ -28,8 +29,8 @@ const smallPageLength = 1024 * 1024;
 
 export interface LedgerStartListOptions {
   readonly client: ApiClient;
-  /** The namespaces whose Ledgers are listed; undefined stands for all namespaces in one list. */
-  readonly scopes: readonly (string | undefined)[];
+  /** Whether all namespaces come in one list, or each namespace in a list of its own. */
+  readonly allNamespaces: boolean;
   readonly leadership: Pick<Leadership, 'term'>;
   readonly clock: Clock;
 }
@@ -54,9 +55,8 @@ interface Listing {
 
 export class LedgerStartList {
   readonly #options: LedgerStartListOptions;
-  #listing: Listing | undefined;
-  /** The term whose list is forgotten. */
-  #endedTerm: number | undefined;
+  /** By namespace; undefined stands for all of them. */
+  readonly #listings = new Map<string | undefined, Listing>();
 
   constructor(options: LedgerStartListOptions) {
     this.#options = options;
@@ -64,11 +64,12 @@ export class LedgerStartList {
 
   /** The shard with this name as the list has it, or undefined when it has to be read by name. Rejects when the list fails. */
   async take(owner: OwnerRef, name: string): Promise<Listed | undefined> {
-    const listing = this.#current();
+    const scope = this.#scopeOf(owner);
+    const listing = this.#current(scope);
     if (!listing) return undefined;
     const shards = await listing.shards;
     const { outdated, taken } = listing;
-    if (listing !== this.#listing || outdated.has(owner.uid)) return undefined;
+    if (listing !== this.#listings.get(scope) || outdated.has(owner.uid)) return undefined;
     const path = ledgerPath(owner.namespace, name);
     if (taken.has(path)) {
       this.outdate(owner);
@@ -81,47 +82,50 @@ export class LedgerStartList {
   }
 
   /** The shards of this owner are read by name from now on. */
-  outdate({ uid }: OwnerRef): void {
-    this.#listing?.outdated.add(uid);
+  outdate(owner: OwnerRef): void {
+    const listing = this.#listings.get(this.#scopeOf(owner));
+    if (listing && this.#options.clock.monotonic() < listing.endsAtMs) listing.outdated.add(owner.uid);
+  }
+
+  #scopeOf({ namespace }: OwnerRef): string | undefined {
+    return this.#options.allNamespaces ? undefined : namespace;
   }
 
   /** The list of this term; undefined when it was forgotten, or while this process does not lead. */
-  #current(): Listing | undefined {
+  #current(scope: string | undefined): Listing | undefined {
     const { leadership, clock } = this.#options;
     const term = leadership.term();
-    if (this.#listing && (this.#listing.term !== term || clock.monotonic() >= this.#listing.endsAtMs)) {
-      this.#endedTerm = this.#listing.term;
-      this.#listing = undefined;
-    }
-    if (term === 0 || term === this.#endedTerm) return undefined;
-    this.#listing ??= this.#begin(term);
-    return this.#listing;
+    if (term === 0) return undefined;
+    const known = this.#listings.get(scope);
+    if (known?.term !== term) return this.#begin(scope, term);
+    if (clock.monotonic() < known.endsAtMs) return known;
+    this.#listings.set(scope, { ...known, shards: nothing, taken: new Set(), outdated: new Set() });
+    return undefined;
   }
 
-  #begin(term: number): Listing {
+  #begin(scope: string | undefined, term: number): Listing {
     const listing: Listing = {
       term,
       endsAtMs: this.#options.clock.monotonic() + keptForMs,
-      shards: this.#list(),
+      shards: this.#list(scope),
       taken: new Set(),
       outdated: new Set(),
     };
+    this.#listings.set(scope, listing);
     listing.shards.catch(() => {
       // The next read begins another list.
-      if (this.#listing === listing) this.#listing = undefined;
+      if (this.#listings.get(scope) === listing) this.#listings.delete(scope);
     });
     return listing;
   }
 
-  async #list(): Promise<Shards> {
+  async #list(scope: string | undefined): Promise<Shards> {
     const shards: Shards = new Map();
     let room = maxKeptTotal;
-    for (const scope of this.#options.scopes) {
-      for await (const ledger of this.#pages(scope)) {
-        const isKept = ledger.content.length <= Math.min(room, maxKeptLength);
-        if (isKept) room -= ledger.content.length;
-        shards.set(pathOf(ledger), isKept ? decodeLedger(ledger) : 'tooLarge');
-      }
+    for await (const ledger of this.#pages(scope)) {
+      const isKept = ledger.content.length <= Math.min(room, maxKeptLength);
+      if (isKept) room -= ledger.content.length;
+      shards.set(pathOf(ledger), isKept ? decodeLedger(ledger) : 'tooLarge');
     }
     return shards;
   }
@@ -148,6 +152,9 @@ export class LedgerStartList {
     }
   }
 }
+
+/** What is left of a list whose time is over. */
+const nothing: Promise<Shards> = Promise.resolve(new Map());
 
 interface LedgerPage {
   readonly metadata: { readonly continue?: string };

@@ -182,11 +182,11 @@ test('an API server without the kind says so, for the list and for a write', asy
 });
 
 /** As `setting`, with the list that a start makes. */
-function started(scopes: readonly (string | undefined)[] = [undefined], leading = { term: 1 }): Setting {
+function started(leading = { term: 1 }, allNamespaces = true): Setting {
   const { world, owner } = setting();
   const client = clientOf(world);
   const leadership = { term: () => leading.term };
-  const startList = new LedgerStartList({ client, scopes, leadership, clock: world.clock });
+  const startList = new LedgerStartList({ client, allNamespaces, leadership, clock: world.clock });
   return { world, owner, store: new KubernetesLedgerStore({ client, startList }) };
 }
 
@@ -216,10 +216,14 @@ describe('after a start', () => {
     expect(requestsOf(at)).toEqual(['list', 'list']);
   });
 
-  test('one namespace after another is listed where the operator follows only some', async () => {
-    const at = started(['logging', 'web']);
-    await read(at, 'head');
-    expect(requestsOf(at)).toEqual(['list', 'list']);
+  test('an operator for some namespaces lists each by itself, and one that it may not list harms no other', async () => {
+    const at = started({ term: 1 }, false);
+    const other = { ...at, owner: ownerOf(createPolicy(at.world, 'production', 'web')) };
+    at.world.server.onRequest = ({ namespace }) =>
+      namespace === 'web' ? { kind: 'status', status: 403, when: 'before' } : undefined;
+    expect(await codeOf(read(other, 'head'))).toBe('host.forbidden');
+    expect(await read(at, 'head')).toBeUndefined();
+    expect(at.world.server.requests.map(({ path }) => path)).toEqual([ledgerPath('web'), ledgerPath('logging')]);
   });
 
   test('a shard that is read again is read by name, and so are all shards of its owner from then on', async () => {
@@ -244,7 +248,7 @@ describe('after a start', () => {
 
   test('another term begins another list', async () => {
     const leading = { term: 1 };
-    const at = started([undefined], leading);
+    const at = started(leading);
     await read(at, 'head');
     leading.term = 2;
     const writer = { ...at, store: new KubernetesLedgerStore({ client: clientOf(at.world, 'leader between') }) };
@@ -280,10 +284,12 @@ describe('after a start', () => {
     const other = { ...at, owner: ownerOf(createPolicy(at.world, 'later')) };
     expect(await read(other, 'head')).toBeUndefined();
     expect(requestsOf(at)).toEqual(['head']);
+    expect(await read(other, 'log-0')).toBeUndefined();
+    expect(requestsOf(at)).toEqual(['0']);
   });
 
   test('a process that does not lead reads by name', async () => {
-    const at = started([undefined], { term: 0 });
+    const at = started({ term: 0 });
     expect(await read(at, 'head')).toBeUndefined();
     expect(requestsOf(at)).toEqual(['head']);
   });
