@@ -68,11 +68,31 @@ export function parseManifestFile(content: string | Uint8Array): ManifestFile {
   const decoded = typeof content === 'string' ? { text: content } : decodeManifestText(content);
   if ('refusal' in decoded) return refused(decoded.refusal);
   const refusal = refusalOf(decoded.text);
-  return refusal === undefined ? parseDocuments(decoded.text) : refused(refusal);
+  if (refusal !== undefined) return refused(refusal);
+  const misplaced = unreadText(decoded.text);
+  return misplaced ? { documents: [], problems: [misplaced], isRefused: true } : parseDocuments(decoded.text);
 }
 
 function refused(message: string): ManifestFile {
   return { documents: [], problems: [{ position: start, message }], isRefused: true };
+}
+
+/** What the YAML reader of Kubernetes' tools does not take, though YAML has it. */
+const unreadForms: readonly (readonly [RegExp, string])[] = [
+  [/[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u, 'a control character; write text without it'],
+  [/^---[ \t]+[^#\s]/m, 'text on the line of a document marker; write it on the next line'],
+  [/^(?:#[^\n]*\n|\s*\n|---[ \t]*\n)*%/, 'a directive, such as %YAML; leave it out'],
+];
+
+function unreadText(text: string): TextProblem | undefined {
+  for (const [form, message] of unreadForms) {
+    const found = form.exec(text);
+    if (!found) continue;
+    const before = text.slice(0, found.index + (message.startsWith('a directive') ? found[0].length - 1 : 0));
+    const line = before.split('\n').length;
+    return { position: { line, column: before.length - before.lastIndexOf('\n') }, message };
+  }
+  return undefined;
 }
 
 /** Why a text is not parsed at all; undefined where it is. */
@@ -140,10 +160,22 @@ const unknownToKubernetes = new Set(
 );
 
 /** A number with an exponent has a digit before that: `e2` is a name. */
-const exponentForm = /^[-+]?(?:\.[0-9]|[0-9])[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$/;
+const exponentForm = /^[-+]?(?:\.[0-9]|[0-9])[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9][0-9_]*$/;
+
+/** Whole numbers that Go reads beyond YAML 1.1: `0o10`, `0O10`, `0X1F` and `0B11`. */
+const goInteger: ScalarTag = {
+  tag: 'tag:yaml.org,2002:int',
+  identify: () => false,
+  default: true,
+  test: /^[-+]?0(?:[oO][0-7_]+|X[0-9a-fA-F_]+|B[01_]+)$/,
+  resolve: (text) => {
+    const size = Number(text.replace(/^[-+]/, '').replaceAll('_', ''));
+    return text.startsWith('-') ? -size : size;
+  },
+};
 
 function kubernetesTags(tags: Tags): Tags {
-  return tags
+  const read = tags
     .filter(
       (tag) =>
         typeof tag === 'string' || !(unknownToKubernetes.has(tag.tag) || ('format' in tag && tag.format === 'TIME')),
@@ -153,6 +185,7 @@ function kubernetesTags(tags: Tags): Tags {
         ? ({ ...tag, test: exponentForm } as ScalarTag)
         : tag,
     );
+  return [...read, goInteger];
 }
 
 function textProblem(code: string, message: string, position: Position): TextProblem {

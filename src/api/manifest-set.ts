@@ -64,6 +64,11 @@ export function checkManifests(
       (isOurs(placed) ? resources : others).push(placed);
     }
   }
+  const [first] = files;
+  if (first && findings.length + resources.length + others.length === 0) {
+    const message = 'no document in any file, only comments; write a manifest';
+    findings.push({ file: first.name, position: { line: 1, column: 1 }, path: '', severity: 'error', message });
+  }
   for (const resource of resources) findings.push(...checkResource(resource, wallMs));
   const settings = others.filter(({ members }) => isSettingsManifest(members));
   for (const each of settings) findings.push(...checkSettings(each.members).map((finding) => place(each, finding)));

@@ -97,10 +97,22 @@ function* checkTexts(field: string, texts: unknown): Generator<Finding> {
     return;
   }
   for (const [name, value] of Object.entries(texts)) {
-    if (typeof value === 'string') continue;
+    if (!isQualifiedName(field === 'annotations' ? name.toLowerCase() : name)) {
+      const message = `${JSON.stringify(name)} is no name of one; write up to 63 letters, digits, "-", "_" and ".", as in team`;
+      yield error(['metadata', field, name], message, 'key');
+    }
+    // An API server takes null for an empty text.
+    if (typeof value === 'string' || value === null) continue;
     const message = `must be a text and is ${JSON.stringify(value)}; write it in quotes, as in "${String(value)}"`;
     yield error(['metadata', field, name], message);
   }
+}
+
+/** `name` or `prefix/name`, as labels and annotations are called. */
+function isQualifiedName(text: string): boolean {
+  const [name = '', prefix, ...others] = text.split('/').reverse();
+  if (others.length > 0 || !/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name)) return false;
+  return prefix === undefined || (prefix.length <= 253 && subdomainForm.test(prefix));
 }
 
 function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): Generator<Finding> {

@@ -142,7 +142,10 @@ function decodeResource(
     return;
   }
   const { spec, metadata } = applyDefaults(kind, value) as unknown as ResourceOf<KindName>;
-  const annotations = metadata.annotations ?? {};
+  // An API server takes null for an empty text.
+  const annotations = Object.fromEntries(
+    Object.entries(metadata.annotations ?? {}).map(([name, text]) => [name, text ?? '']),
+  );
   decoding.resources.push({ kind, key, spec, annotations, position: document.locate([]) });
 }
 

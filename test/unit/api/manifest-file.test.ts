@@ -30,6 +30,8 @@ describe('documents', () => {
     ['2026-12-20', '2026-12-20'],
     ['12:30', '12:30'],
     ['0x1f', 31],
+    ['[0o10, 0O10, -0o17, 0X1F, 0B11, 0_10]', [8, 8, -15, 31, 3, 8]],
+    ['[1e1_0, 1_000]', [1e10, 1000]],
     ['~', null],
   ])('%s is read as Kubernetes reads it', (text, expected) => {
     expect(valuesOf(`a: ${text}`)).toEqual([{ a: expected }]);
@@ -78,6 +80,10 @@ describe('what cannot be read', () => {
     ['an alias without an anchor', 'a: *b', at(1, 4), /write/],
     ['aliases that unfold to too much', bomb.join('\n'), at(1, 1), /write out what the aliases stand for/],
     ['too deep a nesting', '['.repeat(100_000), expect.anything(), /nested too deeply/],
+    ['a control character', 'a: 1\nb: \u0007\n', at(2, 4), /control character; write text without it/],
+    ['a character that is none', 'a: \uffff', at(1, 4), /control character; write text without it/],
+    ['a directive', '# c\n%YAML 1.1\n---\na: 1\n', at(2, 1), /directive.*; leave it out/],
+    ['text beside a marker', 'a: 1\n--- b: 2\n', at(2, 1), /document marker; write it on the next line/],
     ['nothing', '', at(1, 1), /empty; write a manifest/],
     ['blank lines and markers alone', '---\r\n\n---\n...\n', at(1, 1), /empty; write a manifest/],
     ['300,000 documents', '---\na: 1\n'.repeat(300_000), at(1, 1), /write several files/],
