@@ -234,7 +234,6 @@ describe.concurrent('what a person does', () => {
     expect(status).toBe(0);
     const states = stderr.split('\n').filter((line) => line.startsWith('logging/production: '));
     expect(states).toEqual([
-      'logging/production: Progressing; target 19.500-1',
       'logging/production: AllUpdated; target 19.500-1, updated 2/2, in progress 0, pending 0, failed 0',
     ]);
     expect(stderr).toMatch(/^logfleet run: interrupted; no upgrade is under way/m);
