@@ -14,6 +14,7 @@ import { pausedByOf } from '../controller/pauses.ts';
 import { type ExportForecast, proposePlan } from '../export/export-planning.ts';
 import { limitsOf, requestOf } from '../export/export-spec.ts';
 import { type ExportTask, exportTask } from '../export/export-task.ts';
+import { requestsOfCount } from '../export/first-segments.ts';
 import { usualLimit } from '../export/next-aim.ts';
 import { ServiceTraits } from '../export/service-traits.ts';
 import type { WorkLimits } from '../export/work-view.ts';
@@ -58,9 +59,18 @@ export interface PlannedSearches extends ExportForecast {
   readonly requestsPerSecond: number;
   /** Undefined where the service does not say. */
   readonly bytesToScan: number | undefined;
+  /** What of jobs, requests and bytes the digest takes (protocol E6); undefined where none is made. */
+  readonly digest: PlannedDigest | undefined;
   readonly durationMs: number;
   /** What keeps it from being complete, or from beginning, in whole sentences. */
   readonly hindrances: readonly string[];
+}
+
+export interface PlannedDigest {
+  readonly jobs: number;
+  readonly requests: number;
+  /** Undefined where the service does not say. */
+  readonly bytes: number | undefined;
 }
 
 /** A service that fails may be starting up; after so long it is no more waited for. */
@@ -135,9 +145,13 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const planningMs = clock.monotonic() - startedMs;
   const { scannedBytes: ofFirst } = job.progress;
   await job.close();
-  const bytesToScan = bytesOf(forecast, ofFirst, scannedBytes);
-  const figures = figuresOf(forecast, account, limits, planningMs);
-  const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan };
+  const searched = bytesOf(forecast, ofFirst, scannedBytes);
+  const wholeBytes = forecast.segments.length > 1 ? scannedBytes : ofFirst;
+  const digest =
+    limits.proof === 'Digest' ? digestOf(task, forecast, searched === undefined ? undefined : wholeBytes) : undefined;
+  const bytesToScan = searched === undefined ? undefined : searched + (digest?.bytes ?? 0);
+  const figures = figuresOf(forecast, account, limits, { planningMs, digest });
+  const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan, digest };
   const hindrances = hindrancesOf(planned, task, limits, { pausedBy, clock });
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
@@ -155,13 +169,35 @@ function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
   return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: new Date(toMs).toISOString() } } };
 }
 
-/** `planningMs` is what the export takes for its planning as well: its first search, and a count. */
-function figuresOf(forecast: ExportForecast, account: Account, { parallelism }: WorkLimits, planningMs: number) {
-  const { segments, limit, areKnown, requests } = forecast;
+/** One aggregation of the whole range, which reads all of it; or one of each interval. */
+function digestOf(
+  { identity, isSplittable }: ExportTask,
+  { segments }: ExportForecast,
+  bytes: number | undefined,
+): PlannedDigest | undefined {
+  if (identity.results === 'Records' || !isSplittable) return undefined;
+  const jobs = identity.byReceiptTime ? segments.length : 1;
+  return { jobs, requests: jobs * requestsOfCount, bytes };
+}
+
+interface KnownBeforehand {
+  /** What the export takes for its planning as well: its first search, and a count. */
+  readonly planningMs: number;
+  readonly digest: PlannedDigest | undefined;
+}
+
+function figuresOf(
+  forecast: ExportForecast,
+  account: Account,
+  { parallelism }: WorkLimits,
+  { planningMs, digest }: KnownBeforehand,
+) {
+  const { segments, limit, areKnown } = forecast;
+  const requests = forecast.requests + (digest?.requests ?? 0);
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   const pieces = segments.reduce((sum, segment) => sum + 1 + (limit ? Math.floor(segment.rows / limit) : 0), 0);
   const isCounted = areKnown && segments.length > 1;
-  const jobs = pieces + (isCounted ? 1 : 0);
+  const jobs = pieces + (isCounted ? 1 : 0) + (digest?.jobs ?? 0);
   const { requestsPerSecond } = account;
   const searchMs = planningMs / (isCounted ? 2 : 1);
   const requestsMs = (Math.max(0, requests - requestsOfPlanning) / requestsPerSecond) * 1_000;

@@ -426,7 +426,9 @@ export class ExportWork {
     return {
       stage: this.#stage(decision),
       location,
-      progress: manifest ? progressOfManifest(manifest.manifest) : (decision?.progress ?? this.#progressBeforePlan()),
+      progress: manifest
+        ? { ...progressOfManifest(manifest.manifest), scannedBytes: this.#scannedBytes }
+        : (decision?.progress ?? this.#progressBeforePlan()),
       intervals,
       histogram: () => this.#histogram.read(intervals),
       searches: searches.length,

@@ -59,10 +59,17 @@ function factsOf(plan: PlannedSearches, { destination, output }: SearchExportSpe
     ],
     ['Requests', `about ${renderNumber(requests)} at up to ${requestsPerSecond} a second`],
     ['Scans', bytesToScan === undefined ? undefined : `about ${renderBytes(bytesToScan)}`],
+    ['Proof', proofText(plan)],
     ['Takes', `about ${renderAge(durationMs)}`],
     ['Writes', `${output.format}${packed} to ${where}`],
     ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
   ];
+}
+
+function proofText({ digest }: PlannedSearches): string {
+  if (!digest) return 'by the counts of its searches';
+  const bytes = digest.bytes === undefined ? '' : `, and scans about ${renderBytes(digest.bytes)} of these`;
+  return `by a digest, which takes ${renderCount(digest.requests, 'request')} of these${bytes}`;
 }
 
 function whereRowsAre(

@@ -31,7 +31,7 @@ function describeExport(outlook: ExportOutlook): object {
 }
 
 function describeSearches(plan: PlannedSearches): object {
-  const { rows, areKnown, segments, settledMs, toMs, jobs, requests, requestsPerSecond, bytesToScan } = plan;
+  const { rows, areKnown, segments, settledMs, toMs, jobs, requests, requestsPerSecond, bytesToScan, digest } = plan;
   const iso = (timeMs: number) => new Date(timeMs).toISOString();
   return {
     rows,
@@ -41,6 +41,7 @@ function describeSearches(plan: PlannedSearches): object {
     jobs,
     requests: { total: requests, perSecond: requestsPerSecond },
     ...(bytesToScan === undefined ? {} : { bytesToScan }),
+    ...(digest && { digest }),
     duration: renderDuration(plan.durationMs),
     notes: plan.hindrances,
   };

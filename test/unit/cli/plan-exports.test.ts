@@ -68,8 +68,11 @@ describe('the plan of an export', () => {
     expect(stdout).toMatch(/^logging\/errors: 5,000 rows$/m);
     expect(stdout).toMatch(/^ {2}Range: {5}2026-10-31 00:00 UTC to 2026-10-31 12:00 UTC$/m);
     expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 6 intervals$/m);
-    expect(stdout).toMatch(/^ {2}Searches: {2}7 jobs, 4 at once$/m);
-    expect(stdout).toMatch(/^ {2}Requests: {2}about 2\d at up to 4 a second$/m);
+    expect(stdout).toMatch(/^ {2}Searches: {2}8 jobs, 4 at once$/m);
+    expect(stdout).toMatch(
+      /^ {2}Proof: {5}by a digest, which takes 4 requests of these, and scans about \S+ \S+ of these$/m,
+    );
+    expect(stdout).toMatch(/^ {2}Requests: {2}about [23]\d at up to 4 a second$/m);
     expect(stdout).toMatch(/^ {2}Writes: {4}NDJSON with Gzip to volume exports$/m);
     expect(stdout).toContain('and 1 more; -o wide lists them');
     expect(jobs.filter(({ state }) => state === 'GATHERING RESULTS' || state === 'FORCE PAUSED')).toEqual([]);
@@ -93,7 +96,8 @@ describe('the plan of an export', () => {
           complete: false,
           rows: 5_000,
           rowsAreKnown: true,
-          jobs: 7,
+          jobs: 8,
+          digest: { jobs: 1, requests: 4 },
           requests: { perSecond: 4 },
           notes: [],
         },
@@ -108,8 +112,9 @@ describe('the plan of an export', () => {
   });
 
   test('of what fits into one search is one', async () => {
-    const { stdout } = await plan(searchExport(), { scenario: { ...scenario, search: {} } });
+    const { stdout } = await plan(searchExport('  proof: Count'), { scenario: { ...scenario, search: {} } });
     expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 1 interval$/m);
+    expect(stdout).toMatch(/^ {2}Proof: {5}by the counts of its searches$/m);
     expect(stdout).toMatch(/^ {2}Searches: {2}1 job$/m);
     // A creation, a status, a page and a deletion.
     expect(stdout).toMatch(/^ {2}Requests: {2}about 4 at up to 4 a second$/m);
