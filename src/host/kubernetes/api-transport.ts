@@ -7,12 +7,14 @@
  *
  * This file and what it imports are loaded by commands that speak to a cluster, and by no others.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { ClusterCredentials, ClusterTarget, ConnectionOptions } from './cluster-target.ts';
 import type { KubeApi, KubeRequest, KubeResponse, WatchRequest, WatchResponse } from './kube-api.ts';
+import { wholeAnswer } from './whole-answer.ts';
 
 /** Idle connections are kept between the renewals of a lease, and not much longer. */
 const keepAliveMs = 30_000;
@@ -21,6 +23,11 @@ const connectTimeoutMs = 5_000;
 const credentialsFreshMs = 10_000;
 /** A watch in a cluster of ours has no line longer than what etcd takes, 1.5 MiB, and JSON around it. */
 const longestLine = 16 * 1024 * 1024;
+
+interface Prepared {
+  readonly dispatcher: Dispatcher;
+  readonly options: Dispatcher.DispatchOptions;
+}
 
 export class UndiciKubeApi implements KubeApi {
   readonly #target: ClusterTarget;
@@ -42,13 +49,17 @@ export class UndiciKubeApi implements KubeApi {
   }
 
   async request(request: KubeRequest): Promise<KubeResponse> {
-    const answer = await this.#send(request);
-    return { status: answer.statusCode, headers: plainHeaders(answer), body: decodeBody(await answer.body.text()) };
+    const { dispatcher, options } = await this.#prepared(request);
+    const { status, headers, text } = await wholeAnswer(dispatcher, options, request.signal);
+    this.#heed(status);
+    return { status, headers: plainHeaders(headers), body: decodeBody(text) };
   }
 
   async watch(request: WatchRequest): Promise<WatchResponse> {
-    const answer = await this.#send({ ...request, method: 'GET' });
-    const headers = plainHeaders(answer);
+    const { dispatcher, options } = await this.#prepared({ ...request, method: 'GET' });
+    const answer = await dispatcher.request({ ...options, signal: request.signal });
+    this.#heed(answer.statusCode);
+    const headers = plainHeaders(answer.headers);
     if (answer.statusCode === 200) return { status: 200, headers, body: undefined, lines: readLines(answer.body) };
     return { status: answer.statusCode, headers, body: decodeBody(await answer.body.text()), lines: noLines() };
   }
@@ -57,10 +68,11 @@ export class UndiciKubeApi implements KubeApi {
     await this.#agent?.dispatcher.destroy();
   }
 
-  async #send(request: KubeRequest): Promise<Dispatcher.ResponseData> {
+  /** A request as the dispatcher takes it, with the credentials of this moment. */
+  async #prepared(request: KubeRequest): Promise<Prepared> {
     const credentials = await unlessAborted(request.signal, this.#current());
     const { body } = request;
-    const answer = await this.#dispatcher(credentials.connection).request({
+    const options = {
       origin: this.#origin,
       path: `${this.#basePath}${request.path}`,
       method: request.method,
@@ -70,12 +82,15 @@ export class UndiciKubeApi implements KubeApi {
         'user-agent': 'logfleet',
         ...(body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
       },
-      signal: request.signal,
       ...(request.query ? { query: request.query } : {}),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    if (answer.statusCode === 401) this.#credentials = undefined;
-    return answer;
+    };
+    return { dispatcher: this.#dispatcher(credentials.connection), options };
+  }
+
+  /** Refused credentials are read again before they are used again. */
+  #heed(status: number): void {
+    if (status === 401) this.#credentials = undefined;
   }
 
   /** All requests of a moment share one reading of files. */
@@ -150,10 +165,13 @@ export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
 
 async function* noLines(): AsyncGenerator<unknown, void> {}
 
-function plainHeaders(answer: Dispatcher.ResponseData): Record<string, string | undefined> {
-  const headers: Record<string, string | undefined> = {};
-  for (const [name, value] of Object.entries(answer.headers)) headers[name] = Array.isArray(value) ? value[0] : value;
-  return headers;
+function plainHeaders(headers: IncomingHttpHeaders): Record<string, string | undefined> {
+  const plain: Record<string, string | undefined> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    plain[name] = Array.isArray(value) ? value[0] : value;
+  }
+  return plain;
 }
 
 function decodeBody(text: string): unknown {
