@@ -100,6 +100,15 @@ describe('the manifests of a plan', () => {
     expect(stdout).toContain('11 belong to policy logging/first');
     expect(stdout).not.toContain('paused');
   });
+
+  test('are held by a manifest of the directory that cannot be used (D1)', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'logfleet-place-'));
+    await writeFile(join(elsewhere, 'all.yaml'), `${secret}---${policy('first', '  priority: high\n')}`);
+    const { stdout, stderr } = await plan({ texts: [policy()], flags: { dir: elsewhere }, open: openPlace });
+    await rm(elsewhere, { recursive: true });
+    expect(stdout).toContain('But:       No upgrade is started: a manifest cannot be used');
+    expect(stderr).toMatch(/all\.yaml:\d+:\d+: spec\.priority/);
+  });
 });
 
 describe('the end of a plan', () => {
