@@ -3,7 +3,7 @@
  *
  * Readers ask for freshness (`requestSweep`, `requestPage`, `requestBuilds`); one loop reads what was asked for and tells its users.
  * Nobody waits for a page: a reconcile takes what is there and is called again when there is more. One timer reads the fleet again for
- * all users. A user at rest is told only of changes that concern it, so that a fleet in order costs one sweep and no reconciles.
+ * all users. A user at rest hears only of changes that concern it, so that a fleet in order costs one sweep and no reconciles.
  *
  * The listing is asked for towards a build that nobody targets and nobody runs, so that it leaves nobody out and its pages
  * stay put while collectors are upgraded (U7, `view.ts`).
@@ -61,12 +61,12 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /** Users that are told of every sweep, batch of pages and list of builds. */
+  /** Users that hear of every sweep, batch of pages and list of builds. */
   readonly #attentive = new Set<string>();
   /** Secrets whose users were told since the last resync that another account may be behind the Secret. */
   readonly #toldSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** Whether users at rest were told of a problem: they are told of its end, too. */
+  /** Whether users at rest have heard of a problem. They hear of its end, too. */
   #isTroubleTold = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
@@ -170,7 +170,7 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Makes a user known, or its new needs. Until it rests it is told of each sweep, batch of pages, list of builds and problem. */
+  /** Makes a user known, or its new needs. Until it rests the user hears of each sweep, batch of pages, list of builds and problem. */
   attend(id: string, user: ListingUser): void {
     const before = this.#users.get(id);
     this.#attentive.add(id);

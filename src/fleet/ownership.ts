@@ -1,9 +1,9 @@
 /**
- * Which policy a collector of one service belongs to, and what is in flight there (U13). One of these per service, shared by
- * all policies whose credentials lead to it, across Secrets and namespaces.
+ * The policy that each collector of one service belongs to, and the attempts that are in flight there (U13). One table for each service
+ * is shared by all policies whose credentials lead to the service, across Secrets and namespaces.
  *
- * Invariant: a collector has at most one owner; who has an attempt open keeps it until that has ended. What is in flight is
- * kept when its policy is deleted, so that a policy made again does not start from nought.
+ * Invariant: a collector has at most one owner. A policy with an open attempt keeps the collector until the attempt has ended. An attempt
+ * in flight stays known when its policy is deleted, so that a policy made again does not start from nought.
  */
 import { Multimap } from '../base/multimap.ts';
 

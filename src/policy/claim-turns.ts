@@ -1,19 +1,22 @@
 /**
- * Which policies must claim their collectors before any policy of the same service may start something (U13).
+ * The turns of policies: all policies of a service claim their collectors before one of them may start something (U13).
  *
+ * ```
  *   unknown ──► claiming ──► claimed
  *      │          │  ▲
- *      └► excused ◄──┘   a policy that cannot claim is excused; once its trouble may be over, the others wait for it again
+ *      └► excused ◄──┘
+ * ```
  *
- * A question costs the same however many policies there are: policies are kept by state, and waiters are told only when no policy of
- * their service is awaited any more.
+ * A policy that cannot claim is excused. Once its trouble may be over, the other policies wait for it again. Policies are kept by state,
+ * so that a question costs the same however many policies there are. A policy that waits is enqueued when no policy of its service is
+ * awaited any more.
  *
  * Invariant: an excuse holds for the text of the policy that it was made for, and only until some policy's trouble is over.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-/** What keeps a policy from claiming: a listing that fails. */
+/** A listing. While it fails, its policies cannot claim. */
 export interface FailingListing {
   readonly problem: () => unknown;
 }
@@ -40,7 +43,7 @@ export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   /** By uid of the policy. */
   readonly #policies = new Map<string, Known>();
-  /** The uids of each state, but for `claimed`, which nobody waits for. */
+  /** The uids of the policies in each state. Those in state `claimed` are in none of these sets. */
   readonly #unknown = new Set<string>();
   readonly #claiming = new Map<string, Set<string>>();
   readonly #excused = new Map<FailingListing | undefined, Set<string>>();
@@ -100,7 +103,7 @@ export class ClaimTurns {
     this.#troubled.add(uid);
   }
 
-  /** It can: the trouble of others may be over, too. They claim before anybody goes on. */
+  /** The policy can use its service. The trouble of excused policies may be over, too: they claim before any policy goes on. */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
     for (const excused of [...this.#excused.values()].flatMap((uids) => [...uids])) {
@@ -124,7 +127,7 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** The policy is gone, and nobody waits for it. */
+  /** The policy is gone. No policy waits for it any more. */
   forget({ namespace, name }: ResourceKey, uid: string | undefined): void {
     if (uid !== undefined) {
       this.#drop(uid);
@@ -155,7 +158,7 @@ export class ClaimTurns {
     for (const [listing, uids] of this.#excused) if (listing && listing.problem() === undefined) yield uids;
   }
 
-  /** Policies that were there before anybody looked. Later ones are told of (`expect`). */
+  /** Notes the policies that exist already. Later ones come by `expect`. */
   #list(): void {
     if (this.#isListed) return;
     this.#isListed = true;
