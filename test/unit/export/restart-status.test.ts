@@ -52,6 +52,25 @@ describe('H1: after a restart', () => {
     expect(told.events.filter((event) => event.reason !== 'Outage')).toEqual([]);
   });
 
+  test('DestinationFull stays until an interval is committed', async () => {
+    const exports = new ExportWorld(many);
+    let isFull = true;
+    exports.onOpen = (destination) => {
+      destination.strike = (call) => (isFull && call === 'write' ? { failure: 'full' } : undefined);
+    };
+    exports.add();
+    exports.start();
+    expect(await exports.untilReason('DestinationFull')).toBe(true);
+    const since = exports.status?.outageStartTime;
+    const { told } = await restart(exports, 20 * minuteMs);
+    expect(told.verdicts()).toEqual(['False/DestinationFull']);
+    expect(exports.status?.outageStartTime).toBe(since);
+    isFull = false;
+    expect(await exports.untilReason('Exported')).toBe(true);
+    expect(exports.status?.outageStartTime).toBeUndefined();
+    expect(exports.condition('Outage')).toBeUndefined();
+  });
+
   test('the figures of an export under way never go back', async () => {
     const exports = new ExportWorld({ messages: evenly(9_000), scenario: slow });
     exports.add();
