@@ -51,7 +51,7 @@ test.concurrent('an export that is applied is complete, and everybody tells the 
   ]);
   const { stdout: described } = await namespace.kubectl(['describe', 'sx', 'audit']);
   expect(described).toContain(conditionOf(resource, 'Ready')?.message);
-  for (const reason of ['Progressing', 'Exporting', 'Exported']) {
+  for (const reason of ['Exporting', 'Exported']) {
     expect(described).toMatch(new RegExp(`Normal +${reason} `));
   }
   const waited = await namespace.kubectl(['wait', '--for=condition=Complete', 'sx/audit', '--timeout=5s']);
