@@ -1,0 +1,85 @@
+/**
+ * A leader is stopped with SIGSTOP past its lease and woken while its successor works: it sends nothing without the lease, and the
+ * service sees at most four requests in any second of all of it, also when the way there stalls (L1, B1, B6).
+ *
+ * As many rounds as wanted: `LOGFLEET_FAILOVER_ROUNDS=10 LOGFLEET_FAILOVER_WORLDS=5 vitest run --project e2e test/e2e/failover.test.ts`
+ * makes 50, in five worlds beside each other.
+ */
+import { describe, expect, vi } from 'vitest';
+import { leasePath, operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
+import { watchUntil } from '../support/watch.ts';
+import { type Namespace, test } from './support/cluster.ts';
+import { expectWithinLimits } from './support/oracles.ts';
+import type { Program } from './support/program.ts';
+import { oldVersion, targetVersion } from './support/simulator.ts';
+import { type Latency, SlowWay } from './support/slow-way.ts';
+
+const rounds = Number(process.env['LOGFLEET_FAILOVER_ROUNDS'] ?? 1);
+const worlds = Array.from({ length: Number(process.env['LOGFLEET_FAILOVER_WORLDS'] ?? 2) }, (_, index) => index + 1);
+
+vi.setConfig({ maxConcurrency: 100, testTimeout: 120_000 + 240_000 * rounds });
+
+interface Replica {
+  readonly pod: string;
+  readonly program: Program;
+}
+
+describe.concurrent.each(worlds)('world %d', (world) => {
+  test(`${rounds} rounds of SIGSTOP and SIGCONT`, async ({ tenant, namespace, operator, onTestFinished }) => {
+    const replicas: Replica[] = [];
+    for (const pod of ['logfleet-0', 'logfleet-1']) replicas.push({ pod, program: await operator(pod) });
+    const way = await SlowWay.open(
+      new URL(tenant.baseURL),
+      replicas.map(({ program }) => program.pid),
+    );
+    onTestFinished(() => way.close());
+    await tenant.equip({ groups: { web: { count: 2_000, version: oldVersion, upgrade: { duration: '2s' } } } });
+    await namespace.apply(namespace.secretManifest(tenant, { baseURL: way.url }));
+    let leader = await leaderAmong(namespace, replicas);
+    for (let round = 1; round <= rounds; round++) {
+      way.latency = latencyOf(world * 7 + round);
+      const target = { version: round % 2 === 0 ? oldVersion : targetVersion };
+      await namespace.apply(namespace.policyManifest('production', { target }));
+      await way.more(leader.program.pid, 4 + (round % 5));
+      const stopped = leader;
+      // Every third time the way stalls until the successor has begun.
+      if (round % 3 === 0) way.stall(22_000);
+      stopped.program.signal('SIGSTOP');
+      leader = await leaderAmong(
+        namespace,
+        replicas.filter((replica) => replica !== stopped),
+      );
+      // The successor may have just begun, or have worked for a while.
+      await way.more(leader.program.pid, [1, 4, 20, 60][(world + round) % 4] as number);
+      const wokenAtMs = performance.now();
+      stopped.program.signal('SIGCONT');
+      if (round % 3 === 1) way.stall(1_500 * ((world + round) % 5));
+      await way.more(leader.program.pid, 16);
+      const late = way.sent.filter(({ pid, atMs }) => pid === stopped.program.pid && atMs >= wokenAtMs);
+      expect(late, `requests without the lease in round ${round}`).toEqual([]);
+    }
+    const journal = tenant.journal();
+    expectWithinLimits(journal);
+    const most = Math.max(...journal.map(({ perSecond }) => perSecond));
+    process.stdout.write(`world ${world}: ${rounds} rounds, ${journal.length} requests, at most ${most} in a second\n`);
+  });
+});
+
+/** From 5 to 400 ms in both directions together, steady in every other round. */
+function latencyOf(number: number): Latency {
+  const mostMs = [2.5, 25, 75, 200][number % 4] as number;
+  return { leastMs: number % 8 < 4 ? mostMs : 2.5, mostMs };
+}
+
+/** Resolves to the one of them that holds the lease, once one does. */
+async function leaderAmong(namespace: Namespace, replicas: readonly Replica[]): Promise<Replica> {
+  const holderOf = (lease: Lease) =>
+    replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);
+  const leases = leasePath(namespace.name, undefined);
+  const lease = await watchUntil<Lease>(leases, operatorLeaseName, (one) => holderOf(one) !== undefined);
+  return holderOf(lease) as Replica;
+}
+
+interface Lease {
+  readonly spec?: { readonly holderIdentity?: string };
+}

@@ -1,0 +1,147 @@
+/**
+ * The way between operators and the simulator, as a TCP proxy: each direction takes time or stalls, and each request is noted when its bytes
+ * leave the operator, with the process that they came from. The content stays encrypted: requests are told by their TLS records.
+ */
+import { once } from 'node:events';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** How long bytes take in each direction, in ms: from `leastMs` to `mostMs`, anew for each piece, but never out of order. */
+export interface Latency {
+  readonly leastMs: number;
+  readonly mostMs: number;
+}
+
+export interface SentRequest {
+  /** The process that sent it. */
+  readonly pid: number;
+  /** When it left, on the clock of `performance.now`. */
+  readonly atMs: number;
+}
+
+/** Handshake messages and alerts that are encrypted are shorter, requests with their credentials longer. */
+const leastRequestBytes = 120;
+const applicationData = 23;
+
+export class SlowWay {
+  readonly sent: SentRequest[] = [];
+  latency: Latency = { leastMs: 0, mostMs: 0 };
+  #stalledUntilMs = 0;
+  readonly #server: Server;
+  readonly #target: URL;
+  readonly #pids: readonly number[];
+  readonly #sockets = new Set<Socket>();
+  readonly #waiting = new Set<() => void>();
+
+  /** @param pids the processes that may come this way */
+  static async open(target: URL, pids: readonly number[]): Promise<SlowWay> {
+    const way = new SlowWay(target, pids);
+    way.#server.listen(0, '127.0.0.1');
+    await once(way.#server, 'listening');
+    return way;
+  }
+
+  private constructor(target: URL, pids: readonly number[]) {
+    this.#target = target;
+    this.#pids = pids;
+    this.#server = createServer((socket) => this.#accept(socket));
+  }
+
+  /** The target's URL, by this way. */
+  get url(): string {
+    const { port } = this.#server.address() as AddressInfo;
+    return Object.assign(new URL(this.#target), { port: String(port) }).href.replace(/\/$/, '');
+  }
+
+  /** Resolves once the process has sent `count` more requests. */
+  async more(pid: number, count: number): Promise<void> {
+    const sentBy = () => this.sent.filter((one) => one.pid === pid).length;
+    const until = sentBy() + count;
+    while (sentBy() < until) await new Promise<void>((resolve) => this.#waiting.add(resolve));
+  }
+
+  /** Nothing gets through for so long, in either direction; then everything comes at once. */
+  stall(durationMs: number): void {
+    this.#stalledUntilMs = performance.now() + durationMs;
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #accept(operator: Socket): void {
+    const pid = ownerOf(operator.remotePort ?? 0, this.#pids);
+    const service = connect(Number(this.#target.port), this.#target.hostname);
+    const records = new TlsRecords(() => this.#note(pid));
+    operator.on('data', (piece: Buffer) => records.take(piece));
+    this.#carry(operator, service);
+    this.#carry(service, operator);
+  }
+
+  #note(pid: number): void {
+    this.sent.push({ pid, atMs: performance.now() });
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  #carry(from: Socket, to: Socket): void {
+    this.#sockets.add(from.setNoDelay(true));
+    let dueMs = 0;
+    const later = (act: () => void) => {
+      const { leastMs, mostMs } = this.latency;
+      const delayMs = leastMs + Math.random() * (mostMs - leastMs);
+      const nowMs = performance.now();
+      dueMs = Math.max(dueMs, nowMs + delayMs, this.#stalledUntilMs);
+      setTimeout(act, dueMs - nowMs);
+    };
+    from.on('data', (piece: Buffer) => later(() => to.write(piece)));
+    from.on('end', () => later(() => to.end()));
+    from.on('error', () => to.destroy());
+    from.on('close', () => {
+      this.#sockets.delete(from);
+      later(() => to.destroy());
+    });
+  }
+}
+
+/** Finds the records of a stream of TLS that are long enough for a request. */
+class TlsRecords {
+  readonly #onRequest: () => void;
+  #rest = Buffer.alloc(0);
+
+  constructor(onRequest: () => void) {
+    this.#onRequest = onRequest;
+  }
+
+  take(piece: Buffer): void {
+    this.#rest = Buffer.concat([this.#rest, piece]);
+    while (this.#rest.length >= 5) {
+      const bytes = this.#rest.readUInt16BE(3);
+      if (this.#rest.length < 5 + bytes) return;
+      if (this.#rest[0] === applicationData && bytes >= leastRequestBytes) this.#onRequest();
+      this.#rest = this.#rest.subarray(5 + bytes);
+    }
+  }
+}
+
+/** The process that has the socket of a local port, as Linux tells it. */
+function ownerOf(port: number, pids: readonly number[]): number {
+  const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  const inode = lines.map((line) => line.trim().split(/\s+/)).find((fields) => fields[1] === address)?.[9];
+  const owner = pids.find((pid) => descriptorsOf(pid).includes(`socket:[${inode}]`));
+  if (owner === undefined) throw new Error(`no operator has the port ${port}`);
+  return owner;
+}
+
+function descriptorsOf(pid: number): readonly string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return [readlinkSync(`${folder}/${name}`)];
+    } catch {
+      return [];
+    }
+  });
+}
