@@ -20,7 +20,15 @@ export type { Condition };
  * - `Complete`: there once all of an export is in files and its manifest is written, as a Job has it.
  * - `Failed`: there once an export has ended without that, as a Job has it.
  */
-export type ConditionType = 'Ready' | 'Reconciling' | 'Stalled' | 'Outage' | 'Overlapping' | 'Complete' | 'Failed';
+export type ConditionType =
+  | 'Ready'
+  | 'Reconciling'
+  | 'Stalled'
+  | 'Outage'
+  | 'Overlapping'
+  | 'OtherOperator'
+  | 'Complete'
+  | 'Failed';
 
 /** The order in which conditions are written, so that two equal statuses are equal texts. */
 const types: readonly ConditionType[] = [
@@ -29,6 +37,7 @@ const types: readonly ConditionType[] = [
   'Stalled',
   'Outage',
   'Overlapping',
+  'OtherOperator',
   'Complete',
   'Failed',
 ];
@@ -200,6 +209,10 @@ export const reasons = {
   // Of an Event alone: the condition Outage has the reason of Ready.
   /** Something that logfleet depends on has not worked for ten minutes. */
   outage: 'Outage',
+
+  // OtherOperator=True.
+  /** An operator of another namespace follows the same resource. Only the first of the two acts. */
+  otherOperator: 'OtherOperator',
 
   // Overlapping=True.
   /** Another policy owns collectors that this one selects. */

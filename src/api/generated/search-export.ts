@@ -237,6 +237,11 @@ export interface SearchExportStatus {
    * none. After ten minutes the condition `Outage` is `True`.
    */
   readonly outageStartTime?: string;
+  /**
+   * The operators that follow this resource, by the namespace of their lease. Only the first acts; the others hold.
+   * More than one is a mistake, which the condition `OtherOperator` reports.
+   */
+  readonly operators?: readonly OperatorMark[];
   /** The value of the annotation `logfleet.dev/requestedAt` that was acted on last (its first 256 characters). */
   readonly lastHandledReconcileAt?: string;
   /** Short texts for tables. */
@@ -285,6 +290,16 @@ export interface SearchExportStatus {
    * `Failed`, as a Job has them. The message of `Ready` says why nothing is happening.
    */
   readonly conditions?: readonly Condition[];
+}
+
+/** One operator. */
+export interface OperatorMark {
+  /** The namespace of the operator's lease. */
+  readonly name: string;
+  /** When the operator first marked this resource. The earliest acts. */
+  readonly since: string;
+  /** What the operator answered last. An operator asks by a later time, and each other one answers with the same. */
+  readonly seen: string;
 }
 
 /** Short texts for tables. */

@@ -19,6 +19,7 @@ import { LeaseElection, soleLeadership } from './lease.ts';
 import { LedgerCarryOver } from './ledger-carry-over.ts';
 import { LedgerStartList } from './ledger-start-list.ts';
 import { KubernetesLedgerStore } from './ledger-store.ts';
+import { OperatorMarks } from './operator-marks.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
@@ -93,6 +94,7 @@ class ClusterHost implements KubernetesHost {
   readonly #followed = new Map<KindName, Followed<KindName>>();
   readonly #settings: SettingsWatch;
   readonly #writes = new Turns(writesAtOnce);
+  readonly #marks: OperatorMarks;
   readonly #election: LeaseElection | undefined;
   readonly #ended = new AbortController();
   /** What has been started, and runs until the host is stopped. */
@@ -111,6 +113,13 @@ class ClusterHost implements KubernetesHost {
       ? new LeaseElection({ ...options, client, namespace, name: operatorLeaseName, identity })
       : undefined;
     this.leadership = this.#election ?? soleLeadership();
+    this.#marks = new OperatorMarks({
+      ...options,
+      ...{ self: namespace, events: this.events, leadership: this.leadership },
+      resources: () => this.#known(),
+      newest: (kind, key) => this.#follow(kind).cache.get(key),
+      write: (resource) => this.writeStatus(resource.kind, resource),
+    });
     const startList = new LedgerStartList({
       ...{ client, clock, leadership: this.leadership },
       allNamespaces: options.namespaces === 'all',
@@ -121,12 +130,14 @@ class ClusterHost implements KubernetesHost {
   }
 
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
-    return this.#follow(kind).cache;
+    const { cache } = this.#follow(kind);
+    return this.#marks.ours(kind, cache);
   }
 
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
     const { cache, reflectors } = this.#follow(kind);
-    const written = this.#writes.take(() => writeStatus(this.#client, cache, kind, resource));
+    const place = { client: this.#client, cache, decode: (value: unknown) => this.#decode(kind, value) };
+    const written = this.#writes.take(() => writeStatus(place, kind, this.#marks.putOn(resource)));
     written.catch((error) => {
       if (hasCode(error, 'host.conflict')) for (const reflector of reflectors) reflector.doubt(resource.metadata);
     });
@@ -154,6 +165,7 @@ class ClusterHost implements KubernetesHost {
 
   async stop(): Promise<void> {
     this.#ended.abort(new Error('the host has been stopped'));
+    this.#marks.close();
     await Promise.all(this.#running);
     await this.events.stop(eventGraceMs);
     await this.#election?.release();
@@ -202,7 +214,7 @@ class ClusterHost implements KubernetesHost {
       },
     };
     const reflectors = scopes.map((scope) => {
-      const decode = (value: unknown) => decodeResource(kind, value);
+      const decode = (value: unknown) => this.#decode(kind, value);
       const path = resourcePath(kind, scope);
       const client = this.#client;
       return new Reflector<ResourceOf<K>>({ ...this.#options, ...heard, client, path, scope, cache, decode });
@@ -211,6 +223,15 @@ class ClusterHost implements KubernetesHost {
     this.#followed.set(kind, followed as unknown as Followed<KindName>);
     if (this.#running.length > 0) this.#run(reflectors);
     return followed;
+  }
+
+  #decode<K extends KindName>(kind: K, value: unknown): ResourceOf<K> | undefined {
+    const resource = decodeResource(kind, value);
+    return resource && this.#marks.takeOff(resource, this.#follow(kind).cache.get(resource.metadata));
+  }
+
+  *#known(): Iterable<ResourceOf<KindName>> {
+    for (const { cache } of this.#followed.values()) yield* cache.list();
   }
 
   /** The settings come first, so that no resource is told that it is paused only because they were not known yet. */

@@ -10,15 +10,20 @@ import type { ApiClient } from './api-client.ts';
 import { errorOfSilence } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
 import type { ResourceCache } from './resource-cache.ts';
-import { decodeResource } from './resource-decoding.ts';
 
 /** Who owns what we write, in the managed fields of every object. */
 export const fieldManager = 'logfleet';
 
+/** Where the status of a kind is written, and what is made of the answer. */
+export interface StatusPlace<K extends KindName> {
+  readonly client: ApiClient;
+  readonly cache: ResourceCache<ResourceOf<K>>;
+  readonly decode: (value: unknown) => ResourceOf<K> | undefined;
+}
+
 /** The resource as written. `host.conflict`, `host.gone`, and whatever else a request may end in. */
 export async function writeStatus<K extends KindName>(
-  client: ApiClient,
-  cache: ResourceCache<ResourceOf<K>>,
+  { client, cache, decode }: StatusPlace<K>,
   kind: K,
   resource: ResourceOf<K>,
 ): Promise<ResourceOf<K>> {
@@ -38,7 +43,7 @@ export async function writeStatus<K extends KindName>(
       },
     }),
   );
-  const written = decodeResource(kind, answer);
+  const written = decode(answer);
   if (!written) throw errorOfSilence(`PUT ${path}`, new Error('the answer is no resource'));
   cache.adopt(written, resourceVersion);
   return written;

@@ -114,12 +114,12 @@ describe('what code cites', () => {
 });
 
 describe('the rules', () => {
-  it('are B1 to B7, L1, U1 to U15, R1 to R10 and E1 to E15, H1 to H3, each once and with its reason', () => {
+  it('are B1 to B7, L1 and L2, U1 to U15, R1 to R10 and E1 to E15, H1 to H3, each once and with its reason', () => {
     const numbered = (letter: string, count: number) =>
       Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
     expect([...protocol.matchAll(/^### ([BLUREH]\d+) /gm)].map((match) => match[1])).toEqual([
       ...numbered('B', 7),
-      ...numbered('L', 1),
+      ...numbered('L', 2),
       ...numbered('U', 15),
       ...numbered('R', 10),
       ...numbered('E', 15),

@@ -37,7 +37,7 @@ test('what was written is read at once, and one can go on from it without waitin
     expect(written.status?.targetVersion).toBe(version);
     expect(cached(host)).toEqual(written);
   }
-  expect(world.server.get(path)?.status).toEqual({ targetVersion: '1.0-3' });
+  expect(world.server.get(path)?.status).toMatchObject({ targetVersion: '1.0-3' });
   expect(world.server.get(path)?.metadata.generation).toBe(1);
 });
 

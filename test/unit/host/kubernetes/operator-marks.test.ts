@@ -1,0 +1,137 @@
+/** Two operators over the same resources notice each other, and one of them acts (L2). */
+import { expect, test } from 'vitest';
+import { findCondition } from '../../../../src/api/conditions.ts';
+import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import { noMetrics } from '../../../../src/base/metrics.ts';
+import { seededRandom } from '../../../../src/base/random.ts';
+import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { createKubernetesHost, type KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
+import { answerMs, askAgainMs } from '../../../../src/host/kubernetes/operator-marks.ts';
+import { createPolicy, createWorld, policies, surroundings, type World } from './world.ts';
+
+const path = resourcePath(policies, 'logging', 'production');
+
+/** An operator whose kind writes a status as soon as it sees a resource without one. */
+class Installation {
+  readonly host: KubernetesHost;
+  readonly gauges = new Map<string, number>();
+  readonly #source;
+
+  constructor(world: World, namespace: string) {
+    const gauge = (name: string) => ({
+      set: (_labels: object, value: number) => void this.gauges.set(name, value),
+      remove() {},
+    });
+    this.host = createKubernetesHost({
+      ...surroundings(world),
+      random: seededRandom(namespace.length),
+      metrics: { ...noMetrics, gauge } as typeof noMetrics,
+      api: world.server.client(namespace),
+      namespaces: 'all',
+      operatorNamespace: namespace,
+      identity: `${namespace}-0`,
+      leaderElection: false,
+    });
+    this.#source = this.host.resources(policies);
+    this.#source.subscribe((key) => {
+      const policy = this.#source.get(key);
+      if (policy && !policy.status?.targetVersion) void this.write(policy, '1').catch(() => {});
+    });
+    this.host.start();
+  }
+
+  /** Whether it would act on the policy. */
+  sees(): boolean {
+    return this.#source.get({ namespace: 'logging', name: 'production' }) !== undefined;
+  }
+
+  write(policy: CollectorVersionPolicy, targetVersion: string): Promise<CollectorVersionPolicy> {
+    return this.host.writeStatus(policies, { ...policy, status: { ...policy.status, targetVersion } });
+  }
+}
+
+function stored(world: World) {
+  return (world.server.get(path) as unknown as CollectorVersionPolicy).status;
+}
+
+async function twoInstallations(): Promise<{ world: World; first: Installation; second: Installation }> {
+  const world = createWorld();
+  createPolicy(world, 'production');
+  const first = new Installation(world, 'zz-first');
+  await world.clock.advance(2_000);
+  const second = new Installation(world, 'aa-second');
+  await world.clock.advance(3_000);
+  return { world, first, second };
+}
+
+test('the operator that came first acts, the other one holds, and both say so', async () => {
+  const { world, first, second } = await twoInstallations();
+  expect([first.sees(), second.sees()]).toEqual([true, false]);
+  expect(findCondition(stored(world)?.conditions, 'OtherOperator')).toMatchObject({
+    status: 'True',
+    reason: 'OtherOperator',
+    message:
+      'The operators in the namespaces zz-first and aa-second both follow this resource. The one in zz-first acts, since it came ' +
+      'first; aa-second holds. Uninstall one of them, or give them different --namespaces.',
+  });
+  expect(stored(world)?.operators?.map(({ name }) => name)).toEqual(['zz-first', 'aa-second']);
+  for (const { gauges } of [first, second]) expect(gauges.get('logfleet_other_operators')).toBe(1);
+});
+
+test('what the kinds see has neither marks nor the condition', async () => {
+  const { first } = await twoInstallations();
+  const [policy] = [...first.host.resources(policies).list()];
+  expect(policy?.status).toEqual({ targetVersion: '1' });
+});
+
+test('an operator that holds goes on when the other one is gone, within the time of an answer', async () => {
+  const { world, first, second } = await twoInstallations();
+  await first.host.stop();
+  await world.clock.advance(askAgainMs + answerMs + 20_000);
+  expect(second.sees()).toBe(true);
+  expect(stored(world)?.operators?.map(({ name }) => name)).toEqual(['aa-second']);
+  expect(findCondition(stored(world)?.conditions, 'OtherOperator')).toBeUndefined();
+});
+
+test('an operator that replaces another one waits for a minute, and then acts', async () => {
+  const world = createWorld();
+  createPolicy(world, 'production');
+  const former = new Installation(world, 'former');
+  await world.clock.advance(2_000);
+  await former.host.stop();
+  const next = new Installation(world, 'next');
+  await world.clock.advance(answerMs - 5_000);
+  expect(next.sees()).toBe(false);
+  await world.clock.advance(20_000);
+  expect(next.sees()).toBe(true);
+});
+
+test('the condition goes away when the second operator has been uninstalled', async () => {
+  const { world, first, second } = await twoInstallations();
+  await second.host.stop();
+  await world.clock.advance(30 * 60_000);
+  expect(first.sees()).toBe(true);
+  expect(findCondition(stored(world)?.conditions, 'OtherOperator')).toBeUndefined();
+});
+
+test('two operators that live cost a question and an answer in ten minutes', async () => {
+  const { world, first, second } = await twoInstallations();
+  await world.clock.advance(60_000);
+  const writes = () =>
+    world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
+  const before = writes();
+  await world.clock.advance(6 * askAgainMs);
+  // Six or seven times.
+  expect(writes() - before).toBeLessThanOrEqual(14);
+  expect([first.sees(), second.sees()]).toEqual([true, false]);
+});
+
+test('one operator alone writes no more than its kinds do', async () => {
+  const world = createWorld();
+  createPolicy(world, 'production');
+  const only = new Installation(world, 'only');
+  await world.clock.advance(3_600_000);
+  const writes = world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status'));
+  expect(writes).toHaveLength(1);
+  expect(only.sees()).toBe(true);
+});
