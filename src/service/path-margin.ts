@@ -83,9 +83,9 @@ export class PathMargin {
     return roundTripMs - (baseline.answers <= youngAnswers ? this.#quickestOfAllMs() : quickestMs(baseline));
   }
 
-  /** The quickest answer of a class of late; undefined before the first. */
-  quickestMs(requestClass: RequestClass): number | undefined {
-    const baseline = this.#baselines.get(requestClass);
+  /** The quickest round trip of a kind of late; undefined before the first. */
+  quickestMs(kind: Kind): number | undefined {
+    const baseline = this.#baselines.get(kind);
     return baseline && quickestMs(baseline);
   }
 

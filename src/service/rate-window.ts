@@ -6,8 +6,9 @@
  * A start stands in the way of later starts until one period after the latest time at which it can have arrived. That time is known
  * only once something shows that the server has read the request:
  * - its own answer, or the end of its connection;
- * - the answer to a request to the same origin, sent later by more than the path's margin;
- * - a handshake that began later by as much (`Path.probe`).
+ * - the answer to a request to the same origin that was sent a quarter of a second later (`marginBounds.mostMs`), since two requests
+ *   may overtake each other on their way;
+ * - a handshake that began as much later (`Path.probe`).
  * Until then the request may arrive at any moment, together with all others of its kind, as when a server stalls and then reads
  * everything at once. So there are never more such requests than may arrive in one period.
  *
@@ -107,8 +108,11 @@ export class RateWindow {
 
   /** A handshake with the origin began at `startedAtMs` and was completed now: the server has read what was sent before. */
   connected(origin: string, startedAtMs: number, nowMs: number): void {
-    const lateMs = this.#margin.lateness('handshake', nowMs - startedAtMs, startedAtMs);
-    this.#witness(origin, startedAtMs, startedAtMs + Math.min(nowMs - startedAtMs, marginBounds.floorMs + lateMs));
+    const tookMs = nowMs - startedAtMs;
+    const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
+    // The first message that the server itself has to read leaves after half of it.
+    const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
+    this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, halfMs + marginBounds.floorMs + lateMs));
   }
 
   /** When a request that was sent has arrived at the latest, as far as it is known by now. */
@@ -143,7 +147,7 @@ export class RateWindow {
     return Math.max(wholeAtMs, this.#freeAtMs(work, pace, nowMs));
   }
 
-  /** What was sent to the origin earlier, by more than it may have been late on its way, has arrived before what was sent at `sentAtMs`. */
+  /** A request that was sent to the origin earlier, by more than it may have been late on its way, has arrived by then. */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
       if (latestMs(reservation) > sentAtMs) continue;
@@ -175,8 +179,8 @@ export class RateWindow {
 }
 
 /** When a request has come to the server at the latest, were it not for a stall; infinity before it is sent. */
-function latestMs({ sentAtMs, marginMs, cautionMs }: Reservation): number {
-  return (sentAtMs ?? Number.POSITIVE_INFINITY) + Math.min(marginBounds.mostMs, marginMs + cautionMs);
+function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
+  return sentAtMs + marginBounds.mostMs;
 }
 
 /** From when on a probe would show whether it has arrived; infinity where that is known. */
