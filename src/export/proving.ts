@@ -14,6 +14,7 @@ import type {
   RepeatedRows,
   TimeRange,
 } from '../destination/digest-verdict.ts';
+import type { JobOrder } from '../service/search-service.ts';
 import type { ServiceError } from '../service/service-error.ts';
 import { type Aggregated, aggregate, notCounted } from './aggregation.ts';
 import {
@@ -129,11 +130,12 @@ export class Proving {
   }
 
   async #digest(range: TimeRange): Promise<readonly DigestSlice[]> {
-    const { traits } = this.#tools;
+    const { task, traits } = this.#tools;
     const { text, lengthMs } = this.#byReceiptTime ? receiptSlice : sliceLength(range);
     for (;;) {
       const isMoved = traits.isEndInclusive;
-      const { records, messageCount } = await this.#aggregate(range, digestOperators(text));
+      const operators = isMoved ? `${this.#before(range)} | ${digestOperators(text)}` : digestOperators(text);
+      const { records, messageCount } = await this.#aggregate(task.order(range, false), operators);
       const slices = digestSlices(records, lengthMs);
       // Some services have no record of nothing.
       if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
@@ -143,18 +145,27 @@ export class Proving {
     }
   }
 
+  /**
+   * Leaves out rows at an inclusive end. The end that is sent stays where it is: one row with a wrong time may have shown the end as
+   * inclusive, and an earlier end would hide the last millisecond from the digest, too (E10).
+   */
+  #before({ toMs }: TimeRange): string {
+    return `where ${this.#byReceiptTime ? '_receipttime' : '_messagetime'} < ${toMs}`;
+  }
+
   /** Whether the service has these as often as they came. A lie of the pages cannot show here. */
   async #confirm(group: DigestGroup, repeated: readonly RepeatedMessage[]): Promise<RepeatedRows | undefined> {
     const { fromMs, toMs } = rangeOf(group.intervals);
     const times = repeated.map(({ atMs }) => atMs);
     const range = this.#byReceiptTime ? { fromMs, toMs } : { fromMs: Math.min(...times), toMs: Math.max(...times) + 1 };
-    const { records } = await this.#aggregate(range, confirmOperators(repeated));
+    const { task, traits } = this.#tools;
+    const order = task.order(range, traits.isEndInclusive);
+    const { records } = await this.#aggregate(order, confirmOperators(repeated));
     return confirmedOf(records, repeated);
   }
 
-  async #aggregate(range: TimeRange, operators: string): Promise<Extract<Aggregated, { kind: 'records' }>> {
-    const { task, traits, clock } = this.#tools;
-    const order = task.order(range, traits.isEndInclusive);
+  async #aggregate(order: JobOrder, operators: string): Promise<Extract<Aggregated, { kind: 'records' }>> {
+    const { clock } = this.#tools;
     const tools = { jobs: this.jobs, clock, signal: this.#options.signal };
     const aggregated = await aggregate(order, operators, tools).catch((thrown: unknown) => {
       throw isRefused(thrown) ? digestRefused(thrown) : thrown;

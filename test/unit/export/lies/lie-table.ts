@@ -169,7 +169,7 @@ const leftOut: Cases = {
   ),
   'a search lacks one of ten rows': noticed(agreed((rows) => rows.filter((_, index) => index % 10 !== 3))),
   'a search lacks its first page': noticed(agreed((rows) => rows.slice(10_000))),
-  'a search lacks its second page': noticed(agreed((rows) => rows.slice(0, 10_000))),
+  'a search lacks its second page': whole(agreed((rows) => rows.slice(0, 10_000))),
   'a search has no rows': noticed(agreed(() => [])),
   'the first search alone lacks a row': whole({
     rows: (rows, { number }) => (number === 0 ? without(certain)(rows) : rows),
@@ -217,9 +217,6 @@ const shiftedCases: Cases = {
   'one of a hundred rows is two hours early': noticed({ rows: withHundredth((row) => shifted(row, -2 * hourMs)) }),
   'all rows are a millisecond late': noticed({ rows: (rows) => rows.map((row) => shifted(row, 1)) }),
   'all rows are a millisecond early': noticed({ rows: (rows) => rows.map((row) => shifted(row, -1)) }),
-  'the dense millisecond is a millisecond late': noticed({
-    rows: (rows) => rows.map((row) => (timeOf(row) === denseMs ? shifted(row, 1) : row)),
-  }),
   'a row is half an hour early': noticed({
     rows: (rows) => sorted(withRow(certain, (row) => [shifted(row, hourMs / -2)])(rows)),
   }),
@@ -237,16 +234,30 @@ const shiftedCases: Cases = {
   }),
 };
 
+/**
+ * Times inside an interval. The digest of an interval has its oldest and its newest row, so that no figure shows these lies. The case of
+ * another minute contradicts an aggregation by slices of that length, which no export makes.
+ */
+const movedInside: Cases = {
+  'a row is a millisecond late': undetectable({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
+  'the dense millisecond is a millisecond late': undetectable({
+    rows: (rows) => rows.map((row) => (timeOf(row) === denseMs ? shifted(row, 1) : row)),
+  }),
+  'a row is a minute late': undetectable({
+    rows: (rows) => sorted(withRow(certain, (row) => [shifted(row, minuteMs)])(rows)),
+  }),
+};
+
 const cut: Cases = {
-  'searches are cut in silence at 12,345 rows': noticed(agreed((rows) => rows.slice(0, 12_345))),
-  'searches are cut in silence at 10,000 rows': noticed(agreed((rows) => rows.slice(0, 10_000))),
-  'searches are cut in silence at 5,000 rows': noticed(agreed((rows) => rows.slice(0, 5_000))),
+  'searches are cut in silence at 12,345 rows': whole(agreed((rows) => rows.slice(0, 12_345))),
+  'searches are cut in silence at 10,000 rows': whole(agreed((rows) => rows.slice(0, 10_000))),
+  'searches are cut in silence at 5,000 rows': whole(agreed((rows) => rows.slice(0, 5_000))),
   'searches are cut in silence at 1 row': noticed(agreed((rows) => rows.slice(0, 1))),
-  'searches are cut in silence at 3,333 rows, where the limit is 5,000': noticed(
+  'searches are cut in silence at 3,333 rows, where the limit is 5,000': whole(
     agreed((rows) => rows.slice(0, 3_333)),
     { search: cutting },
   ),
-  'searches that are cut are said to be done': noticed(
+  'searches that are cut are said to be done': whole(
     {
       status: ofRows((status) => ({
         ...status,
@@ -293,9 +304,6 @@ const changed: Cases = {
   'a row of another query is added': noticed(
     agreed(withRow(certain, (row) => [row, { ...row, _messageid: '1', _raw: 'foreign', _size: '7' }])),
   ),
-  'rows are a millisecond off within their second': undetectable({
-    rows: withRow(certain, (row) => [shifted(row, 1)]),
-  }),
 };
 
 const counted: Cases = {
@@ -319,50 +327,13 @@ const counted: Cases = {
   'aggregations add up to other sizes': noticed({ records: figures(/size|bytes|sum/i, (sum) => sum + 1) }),
 };
 
-/** Lies that only a digest tells. They wait for it. */
-const awaitingDigest: ReadonlySet<string> = new Set([
-  'a search lacks a certain row',
-  'a search by receipt time lacks a certain row',
-  'a search lacks a certain row, and is cut',
-  'a search lacks its newest row',
-  'a search lacks its oldest row',
-  'a search lacks its oldest millisecond',
-  'a search lacks a row of the dense millisecond',
-  'a search lacks the dense millisecond',
-  'a search lacks five minutes',
-  'a search lacks one of ten rows',
-  'a search lacks its first page',
-  'a search lacks its second page',
-  'a search has no rows',
-  'the first search alone lacks a row',
-  'a row is given in the place of the next, each time',
-  'a row is given in the place of the next, another at each reading',
-  'a row is given in the place of the next, and searches are cut',
-  'a row is given in the place of the next at a seam',
-  'a row is given in the place of another of the same size',
-  'a row of the dense millisecond is given in the place of another',
-  'each second row is given in the place of the next',
-  'all rows are a millisecond late',
-  'the dense millisecond is a millisecond late',
-  'a row is exactly at the end of the range',
-  'searches are cut in silence at 12,345 rows',
-  'searches are cut in silence at 10,000 rows',
-  'searches are cut in silence at 5,000 rows',
-  'searches are cut in silence at 1 row',
-  'searches are cut in silence at 3,333 rows, where the limit is 5,000',
-  'searches that are cut are said to be done',
-  'a text is cut, and its size with it',
-  'a size is another',
-  'a row of another query takes the place of one',
-  'a row of another query is added',
-  'aggregations count a row less',
-  'aggregations count a row more',
-  'aggregations have no records',
-  'aggregations lack their last record',
-  'aggregations have each record twice',
-  'aggregations add up to other sizes',
-]);
-
-export const table: Cases = { ...leftOut, ...doubled, ...shiftedCases, ...cut, ...reordered, ...changed, ...counted };
-
-export const lies: Cases = Object.fromEntries(Object.entries(table).filter(([name]) => !awaitingDigest.has(name)));
+export const lies: Cases = {
+  ...leftOut,
+  ...doubled,
+  ...shiftedCases,
+  ...movedInside,
+  ...cut,
+  ...reordered,
+  ...changed,
+  ...counted,
+};
