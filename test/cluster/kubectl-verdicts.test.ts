@@ -1,0 +1,146 @@
+/**
+ * Forms of YAML that readers understand differently: `validate` and `kubectl apply --dry-run=server` refuse and take the same ones.
+ * Where `validate` refuses more on purpose, the table says so.
+ */
+import { spawn } from 'node:child_process';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { checkCredentialsSecret } from '../../src/account/secret-check.ts';
+import { checkManifests } from '../../src/api/manifest-set.ts';
+import { controlPlane, createNamespace } from '../support/control-plane.ts';
+
+let namespace: string;
+
+beforeAll(async () => {
+  namespace = await createNamespace('verdicts');
+});
+
+const policy = (spec = '', metadata = '') => `apiVersion: logfleet.dev/v1alpha1
+kind: CollectorVersionPolicy
+metadata: {name: web${metadata}}
+spec:
+  credentialsSecretRef: {name: log-service}
+  target: {version: 19.500-1}
+  selector: {}
+${spec}`;
+
+/** Whether kubectl refuses a file. */
+function isRefusedByKubectl(content: string | Uint8Array): Promise<boolean> {
+  const { adminKubeconfig, kubectl } = controlPlane();
+  const flags = ['apply', '--dry-run=server', '--validate=strict', '--namespace', namespace, '-f', '-'];
+  return new Promise((resolve, reject) => {
+    const child = spawn(kubectl, ['--kubeconfig', adminKubeconfig, ...flags], { stdio: ['pipe', 'ignore', 'ignore'] });
+    child.on('error', reject);
+    child.on('close', (code) => resolve(code !== 0));
+    child.stdin.on('error', () => {});
+    child.stdin.end(content);
+  });
+}
+
+function isRefusedByValidate(text: string | Uint8Array): boolean {
+  const { findings } = checkManifests([{ name: 'web.yaml', text }], checkCredentialsSecret);
+  return findings.some(({ severity }) => severity === 'error');
+}
+
+const numbers = [
+  '1',
+  '010',
+  '08',
+  '0o10',
+  '0O17',
+  '-0o17',
+  '0b11',
+  '0B11',
+  '0x1f',
+  '0X1F',
+  '1_0',
+  '1.0',
+  '1.5',
+  '.5',
+  '5.',
+  '1e1',
+  '1e1_0',
+];
+const others = [
+  '1:30',
+  'yes',
+  'on',
+  'n',
+  '~',
+  'null',
+  '',
+  '2026-11-01',
+  '.inf',
+  '9223372036854775808',
+  "'1'",
+  '!!int "3"',
+  '!foo 3',
+];
+
+const scalars = [...numbers, ...others].flatMap((scalar): readonly (readonly [string, string])[] => [
+  [`priority: ${scalar}`, policy(`  priority: ${scalar}\n`)],
+  [`paused: ${scalar}`, policy(`  paused: ${scalar}\n`)],
+  [`annotations: {a: ${scalar}}`, policy('', `, annotations: {a: ${scalar || '""'}}`)],
+]);
+
+const utf16 = (text: string) => Buffer.from(text, 'utf16le');
+
+const forms: readonly (readonly [string, string | Uint8Array])[] = [
+  ['nothing', ''],
+  ['markers alone', '---\n---\n'],
+  ['comments alone', '# web\n'],
+  ['prose', 'hello\n'],
+  ['a list', '- 1\n'],
+  ['a null', 'null\n'],
+  ['line ends of Windows', policy().replaceAll('\n', '\r\n')],
+  ['a byte order mark', `\ufeff${policy()}`],
+  ['UTF-16 with a mark', utf16(`\ufeff${policy()}`)],
+  ['UTF-16 without a mark', utf16(policy())],
+  ['a NUL', `${policy()}# \0\n`],
+  ['a control character', `${policy()}# \u0007\n`],
+  ['a character that is none', `${policy()}# \uffff\n`],
+  ['an emoji', `${policy()}# \u{1F600}\n`],
+  ['a directive', `%YAML 1.1\n---\n${policy()}`],
+  ['an end of a document', `${policy()}...\n`],
+  ['a comment beside a marker', `--- # web\n${policy()}`],
+  ['text beside a marker', `--- {a: 1}\n${policy()}`],
+  ['a second document that is broken', `${policy()}---\nspec: [\n`],
+  ['a second document that is prose', `${policy()}---\nhello\n`],
+  ['a merged key', policy('  retryPolicy: {<<: {limit: 1}}\n')],
+  ['an alias without an anchor', policy('  paused: *nowhere\n')],
+  ['a tab as indentation', policy('\tpaused: true\n')],
+  ['a name that is a number', policy().replace('name: web', 'name: 7')],
+  ['a name that is octal', policy().replace('name: web', 'name: 0o10')],
+  ['a name that is a truth', policy().replace('name: web', 'name: yes')],
+  ['an annotation without a proper name', policy('', ', annotations: {-a: b}')],
+  ['another version', policy().replace('v1alpha1', 'v1')],
+  ['another case of the kind', policy().replace('kind: Coll', 'kind: coll')],
+  ['a List', `apiVersion: v1\nkind: List\nitems:\n- ${policy().trim().replaceAll('\n', '\n  ')}\n`],
+  [
+    'an alias bomb',
+    `${policy()}${['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name, index, all) => `x${name}: &${name} [${`${index === 0 ? 'x' : `*${all[index - 1]}`},`.repeat(9)}]\n`).join('')}`,
+  ],
+];
+
+describe.concurrent('both judge alike', () => {
+  test.each([...scalars, ...forms])('%s', async (_, content) => {
+    expect(isRefusedByValidate(content)).toBe(await isRefusedByKubectl(content));
+  });
+});
+
+/** kubectl keeps the last of two, replaces bytes, and cannot know zones and days; the corpus has more that only `validate` can say. */
+const stricter: readonly (readonly [string, string | Uint8Array])[] = [
+  ['a member that is there twice', policy('  paused: true\n  paused: false\n')],
+  ['a resource that is there twice', `${policy()}---\n${policy()}`],
+  ['bytes that are not UTF-8', Buffer.from(`${policy()}# caf\u00e9\n`, 'latin1')],
+  ['an hour that no day has', policy('  maintenance: {windows: [{schedule: 0 24 * * *, duration: 1h}]}\n')],
+  [
+    'a zone that nobody knows',
+    policy('  maintenance: {windows: [{schedule: 0 3 * * *, duration: 1h, timeZone: Europe/Nowhere}]}\n'),
+  ],
+];
+
+describe.concurrent('validate refuses more', () => {
+  test.each(stricter)('%s', async (_, content) => {
+    expect([isRefusedByValidate(content), await isRefusedByKubectl(content)]).toEqual([true, false]);
+  });
+});
