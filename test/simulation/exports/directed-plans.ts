@@ -60,6 +60,11 @@ const directions: Readonly<Record<string, Direction>> = {
       late(chance, plain(chance, 200)).map((message) => ({ ...message, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
+  /** The service has rows twice, and nothing comes late. */
+  digestedTwice: {
+    messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
+    more: () => ({ proof: 'Digest' }),
+  },
   /** The same where pages lack what jobs count, and searches miss a shard. */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),

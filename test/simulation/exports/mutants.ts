@@ -2,7 +2,9 @@
  * Mutants of the rules of exports: each breaks one by changing one expression of one file, to show that the oracles would see it.
  * A mutation whose text is not found exactly once fails loudly, so that none is lost when the code changes.
  */
+
 import { type Mutant, mutant } from '../mutant.ts';
+import { digestMutants } from './digest-mutants.ts';
 import { fewerThanCounted, limitMutants, recordMutants } from './record-and-limit-mutants.ts';
 
 const differs = 'end: incomplete for CountDiffers';
@@ -322,6 +324,7 @@ export const exportMutants: readonly Mutant[] = [
     'for (const name of strays) await destination.remove(name);',
     '',
   ),
+  ...digestMutants,
   ...recordMutants,
   ...limitMutants,
 ];

@@ -1,0 +1,41 @@
+/** Mutants of what digests promise (E6): see `mutants.ts`. */
+import { type Mutant, mutant } from '../mutant.ts';
+
+export const digestMutants: readonly Mutant[] = [
+  mutant(
+    'E6',
+    'no digest is made',
+    'digested',
+    'export/export-work.ts',
+    "wantsDigest: this.#limits.proof === 'Digest' && task.identity.results === 'Messages' && task.isSplittable,",
+    'wantsDigest: false,',
+    'E6: [',
+  ),
+  mutant(
+    'E6',
+    'what differs is taken for the same',
+    'digested',
+    'export/digest.ts',
+    "if (counted.rows !== expected.rows || outcomes.some(({ outcome }) => outcome === 'differs')) {",
+    'if (counted.rows < 0) {',
+    'E6: [',
+  ),
+  mutant(
+    'E6',
+    'rows that the service has twice are not confirmed',
+    'digestedTwice',
+    'export/proving.ts',
+    "const repeated = comparison.kind === 'differs' ? repeatedOf(group) : undefined;",
+    "const repeated = comparison.kind === 'same' ? repeatedOf(group) : undefined;",
+    'end: incomplete for DigestDiffers',
+  ),
+  mutant(
+    'E6',
+    'records of a void round count',
+    'digested',
+    'destination/coverage.ts',
+    'holes: joined(all.slice(round + 1).flat())',
+    'holes: joined(all.slice(all.length + round).flat())',
+    'E',
+  ),
+];

@@ -1,0 +1,146 @@
+/** Exports that are proven by digests, on the simulated service in virtual time: what stands there in the end, and how it came so (E6). */
+import { describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../src/simulator/scenario.ts';
+import type { Message } from '../simulator/search/row-data.ts';
+import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
+
+const fromMs = startMs - 2 * hourMs;
+const search: Scenario['search'] = { duration: '4s', onlyReceived: true };
+
+/** Received long since, but for those that are told otherwise. */
+function messages(count: number, more: readonly Partial<Message>[] = []): readonly Message[] {
+  const own = evenly(count).map((message) => ({ ...message, received: message.at }));
+  const others = more.map((message, index) => {
+    const at = fromMs + 1_000 + index;
+    return { at, received: at, raw: `more ${index}`, fields: { _messageid: `${-1 - index}` }, ...message };
+  });
+  return [...own, ...others];
+}
+
+async function exported(world: ExportWorld, spec: object = {}): Promise<void> {
+  world.add(spec);
+  world.start();
+  expect(await world.untilReason('Exported')).toBe(true);
+}
+
+function verdicts(world: ExportWorld): number {
+  return [...world.store.objects.keys()].filter((name) => name.includes('/proofs/')).length;
+}
+
+describe('a digest', () => {
+  test('proves the whole range at once, by number, bytes and times', async () => {
+    const all = messages(600);
+    const world = new ExportWorld({ messages: all, scenario: { search } });
+    await exported(world);
+    const { complete, proof } = world.manifest();
+    expect(complete).toBe(true);
+    const bytes = all.reduce((sum, { raw }) => sum + raw.length, 0);
+    const times = { oldestMs: fromMs, newestMs: Math.max(...all.map(({ at }) => at)) };
+    expect(proof).toEqual([
+      {
+        ...{ fromMs, toMs: startMs - hourMs, level: 'Digest', figures: { rows: 600, bytes, ...times } },
+        compared: ['bytes', 'oldestMs', 'newestMs'],
+      },
+    ]);
+    expect(world.status?.manifest?.proof).toBe('Digest');
+    expect(verdicts(world)).toBe(1);
+  });
+
+  test('is not made where counts are to do', async () => {
+    const world = new ExportWorld({ messages: messages(600), scenario: { search } });
+    await exported(world, { proof: 'Count' });
+    expect(world.manifest().proof).toMatchObject([{ level: 'Search', figures: { rows: 600 } }]);
+    expect([verdicts(world), world.jobsCreated]).toEqual([0, 1]);
+  });
+
+  test('reveals a row that came late, which is searched again and is there', async () => {
+    const late = { received: startMs + 5_000 };
+    const world = new ExportWorld({ messages: messages(600, [late]), scenario: { search } });
+    await exported(world);
+    expect(world.rows()).toHaveLength(601);
+    const { proof, intervals } = world.manifest();
+    expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 601 } }]);
+    // The segment of the plan is void, and the one behind it counts.
+    expect(intervals.map(({ segment }) => segment)).toEqual([1]);
+    expect(verdicts(world)).toBe(2);
+    const files = [...world.store.objects.keys()].filter((name) => name.includes('/data/'));
+    expect(files).toHaveLength(1);
+  });
+
+  test('searches only those slices again in which something differs', async () => {
+    const limited = { ...search, messageLimit: 200 };
+    const late = { received: startMs + 16_000 };
+    const world = new ExportWorld({ messages: messages(600, [late]), scenario: { search: limited } });
+    await exported(world);
+    expect(world.rows()).toHaveLength(601);
+    const { intervals } = world.manifest();
+    const again = intervals.filter(({ segment }) => segment >= 4);
+    expect(intervals.length).toBeGreaterThan(3);
+    expect(again.every(({ fromMs: begin }) => begin < fromMs + hourMs / 2)).toBe(true);
+    expect(again.length).toBeGreaterThan(0);
+  });
+
+  test('counts rows that the service has twice as often, once it has confirmed them by their ids', async () => {
+    const [first] = messages(1);
+    const world = new ExportWorld({ messages: [...messages(600), first as Message], scenario: { search } });
+    await exported(world);
+    expect(world.rows()).toHaveLength(600);
+    expect(world.manifest().proof).toMatchObject([
+      { level: 'Digest', figures: { rows: 600 }, repeated: { rows: 1, bytes: first?.raw.length } },
+    ]);
+  });
+
+  test('is of a lower level where no row has a size', async () => {
+    const world = new ExportWorld({ messages: messages(600), scenario: { search } });
+    await exported(world, { query: '* | fields _raw' });
+    expect(world.manifest().proof).toMatchObject([{ level: 'Count', compared: ['oldestMs', 'newestMs'] }]);
+  });
+
+  test('that the service refuses stalls the export, and says what to set instead', async () => {
+    const answer = { kind: 'status', status: 400, code: 'parse.error' } as const;
+    const refused = { ...answer, operations: ['createJob'], queries: ['*sum(_size)*'] } as const;
+    const world = new ExportWorld({ messages: messages(600), scenario: { search, faults: { refused } } });
+    world.add();
+    world.start();
+    expect(await world.untilReason('CountMissing')).toBe(true);
+    expect(world.condition('Stalled')?.status).toBe('True');
+    world.patch({ spec: { proof: 'Count' } });
+    expect(await world.untilReason('Exported', hourMs)).toBe(true);
+    expect(world.manifest().proof).toMatchObject([{ level: 'Search' }]);
+  });
+
+  test('of a range whose ends are inclusive leaves out what lies at the end (E10)', async () => {
+    const atEnd = { at: startMs - hourMs, received: startMs - hourMs };
+    const inclusive = { ...search, toInclusive: true };
+    const world = new ExportWorld({ messages: messages(600, [atEnd]), scenario: { search: inclusive } });
+    await exported(world);
+    expect(world.rows()).toHaveLength(600);
+    expect(world.manifest().proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 } }]);
+  });
+
+  test('by receipt time covers one interval each', async () => {
+    const limited = { ...search, messageLimit: 200 };
+    const world = new ExportWorld({ messages: messages(600), scenario: { search: limited } });
+    await exported(world, { byReceiptTime: true });
+    expect(world.rows()).toHaveLength(600);
+    expect(world.manifest().proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 } }]);
+  });
+});
+
+test('what differs in each round is incomplete: it waits for a person, or is kept and flagged', async () => {
+  // One more becomes searchable while each round is searched, and none is as before at its digest.
+  const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
+  const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
+  world.add();
+  world.start();
+  expect(await world.untilReason('IntervalIncomplete')).toBe(true);
+  expect(verdicts(world)).toBe(3);
+  const [incomplete] = world.status?.incomplete ?? [];
+  expect(incomplete?.expected).toBeGreaterThan(incomplete?.received ?? Number.POSITIVE_INFINITY);
+  world.patch({ spec: { incompletePolicy: 'Keep' } });
+  expect(await world.world.until(() => world.reason !== 'IntervalIncomplete', 10 * minuteMs)).toBe(true);
+  expect(await world.untilReason('ExportedIncomplete')).toBe(true);
+  const { complete, proof } = world.manifest();
+  expect(complete).toBe(false);
+  expect(proof.some(({ level, counted }) => level === 'None' && counted !== undefined)).toBe(true);
+});
