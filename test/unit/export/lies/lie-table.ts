@@ -3,8 +3,8 @@
  *
  * - `whole`: the export is proven, and its files have exactly the true rows.
  * - `noticed`: the export is not proven, and its status says so.
- * - `undetectable`: the export is proven with wrong rows, because nothing that the service says contradicts the lie. docs/exports.md
- *   lists these lies.
+ * - `undetectable`: the export is proven with wrong rows, because no figure that is compared contradicts the lie.
+ *   docs/exports.md lists these lies.
  */
 import type { Scenario } from '../../../../src/simulator/scenario.ts';
 import { hourMs, minuteMs } from '../export-world.ts';
