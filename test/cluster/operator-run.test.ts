@@ -64,6 +64,24 @@ test.concurrent('a policy that is applied is rolled out, and everybody tells the
   }
 });
 
+test.concurrent('a second operator over the same namespace holds, and the condition says so (L2)', async ({
+  tenant,
+  namespace,
+  operator,
+  start,
+}) => {
+  await tenant.equip({ groups: { web: { count: 2, version: oldVersion, upgrade: quick } } });
+  await operator();
+  await namespace.apply(namespace.secretManifest(tenant), namespace.policyManifest('production'));
+  await namespace.reason('production', 'AllUpdated');
+  const where = ['--kubeconfig', controlPlane().adminKubeconfig, '--namespaces', namespace.name];
+  await start(['run', ...where, '--operator-namespace', 'default', '--no-leader-election']);
+  const policy = await namespace.reason('production', 'OtherOperator', 'OtherOperator');
+  expect(policy.status?.operators?.map(({ name }) => name)).toEqual([namespace.name, 'default']);
+  expect(conditionOf(policy, 'Ready')).toMatchObject({ status: 'True', reason: 'AllUpdated' });
+  await expectPromiseKept(tenant, once);
+});
+
 test.concurrent('a pause and what goes on after it are annotations, whoever writes them', async ({
   tenant,
   namespace,
