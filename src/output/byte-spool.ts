@@ -11,10 +11,14 @@
 export const usualChunkBytes: number = 512 * 1024;
 /** So many chunks that came back are kept. */
 const mostSpare = 4;
+const noBuffer = Buffer.alloc(0);
 
 export class ByteSpool {
-  /** Being filled, up to `at`. Whoever writes into it himself reserves room first, and moves `at`. */
-  buffer: Buffer;
+  /**
+   * The chunk that is being filled, up to `at`; empty until the first byte comes, so that an end of the file allocates nothing. Code that
+   * writes into it reserves room first, and moves `at`.
+   */
+  buffer: Buffer = noBuffer;
   at = 0;
   readonly #chunkBytes: number;
   readonly #waiting: Buffer[] = [];
@@ -25,7 +29,6 @@ export class ByteSpool {
 
   constructor(chunkBytes: number = usualChunkBytes) {
     this.#chunkBytes = chunkBytes;
-    this.buffer = Buffer.allocUnsafeSlow(chunkBytes);
   }
 
   /** Bytes written so far. */
@@ -70,7 +73,9 @@ export class ByteSpool {
 
   /** Gives out what is there, though it fills no chunk. */
   flush(): void {
-    if (this.at > 0) this.#pass(this.#chunkBytes);
+    if (this.at === 0) return;
+    this.#giveOut();
+    this.buffer = this.#spare.pop() ?? noBuffer;
   }
 
   /** A chunk that was taken may be written over from now on. */
@@ -81,13 +86,16 @@ export class ByteSpool {
   }
 
   #pass(nextBytes: number): void {
-    if (this.at > 0) {
-      this.#waiting.push(this.buffer.subarray(0, this.at));
-      this.#waitingBytes += this.at;
-      this.#filledBytes += this.at;
-      this.at = 0;
-    }
+    this.#giveOut();
     const spare = nextBytes === this.#chunkBytes ? this.#spare.pop() : undefined;
     this.buffer = spare ?? Buffer.allocUnsafeSlow(nextBytes);
+  }
+
+  #giveOut(): void {
+    if (this.at === 0) return;
+    this.#waiting.push(this.buffer.subarray(0, this.at));
+    this.#waitingBytes += this.at;
+    this.#filledBytes += this.at;
+    this.at = 0;
   }
 }

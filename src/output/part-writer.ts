@@ -9,7 +9,7 @@
  */
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
-import { ByteSpool } from './byte-spool.ts';
+import { ByteSpool, usualChunkBytes } from './byte-spool.ts';
 import { type Compression, compressorOf } from './compression.ts';
 import type { RawRow, RawRows, RowEncoder } from './row-encoder.ts';
 
@@ -46,9 +46,11 @@ export interface PartSummary {
 
 /** With so many bytes waiting there is no room for more rows. */
 const mostWaitingBytes = 512 * 1024;
+/** A part that is smaller than a usual chunk has chunks of its own size, but at least of this one. */
+const leastChunkBytes = 4 * 1024;
 
 export class PartWriter {
-  readonly #spool = new ByteSpool();
+  readonly #spool: ByteSpool;
   readonly #encoder: RowEncoder;
   readonly #options: PartOptions;
   readonly #hash = createHash('sha256');
@@ -66,6 +68,7 @@ export class PartWriter {
 
   constructor(options: PartOptions) {
     this.#options = options;
+    this.#spool = new ByteSpool(Math.min(usualChunkBytes, Math.max(leastChunkBytes, options.maxPartBytes)));
     this.#encoder = options.encoder(this.#spool);
     this.#written = this.#write();
     this.#written.catch(() => {});
