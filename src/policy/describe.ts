@@ -14,7 +14,6 @@ import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import { ledgerFormat } from '../host/host.ts';
 import type { Figures } from './describe-figures.ts';
-import { stopText } from './health.ts';
 import type { ActionRecord, LedgerHeader, RolloutStop } from './ledger.ts';
 import type { NextWindow } from './maintenance-calendar.ts';
 import type { Course } from './rollout-course.ts';
@@ -93,16 +92,15 @@ function describeRollout(input: EssentialsInput) {
     id: header.rolloutId,
     startTime: isoTime(header.startedAtMs),
     ...(stage === undefined ? {} : { stage }),
-    ...(header.stop && { stopped: describeStop(header.stop, course.stopTally) }),
+    ...(header.stop && { stopped: describeStop(header.stop) }),
     ...describeActions(header.actions),
   };
   return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
 }
 
-/** Beside the conditions, which may tell of something else, and from which it could not be known again (U1). */
-function describeStop(stop: RolloutStop, now: Course['stopTally']): StoppedRollout {
-  const { kind, atMs, stage } = stop;
-  const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(stopText(stop, now), maxStopLength) };
+/** The stop with its time and the figures of that time (H3). The conditions may show another reason, so they cannot restore it (U1). */
+function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
+  const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
   return { ...told, ...(stage === undefined ? {} : { stage }) };
 }
 

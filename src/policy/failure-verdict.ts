@@ -104,7 +104,7 @@ function excessOf(
 }
 
 /** What is beyond the tolerance, in one sentence without its full stop. */
-export function exceededText({ failed, finished, tolerated, stage, late }: Exceeded): string {
+function exceededText({ failed, finished, tolerated, stage, late }: Exceeded): string {
   const joiners = stage === undefined ? 'after the rollout was complete' : `late to stage ${stage}`;
   const scope = late ? `those that came ${joiners}` : stage === undefined ? 'the rollout' : `stage ${stage}`;
   return `${failed} of ${finished} attempts of ${scope} failed, and ${tolerated} ${tolerated === 1 ? 'is' : 'are'} tolerated`;

@@ -7,7 +7,6 @@ import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { Health } from '../controller/health.ts';
-import { exceededText } from './failure-verdict.ts';
 import type { RolloutStop } from './ledger.ts';
 import { isWayBackOver } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
@@ -157,13 +156,11 @@ function stopped({ course, fleet }: HealthInput): Health | undefined {
   return { ...stalled, reason, message };
 }
 
-/** Why a rollout was stopped, with the figures of now, and those of the stop where they were others. No full stop. */
-export function stopText({ message, exceeded }: RolloutStop, now: Course['stopTally']): string {
-  if (!exceeded || !now) return message.replace(/\.$/, '');
-  const { failed, finished } = exceeded;
-  const isSame = failed === now.failed && finished === now.finished;
-  const then = isSame ? '' : ` (${failed} of ${finished} when the rollout was stopped)`;
-  return `${exceededText({ ...exceeded, ...now })}${then}`;
+/** Why a rollout was stopped, with the attempts of now where they differ from the attempts of the stop (H3). No full stop. */
+function stopText({ message, exceeded }: RolloutStop, now: Course['stopTally']): string {
+  const isSame = exceeded?.failed === now?.failed && exceeded?.finished === now?.finished;
+  const why = message.replace(/\.$/, '');
+  return now === undefined || isSame ? why : `${why} (now ${now.failed} of ${now.finished})`;
 }
 
 const wayOn = 'Set another target, or go on with `logfleet retry`.';

@@ -31,7 +31,7 @@ export interface Course {
   readonly isComplete: boolean;
   /** What is beyond the tolerance although the rollout goes on; undefined where nothing is. */
   readonly excess: Excess | undefined;
-  /** The attempts as they are now of what stopped the rollout; absent while nothing has, or nobody counts them. */
+  /** The attempts as they are now of what stopped the rollout. Absent while it is not stopped, and where the ledger knows none of them. */
   readonly stopTally?: Pick<Tally, 'finished' | 'failed'>;
   /** Collectors whose failure no tolerance covers: neither that of the stage that they were started in nor that of the whole. */
   readonly untolerated: number;
@@ -59,16 +59,17 @@ export function steer(input: DecideInput, draft: Draft, { header: heeded, retrie
   return stopTally ? { ...found, stopTally } : found;
 }
 
-/** The attempts of the scope of a stop, which go on to end after it. */
+/** The attempts of the scope of a stop, which go on to end after it; undefined where the ledger knows none (H3). */
 function tallyNow(
   { spec }: CollectorVersionPolicy,
   draft: Draft,
   { completions = 0 }: LedgerHeader,
   { stage, late }: Exceeded,
-): Tally {
-  if (late) return draft.lateTally(completions, stage);
+): Tally | undefined {
   const index = spec.strategy.stages?.findIndex(({ name }) => name === stage) ?? -1;
-  return index === -1 ? draft.tally(stage) : draft.stageTally(index);
+  const inOrder = () => (index === -1 ? draft.tally(stage) : draft.stageTally(index));
+  const tally = late ? draft.lateTally(completions, stage) : inOrder();
+  return tally.finished === 0 ? undefined : tally;
 }
 
 /** Nothing that this decision would have begun or ended counts: it was stopped before. Nor does a stage wait for anything any more. */

@@ -108,8 +108,7 @@ function verdicts(status: Essentials): unknown {
     return { type, status, reason, observedGeneration };
   });
   const { id, stage, actions, stopped } = rollout ?? {};
-  const { message: _, ...stop } = stopped ?? {};
-  const begun = { id, stage, actions, stop };
+  const begun = { id, stage, actions, stopped };
   return { observedGeneration, lastHandledReconcileAt, targetVersion, begun, history, nextWindow, found };
 }
 

@@ -12,6 +12,11 @@ function pairIn(text: string | undefined): readonly number[] {
   return (/^(\d+) of (\d+)/.exec(text ?? '') ?? []).slice(1).map(Number);
 }
 
+/** The figures of the present: those after `now`, or those that the message begins with where nothing has changed since. */
+function presentIn(text = ''): readonly number[] {
+  return pairIn(/now (.*)/.exec(text)?.[1] ?? text);
+}
+
 const breaking = (duration: string, share = 0.5) => ({
   upgrade: {
     duration,
@@ -25,7 +30,7 @@ const breaking = (duration: string, share = 0.5) => ({
 describe('H3: a rollout that its failures have stopped', () => {
   const spec = { failurePolicy: { maxFailures: 3, minSamples: 1, action: 'Pause' } };
 
-  test('tells the failures of now, as its stage does, and those of the stop', async () => {
+  test('shows the figures of the stop, and beside them those of now, as its stage does', async () => {
     const { world, status, stage, untilReason } = staged({
       count: 40,
       scenario: breaking('1m..10m'),
@@ -35,18 +40,39 @@ describe('H3: a rollout that its failures have stopped', () => {
     const told = recordTold<Status>(world.api, 'production');
     world.start();
     expect(await untilReason('RolloutStopped')).toBe(true);
-    const [atStop = 0] = pairIn(world.ready('production')?.message);
+    const atStop = pairIn(world.ready('production')?.message);
+    const stopped = status()?.rollout?.stopped;
     await world.clock.advance(hourMs);
-    const message = world.ready('production')?.message ?? '';
-    const [failed = 0, finished = 0] = pairIn(message);
-    expect(failed).toBeGreaterThan(atStop);
+    const message = world.ready('production')?.message;
+    const [failed = 0, finished = 0] = presentIn(message);
+    expect(failed).toBeGreaterThan(atStop[0] ?? Number.NaN);
     expect([failed, finished]).toEqual([stage('all')?.failedAttempts, 40]);
-    expect(message).toMatch(/\(\d+ of \d+ when the rollout was stopped\)/);
-    expect(pairIn(status()?.rollout?.stopped?.message)).toEqual([failed, finished]);
+    expect(pairIn(message)).toEqual(atStop);
+    expect(pairIn(stopped?.message)).toEqual(atStop);
+    expect(status()?.rollout?.stopped).toEqual(stopped);
     for (const one of told.statuses.filter(({ rollout }) => rollout?.stopped)) {
       const ready = one.conditions?.find(({ type }) => type === 'Ready');
-      expect(pairIn(ready?.message)[0]).toBe(one.stages?.[0]?.failedAttempts);
+      expect(presentIn(ready?.message)[0]).toBe(one.stages?.[0]?.failedAttempts);
     }
+  });
+
+  test('shows no figures of now where the ledger has forgotten the attempts', async () => {
+    const { world, patch, status, untilReason } = staged({
+      count: 20,
+      scenario: breaking('1m..10m'),
+      stages: [],
+      spec,
+    });
+    world.start();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    const stopped = status()?.rollout?.stopped;
+    await world.clock.advance(hourMs);
+    patch({ spec: { selector: { matchNames: ['none'] } } });
+    expect(await untilReason('NoCollectorsMatched')).toBe(true);
+    patch({ spec: { selector: { matchNames: null } } });
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    expect(presentIn(world.ready('production')?.message)).toEqual(pairIn(stopped?.message));
+    expect(status()?.rollout?.stopped).toEqual(stopped);
   });
 
   test('keeps the figures of the stop where the process is another', async () => {
