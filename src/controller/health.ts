@@ -24,7 +24,7 @@ export const lastingOutageMs = 600_000;
 
 /**
  * The conditions with `Ready`, `Reconciling`, `Stalled` and `Outage` as the verdict has them, and all others as they were. An outage that
- * goes on under another reason began when the first one did.
+ * goes on under another reason began when the first one did. A start that is no time, or that lies in the future, does not count.
  */
 export function describeHealth(
   before: Partial<ShownHealth> | undefined,
@@ -33,7 +33,9 @@ export function describeHealth(
   nowIso: string,
 ): ShownHealth {
   const { ready, reason, reconciling, stalled } = health;
-  const since = health.outage ? (before?.outageStartTime ?? nowIso) : undefined;
+  const shownMs = Date.parse(before?.outageStartTime ?? '');
+  const began = shownMs <= Date.parse(nowIso) ? before?.outageStartTime : nowIso;
+  const since = health.outage ? began : undefined;
   const message = since === undefined ? health.message : `${health.message} This has lasted since ${since}.`;
   const isLasting = since !== undefined && Date.parse(nowIso) >= Date.parse(since) + lastingOutageMs;
   const change = { reason, message, observedGeneration };

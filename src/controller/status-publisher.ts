@@ -69,7 +69,8 @@ export class StatusPublisher<K extends KindName> {
 
   /**
    * Writes the status where it is due: `essentials` hold all that decides, `figures` the rest, which is computed only then. Returns
-   * after how many ms to look again, for figures that are held back or an outage that will have lasted; Infinity otherwise. Without `health` there is no transition to tell of.
+   * after how many ms to look again, for figures that are held back or an outage that will have lasted; Infinity otherwise. Without
+   * `health` the verdict stays as it is: there is no transition to report, and no outage becomes a lasting one.
    */
   async publish(
     resource: ResourceOf<K>,
@@ -86,7 +87,7 @@ export class StatusPublisher<K extends KindName> {
     const status = { ...essentials, ...figures() };
     if (!before || this.#differs(before, status)) await this.#write(resource, status, before, health);
     else if (health) host.confirmStatus?.(rules.kind, resource);
-    return outageDueMs(status, clock.now());
+    return health ? outageDueMs(status, clock.now()) : Number.POSITIVE_INFINITY;
   }
 
   #differs(before: StatusOf<K>, status: StatusOf<K>): boolean {

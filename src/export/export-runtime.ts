@@ -312,13 +312,14 @@ export class ExportRuntime {
     return this.#publisher.publish(resource, describeEssentials(input), figures, health);
   }
 
-  /** Until this process has seen how fast the export is, the end that another process has estimated stays (H1). */
+  /** The pace, with the end that another process has estimated until this process has seen how fast the export is (H1). */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
     this.#hasPace ||= pace.leftMs !== undefined;
     const { estimatedCompletionTime: end } = before ?? {};
     if (this.#hasPace || end === undefined || reason !== reasons.exporting) return pace;
-    return { ...pace, leftMs: Math.max(0, Date.parse(end) - this.#options.clock.now()) };
+    const leftMs = Date.parse(end) - this.#options.clock.now();
+    return leftMs > 0 ? { ...pace, leftMs } : pace;
   }
 
   #measurePace({ reconciling }: ExportHealth, view: WorkView | undefined): void {

@@ -2,7 +2,7 @@
  * Applies what `decide` decided, in this order: the ledger is written, then POSTs and reads are set off, then the status is written
  * where it is due. A POST is never sent before its attempt is durable (U2).
  */
-import { findCondition, reasons } from '../api/conditions.ts';
+import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Health } from '../controller/health.ts';
@@ -10,13 +10,12 @@ import { pausedByOf, pausedForAll, policiesHoldOf } from '../controller/pauses.t
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/requeue.ts';
 import type { Decision } from './decide.ts';
-import type { Essentials } from './describe.ts';
 import type { Ready, Unready } from './gather.ts';
 import { healthOf } from './health.ts';
 import { recheckMs } from './next-look.ts';
 import type { RuntimeParts } from './policy-runtime.ts';
 import { rolloutStarted, stageEvents } from './rollout.ts';
-import { stillHolds } from './shown-verdict.ts';
+import { staysUntilClaimed, stillHolds } from './shown-verdict.ts';
 import type { Heir } from './target.ts';
 
 export class Applier {
@@ -49,7 +48,7 @@ export class Applier {
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     this.#read(gathered, decision);
     const { essentials, figures, health, requeueAfterMs, settled } = decision;
-    const isUntold = gathered.awaitsClaims && hasVerdict(policy, essentials);
+    const isUntold = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
     if (isUntold || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
     if (isUntold) return requeue(requeueAfterMs, false);
     const statusDelayMs = await publisher.publish(policy, essentials, figures, health);
@@ -124,12 +123,6 @@ export class Applier {
       if (taskId !== undefined) this.#parts.tasks.read(account.service, id, taskId);
     }
   }
-}
-
-/** Whether status has a verdict on this text of the policy and this target already: it stays until all policies have claimed (H1). */
-function hasVerdict({ metadata, status }: CollectorVersionPolicy, { targetVersion }: Essentials): boolean {
-  const shown = findCondition(status?.conditions, 'Ready');
-  return shown?.observedGeneration === metadata.generation && status?.targetVersion === targetVersion;
 }
 
 /** Nothing else is worth a word: there is no target yet, and there will be one. */

@@ -197,9 +197,10 @@ function isQuiet({ policy, observation, roster }: DecideInput, draft: Draft, cou
 }
 
 /** Who is paused or stalled waits for a person: an estimate would move with the clock, and each look would be a write. */
-function estimate({ policy, roster, observation, calendar, now }: DecideInput, draft: Draft, course: Course) {
+function estimate(input: DecideInput, draft: Draft, course: Course) {
+  const { policy, roster, observation, calendar, now } = input;
   const { limits, typicalMs } = observation;
-  if (typicalMs === undefined) return shownEndMs(policy, draft, course);
+  if (typicalMs === undefined) return shownEndMs(input, draft, course);
   return estimateCompletionMs({
     spec: policy.spec,
     course,
@@ -212,11 +213,12 @@ function estimate({ policy, roster, observation, calendar, now }: DecideInput, d
   });
 }
 
-/** The estimate of another process, which stays until this one has seen how long upgrades take (H1). */
-function shownEndMs({ status }: CollectorVersionPolicy, draft: Draft, { header, stages }: Course): number | undefined {
-  const { id, estimatedCompletionTime: end } = status?.rollout ?? {};
+/** The estimate of another process. It stays until this process has seen how long upgrades take, or until its time has passed (H1). */
+function shownEndMs({ policy, now }: DecideInput, draft: Draft, { header, stages }: Course): number | undefined {
+  const { id, estimatedCompletionTime: end } = policy.status?.rollout ?? {};
   if (end === undefined || id !== header.rolloutId || header.stop || stages.gate?.byPerson) return undefined;
-  return outstanding(draft.counts()) > 0 ? Date.parse(end) : undefined;
+  const isRefuted = outstanding(draft.counts()) === 0 || Date.parse(end) <= now.wallMs;
+  return isRefuted ? undefined : Date.parse(end);
 }
 
 function withEnd({ rollout }: Essentials, endMs: number | undefined): Pick<Essentials, 'rollout'> {

@@ -2,7 +2,7 @@
  * Renders what is known into the status of a policy, all but its figures: the rollout, those before it, and conditions in the
  * kstatus style. When the rollout will have ended is a figure. Reads everything, decides nothing.
  */
-import { reasons, removeCondition, setCondition } from '../api/conditions.ts';
+import { findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
   PersonAction,
@@ -125,6 +125,18 @@ export function findOverlap(roster: Roster, ownership: Ownership): Overlap | und
   }
   const [winner] = [...winners].sort((left, right) => right[1] - left[1])[0] as [string, number];
   return { winner, collectors: foreign.size };
+}
+
+/** The conditions of a verdict that was found without the fleet. An overlap that was found for the same generation stays (H1). */
+export function describeVerdictAlone(
+  before: Partial<ShownHealth> | undefined,
+  health: Health,
+  observedGeneration: number,
+  nowIso: string,
+): ShownHealth {
+  const shown = describeHealth(before, health, observedGeneration, nowIso);
+  const isOfThisText = findCondition(shown.conditions, 'Overlapping')?.observedGeneration === observedGeneration;
+  return isOfThisText ? shown : { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
 }
 
 /** The conditions of the verdict, with the one of the overlap. */

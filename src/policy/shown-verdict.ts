@@ -45,6 +45,9 @@ const ofTheHost: ReadonlySet<string> = new Set([
   reasons.addressInvalid,
   reasons.ledgerForeign,
   reasons.ledgerUnreadable,
+  reasons.ledgerMissing,
+  reasons.ledgerNotInstalled,
+  reasons.manifestUnusable,
 ]);
 
 /**
@@ -64,4 +67,19 @@ export function stillHolds(
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;
   return !answered && !ofTheHost.has(shown.reason);
+}
+
+/**
+ * Whether the verdict of status stays until all policies of the service have claimed their collectors (U13). Until then the counts of a
+ * fleet may be wrong, and with them each verdict on the fleet. Any other verdict is shown at once.
+ * @param found the verdict on what this process has observed, with counts that may be wrong
+ */
+export function staysUntilClaimed(
+  { metadata, status }: CollectorVersionPolicy,
+  found: Health,
+  target: string | undefined,
+): boolean {
+  const shown = findCondition(status?.conditions, 'Ready');
+  if (shown?.observedGeneration !== metadata.generation || status?.targetVersion !== target) return false;
+  return shown.reason === found.reason || (ofTheFleet.has(shown.reason) && ofTheFleet.has(found.reason));
 }

@@ -11,7 +11,7 @@ import type { Health } from '../controller/health.ts';
 import { StatusPublisher as KindPublisher } from '../controller/status-publisher.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
-import { describeVerdict, type Essentials, stateWord } from './describe.ts';
+import { describeVerdictAlone, type Essentials, stateWord } from './describe.ts';
 import type { Figures } from './describe-figures.ts';
 import type { PolicySettings } from './settings.ts';
 
@@ -79,7 +79,7 @@ export class StatusPublisher {
       observedGeneration: generation,
       ...echoOfRequest(policy),
       ...(targetVersion === undefined ? {} : { targetVersion }),
-      ...describeVerdict(before, health, undefined, generation, now),
+      ...describeVerdictAlone(before, health, generation, now),
     };
     return this.publish(
       policy,

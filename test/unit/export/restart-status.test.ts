@@ -71,6 +71,23 @@ describe('H1: after a restart', () => {
     expect(exports.condition('Outage')).toBeUndefined();
   });
 
+  test('an estimated end that has passed meanwhile is shown no more', async () => {
+    const exports = new ExportWorld({ messages: evenly(9_000), scenario: slow });
+    exports.add();
+    exports.start();
+    const end = () => exports.status?.estimatedCompletionTime;
+    expect(await exports.world.until(() => end() !== undefined, hourMs)).toBe(true);
+    exports.world.replicas[0]?.kill();
+    await exports.world.clock.advance(3 * hourMs);
+    const startedMs = exports.world.clock.now();
+    const { told } = await restart(exports, 2 * minuteMs);
+    const ends = told.statuses
+      .slice(1)
+      .flatMap(({ estimatedCompletionTime: shown }) => (shown ? [Date.parse(shown)] : []));
+    expect(told.statuses.length).toBeGreaterThan(2);
+    for (const shownMs of ends) expect(shownMs).toBeGreaterThan(startedMs + minuteMs);
+  });
+
   test('the figures of an export under way never go back', async () => {
     const exports = new ExportWorld({ messages: evenly(9_000), scenario: slow });
     exports.add();

@@ -4,7 +4,7 @@ import { scaledDown } from '../../../src/policy/completion-estimate.ts';
 import { type ForecastInput, forecast } from '../../../src/policy/forecast.ts';
 import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
 import { World } from '../../support/world.ts';
-import { minuteMs, openEntry, target } from './builders.ts';
+import { epochMs, minuteMs, openEntry, target } from './builders.ts';
 import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
 
 const hourMs = 60 * minuteMs;
@@ -23,6 +23,18 @@ describe('the estimated end', () => {
     expect(decided(bench(), { typicalMs: 3 * minuteMs }).essentials.rollout).not.toHaveProperty(
       'estimatedCompletionTime',
     );
+  });
+
+  test.each([
+    ['stays while it lies ahead', 60_000, true],
+    ['is shown no more once it has passed', -1, false],
+  ])('H1: that of another process %s', (_, aheadMs, isShown) => {
+    const nowMs = 10 * minuteMs;
+    const end = new Date(epochMs + nowMs + aheadMs).toISOString();
+    const of = bench();
+    const rollout = { id: of.ledger.header.rolloutId, startTime: end, estimatedCompletionTime: end };
+    const seen = { nowMs, typicalMs: undefined, policy: { status: { rollout } } } as const;
+    expect(endOf(seen, of)).toBe(isShown ? `${end.slice(0, 19)}Z` : undefined);
   });
 
   const approval = {

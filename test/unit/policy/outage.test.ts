@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { describeHealth } from '../../../src/controller/health.ts';
 import { recordTold } from '../../support/told.ts';
 import { minuteMs } from './builders.ts';
 import { hourMs, staged } from './staged-world.ts';
@@ -79,6 +80,20 @@ describe('H2: a service that does not answer', () => {
     expect(await world.until(() => outage() !== undefined, 2 * hourMs)).toBe(true);
     await world.clock.advance(minuteMs);
     expect(firing(await metrics.render())).toEqual(['LogfleetOutage']);
+  });
+});
+
+describe('H2: since when an outage lasts', () => {
+  const health = { ready: 'False', reason: 'ServiceUnreachable', message: 'Away.' } as const;
+  const outage = { ...health, reconciling: true, stalled: false, outage: true };
+  const now = '2026-11-01T12:00:00Z';
+
+  test.each([
+    ['2026-11-01T11:59:00Z', '2026-11-01T11:59:00Z'],
+    ['2036-11-01T12:00:00Z', now],
+    ['yesterday', now],
+  ])('%s in the status counts as %s', (shown, since) => {
+    expect(describeHealth({ outageStartTime: shown }, outage, 3, now).outageStartTime).toBe(since);
   });
 });
 

@@ -1,6 +1,8 @@
 /** H1: a new process shows what was true until it has observed something else. */
 import { describe, expect, test } from 'vitest';
+import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { recordTold } from '../../support/told.ts';
 import { secretsPath } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
@@ -154,5 +156,71 @@ describe('H1: what is not known to be otherwise stays, too', () => {
     for (const status of told.statuses) expect(status).toMatchObject({ conditions, collectors, summary });
     expect(others.verdicts().length).toBeLessThan(2);
     expect([...told.events, ...others.events]).toEqual([]);
+  });
+
+  test('but a pause is shown while another policy has yet to claim its collectors', async () => {
+    const fleet = await reached('AllUpdated', { spec: { selector: {} } });
+    const { world } = fleet;
+    // The new policy cannot note the builds, so that it never gets so far as to claim.
+    world.api.onRequest = ({ collection, method }) =>
+      collection.endsWith('/ledgers') && method === 'POST'
+        ? { kind: 'status', status: 500, when: 'before' }
+        : undefined;
+    world.addPolicy('second', { target: { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } });
+    await world.clock.advance(minuteMs);
+    expect(world.ready('production')?.reason).toBe('AllUpdated');
+    fleet.annotate('logfleet.dev/paused', 'true');
+    await world.clock.advance(minuteMs);
+    expect(world.ready('production')?.reason).toBe('Paused');
+  });
+
+  test('when the service cannot be used: the collectors of another policy', async () => {
+    const fleet = staged({
+      count: 10,
+      spec: { selector: {} },
+      scenario: { faults: { away: { kind: 'status', status: 503, from: '20m' } } },
+    });
+    const { world } = fleet;
+    world.addPolicy('first', { target: { version: middle }, selector: { matchNames: ['web-*1'] }, priority: 5 });
+    world.start();
+    expect(await fleet.untilReason('AllUpdated')).toBe(true);
+    const overlapping = () => findCondition(fleet.status()?.conditions, 'Overlapping');
+    const before = overlapping();
+    expect(before?.status).toBe('True');
+    world.replicas[0]?.kill();
+    await world.clock.advance(20 * minuteMs);
+    world.start();
+    expect(await fleet.untilReason('ServiceUnavailable')).toBe(true);
+    expect(overlapping()).toEqual(before);
+  });
+});
+
+/** How many reconciles a process has begun. */
+async function reconciles(metrics: PrometheusMetrics): Promise<number> {
+  const lines = (await metrics.render()).matchAll(/^logfleet_reconciles_total\{.*\} (\d+)$/gm);
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+describe('H1 and H2: an outage that lasted ten minutes while no process ran', () => {
+  test('is shown until the service answers, without a busy loop', async () => {
+    const fleet = staged({
+      count: 10,
+      scenario: {
+        faults: {
+          away: { kind: 'status', status: 503, from: '20m', until: '30m' },
+          slow: { kind: 'delay', delay: '5s', from: '31m' },
+        },
+      },
+    });
+    const { world } = fleet;
+    world.start();
+    expect(await fleet.untilReason('ServiceUnavailable')).toBe(true);
+    world.replicas[0]?.kill();
+    await world.clock.advance(hourMs);
+    const metrics = new PrometheusMetrics();
+    world.start({ metrics });
+    await world.clock.advance(3_000);
+    expect(world.ready('production')?.reason).toBe('ServiceUnavailable');
+    expect(await reconciles(metrics)).toBeLessThan(50);
   });
 });

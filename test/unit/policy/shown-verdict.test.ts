@@ -1,0 +1,47 @@
+/** H1: which verdict of status stays, and until what is observed. */
+import { describe, expect, test } from 'vitest';
+import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import type { Health } from '../../../src/controller/health.ts';
+import { staysUntilClaimed, stillHolds } from '../../../src/policy/shown-verdict.ts';
+import { policy, target } from './builders.ts';
+
+/** A policy whose status has this reason for the target and the generation. */
+function shows(reason: string) {
+  const ready = { type: 'Ready', status: 'False', reason, message: '', lastTransitionTime: '2026-11-01T00:00:00Z' };
+  const status = { targetVersion: target, conditions: [{ ...ready, observedGeneration: 3 }] };
+  return policy({ status: status as CollectorVersionPolicyStatus });
+}
+
+function found(reason: string): Health {
+  return { ready: 'False', reason, message: '', reconciling: true, stalled: false };
+}
+
+describe('before the fleet is read', () => {
+  const unanswered = { target, sameService: true, answered: false };
+
+  test.each(['LedgerMissing', 'LedgerNotInstalled', 'LedgerUnreadable', 'ManifestUnusable', 'SecretNotFound'])(
+    '%s does not stay, since the host alone tells',
+    (reason) => {
+      expect(stillHolds(shows(reason), found('Progressing'), unanswered)).toBe(false);
+    },
+  );
+
+  test.each(['AllUpdated', 'ServiceUnavailable'])('%s stays', (reason) => {
+    expect(stillHolds(shows(reason), found('Progressing'), unanswered)).toBe(true);
+  });
+});
+
+describe('before all policies have claimed their collectors', () => {
+  test.each([
+    ['AllUpdated', 'RollingOut', true],
+    ['RolloutStopped', 'AllUpdated', true],
+    ['Paused', 'Paused', true],
+    ['AllUpdated', 'Paused', false],
+    ['AllUpdated', 'ServiceUnavailable', false],
+    ['ServiceUnavailable', 'AllUpdated', false],
+    ['VersionNotOffered', 'AllUpdated', false],
+  ])('%s stays where %s is found: %s', (shown, reason, stays) => {
+    expect(staysUntilClaimed(shows(shown), found(reason), target)).toBe(stays);
+    expect(staysUntilClaimed(shows(shown), found(reason), '19.999-9')).toBe(false);
+  });
+});
