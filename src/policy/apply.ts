@@ -26,7 +26,7 @@ export class Applier {
   }
 
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
-    const { posting, tasks, duration, host, owner, publisher, binding, turns } = this.#parts;
+    const { posting, tasks, duration, host, owner, publisher, binding, turns, draining } = this.#parts;
     const { bound, ledger, began, heir, heard, input } = gathered;
     const before = ledger.header;
     if (began || decision.changes.length > 0 || decision.header !== before) {
@@ -51,6 +51,8 @@ export class Applier {
     const isUntold = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
     if (isUntold || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
     if (isUntold) return requeue(requeueAfterMs, false);
+    // The next decision counts anew, and has nothing to write that could make it outdated, too.
+    if (!decision.isCurrent() && !draining()) return requeue(0, false);
     const statusDelayMs = await publisher.publish(policy, essentials, figures, health);
     // A run that ends leaves its last figures behind.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(heir));

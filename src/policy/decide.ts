@@ -10,6 +10,7 @@
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { sameValue } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
@@ -101,6 +102,11 @@ export interface Decision {
   readonly essentials: Essentials;
   /** Counts, samples and the estimated end: made only when a status is due, since that costs a walk over the ledger. */
   readonly figures: () => FiguresNow;
+  /**
+   * Whether the collectors still stand as the messages count them (H3). An end that was written may have given a collector to another
+   * policy (U13).
+   */
+  readonly isCurrent: () => boolean;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
   /** Whether only changes matter until `requeueAfterMs`: no sweep that shows what is known already has to be looked at. */
@@ -125,7 +131,8 @@ export function decide(input: DecideInput): Decision {
   const watch = planReads(input, draft, admission, course.stages.sweepFromMs);
   const mayStart = refusal === undefined && course.header.stop === undefined;
   const unsent = mayStart ? 0 : observation.unsent;
-  const counts = withdrawn(draft.counts(), unsent);
+  const [counted, matched] = [draft.counts(), draft.matched];
+  const counts = withdrawn(counted, unsent);
   const found = { refusal, admission, course, roster, draft, now };
   const wait = waitOf(found);
   const health = healthOf({
@@ -137,7 +144,7 @@ export function decide(input: DecideInput): Decision {
     awaitsBuild: observation.awaitsBuild ?? false,
     badCalendar: calendar.problem,
     targetVersion: ledger.header.target,
-    fleet: { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) },
+    fleet: { counts, matched, leftAlone: countLeftAlone(roster, draft) },
     ledgerFull: observation.ledgerFull,
     wait,
     course,
@@ -177,6 +184,7 @@ export function decide(input: DecideInput): Decision {
       ...describeFigures({ roster, draft, unsent, health, header, failedAttempts, course }),
       ...withEnd(essentials, health.reconciling ? estimate(input, draft, course) : undefined),
     }),
+    isCurrent: () => draft.matched === matched && sameValue(draft.counts(), counted),
     requeueAfterMs: Math.min(Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs, calendarMs - wallMs),
     settled: isSettled(input, health, draft.openCount, counts) || isLeftToPeople(found, health),
     isAtRest: isSettledHeader(input, header) && changes.length === 0 && isQuiet(input, draft, counts, watch),

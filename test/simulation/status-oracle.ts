@@ -18,6 +18,7 @@ export function statusViolations(record: HistoryRecord): string[] {
       ...falseSuccesses(record, status, tasks),
       ...tooManyUpdated(record, status, target),
       ...versionsApart(status, target),
+      ...messageApart(status),
       ...falseFailures(record, status),
     );
     if (found.length > 0) return found;
@@ -63,6 +64,22 @@ function versionsApart({ atMs, policy, status }: StatusRecord, target: string | 
   return collectors.updated > atTarget
     ? [`status: ${policy} shows at ${atMs} that ${collectors.updated} run ${target}, and ${atTarget} by their versions`]
     : [];
+}
+
+/** The figures that the message of Ready begins with are those of the status (H3). */
+function messageApart({ atMs, policy, status }: StatusRecord): string[] {
+  const { collectors, conditions = [] } = status;
+  const message = conditions.find(({ type }) => type === 'Ready')?.message ?? '';
+  const said = /^(\d+) of \d+ collectors run /.exec(message)?.[1];
+  const running = /, (\d+) (?:is|are) being upgraded/.exec(message)?.[1];
+  if (!collectors || said === undefined) return [];
+  const isSame =
+    Number(said) === collectors.updated && (running === undefined || Number(running) === collectors.inProgress);
+  return isSame
+    ? []
+    : [
+        `H3: ${policy} shows at ${atMs} that ${collectors.updated} are updated and ${collectors.inProgress} in progress, and says: ${message}`,
+      ];
 }
 
 /** Who failed had a task of ours that did not succeed, or an outcome that nobody learnt. */
