@@ -14,7 +14,11 @@ describe('countingRequests', () => {
     const counting = countingRequests(metrics, () => started++);
     const clock = new VirtualClock();
     const key = new RequestBudget({ right: everlastingRight, clock, metrics: counting }).key('id');
-    const start = () => key.acquire({ class: 'listing' }).then((slot) => slot.started());
+    const start = async () => {
+      const slot = await key.acquire({ class: 'listing' });
+      slot.started();
+      slot.heard(clock.monotonic());
+    };
     for (let request = 0; request < 6; request++) void start();
     await clock.advance(1);
     expect(started).toBe(4);
