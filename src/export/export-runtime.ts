@@ -157,6 +157,8 @@ export class ExportRuntime {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
+    // The verdict of another process is about what was found before the request.
+    this.#hasVerdict = true;
     this.#options.log.info('the export is looked at again', { [annotations.requestedAt]: asked });
     this.#destination.forget();
     // The manifest may have been moved away.

@@ -88,6 +88,21 @@ describe('H1: after a restart', () => {
     for (const shownMs of ends) expect(shownMs).toBeGreaterThan(startedMs + minuteMs);
   });
 
+  test('an export that a person has searched anew has ended no more, and is not removed', async () => {
+    const exports = new ExportWorld({ scenario: { search: { messageLimit: 200, duration: '10m' } } });
+    exports.add({ query: '* | limit 500', ttlSecondsAfterFinished: 600 });
+    exports.start();
+    expect(await exports.untilReason('IntervalIncomplete')).toBe(true);
+    expect(exports.status?.completionTime).toBeDefined();
+    await exports.world.clock.advance(9.5 * minuteMs);
+    exports.world.replicas[0]?.kill();
+    exports.annotate('logfleet.dev/requestedAt', 'anew');
+    exports.start();
+    await exports.world.clock.advance(minuteMs);
+    expect(exports.reason).toBe('Exporting');
+    expect(exports.status?.completionTime).toBeUndefined();
+  });
+
   test('the figures of an export under way never go back', async () => {
     const exports = new ExportWorld({ messages: evenly(9_000), scenario: slow });
     exports.add();
