@@ -79,7 +79,14 @@ export class PathMargin {
 
   /** How much longer than the quickest of its kind a round trip took, which is remembered for the next. */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
-    const baseline = this.#renewed(kind, roundTripMs, sentAtMs + roundTripMs);
+    this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
+    return this.latenessNow(kind, roundTripMs);
+  }
+
+  /** The same by what is known now: a path that has become quicker shows how late earlier round trips were. */
+  latenessNow(kind: Kind, roundTripMs: number): number {
+    const baseline = this.#baselines.get(kind);
+    if (!baseline) return roundTripMs;
     return roundTripMs - (baseline.answers <= youngAnswers ? this.#quickestOfAllMs() : quickestMs(baseline));
   }
 
@@ -100,8 +107,8 @@ export class PathMargin {
     if (this.#cautionMs < 0.5) this.#cautionMs = 0;
   }
 
-  /** What is known of the kind, this round trip included. */
-  #renewed(kind: Kind, roundTripMs: number, answeredAtMs: number): Baseline {
+  /** Adds a round trip to what is known of the kind. */
+  #renew(kind: Kind, roundTripMs: number, answeredAtMs: number): void {
     const baseline = this.#baselines.get(kind) ?? {
       answers: 0,
       sinceMs: answeredAtMs,
@@ -116,7 +123,6 @@ export class PathMargin {
     }
     baseline.answers++;
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
-    return baseline;
   }
 
   /** Zero for as long as hardly any answer has come. */

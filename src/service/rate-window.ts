@@ -24,7 +24,11 @@ export interface Reservation {
   /** Undefined for the requests of a former leader, which may have gone anywhere. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
-  /** The latest time of its arrival, as if all took the quickest way; undefined while nothing shows that it has arrived. */
+  /** From its start to the head of its answer; undefined before that. */
+  roundTripMs: number | undefined;
+  /** How much longer that was than the quickest when it came. */
+  lateMs: number;
+  /** The latest time of its arrival by other evidence, as if all took the quickest way; undefined while there is none. */
   arrivedByMs: number | undefined;
   /** How long after its start a probe is worth the handshake, should nothing have shown the arrival by then. */
   patienceMs: number;
@@ -58,6 +62,8 @@ export class RateWindow {
       class: requestClass,
       path,
       sentAtMs: undefined,
+      roundTripMs: undefined,
+      lateMs: 0,
       arrivedByMs: undefined,
       patienceMs: 0,
       marginMs: 0,
@@ -94,11 +100,9 @@ export class RateWindow {
 
   /** The head of the answer came `roundTripMs` after the start at `sentAtMs`. */
   answered(reservation: Reservation, roundTripMs: number, sentAtMs: number): void {
-    const lateMs = this.#margin.learn(reservation.class, roundTripMs, sentAtMs);
-    const likelyMs = Math.max(reservation.marginMs, marginBounds.floorMs + lateMs);
-    const arrivedByMs = sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs);
-    settle(reservation, arrivedByMs);
-    this.#witness(reservation.path?.origin, sentAtMs, arrivedByMs);
+    reservation.lateMs = this.#margin.learn(reservation.class, roundTripMs, sentAtMs);
+    reservation.roundTripMs = roundTripMs;
+    this.#witness(reservation.path?.origin, sentAtMs, this.arrivedByMs(reservation));
   }
 
   /** The connection broke: nothing comes after that, and no answer tells more. */
@@ -115,9 +119,15 @@ export class RateWindow {
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, halfMs + marginBounds.floorMs + lateMs));
   }
 
-  /** When a request that was sent has arrived at the latest, as far as it is known by now. */
-  arrivedByMs({ sentAtMs = Number.POSITIVE_INFINITY, arrivedByMs }: Reservation): number {
-    return arrivedByMs ?? sentAtMs + this.#longestRequestMs;
+  /** When a request that was sent has arrived at the latest, as far as it is known by now: the earliest bound counts. */
+  arrivedByMs(reservation: Reservation): number {
+    const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, marginMs } = reservation;
+    const byOthersMs = reservation.arrivedByMs ?? sentAtMs + this.#longestRequestMs;
+    if (roundTripMs === undefined) return byOthersMs;
+    const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
+    // After a stall the quickest answer says too little: only the answer itself came later for sure.
+    const likelyMs = lateMs > marginBounds.mostMs ? roundTripMs : Math.max(marginMs, marginBounds.floorMs + lateMs);
+    return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
   /** The margin has grown after a 429: what has left already waits longer, too. */
@@ -185,8 +195,8 @@ function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number 
 
 /** From when on a probe would show whether it has arrived; infinity where that is known. */
 function doubtAtMs(reservation: Reservation): number {
-  const { sentAtMs, arrivedByMs, patienceMs } = reservation;
-  if (sentAtMs === undefined || arrivedByMs !== undefined) return Number.POSITIVE_INFINITY;
+  const { sentAtMs, roundTripMs, arrivedByMs, patienceMs } = reservation;
+  if (sentAtMs === undefined || roundTripMs !== undefined || arrivedByMs !== undefined) return Number.POSITIVE_INFINITY;
   return Math.max(latestMs(reservation), sentAtMs + patienceMs);
 }
 

@@ -15,7 +15,7 @@ import { oldVersion, targetVersion } from './support/simulator.ts';
 import { type Latency, SlowWay } from './support/slow-way.ts';
 
 const rounds = Number(process.env['LOGFLEET_FAILOVER_ROUNDS'] ?? 1);
-const worlds = Array.from({ length: Number(process.env['LOGFLEET_FAILOVER_WORLDS'] ?? 2) }, (_, index) => index + 1);
+const worlds = Array.from({ length: Number(process.env['LOGFLEET_FAILOVER_WORLDS'] ?? 1) }, (_, index) => index + 1);
 
 vi.setConfig({ maxConcurrency: 100, testTimeout: 120_000 + 240_000 * rounds });
 

@@ -246,7 +246,7 @@ class World {
     const isPage = of.class === 'pageRead' && !refused;
     return {
       outMs: this.#budget.marginMs * (dice < 0.3 ? 0 : dice > 0.7 ? 1 : this.#random.next()),
-      workMs: refused ? 0 : Math.min(slowMs + of.workMs * this.#random.next(), deadlineMs + afterMs),
+      workMs: refused ? 0 : Math.min(slowMs + this.#workMs(of.workMs), deadlineMs + afterMs),
       backMs: 50 * this.#random.next() * this.#random.next(),
       ...(isPage ? { bodyMs: Math.min(of.bodyMs, 5_000 + longestAfterMs), heldUpMs: 5_000 } : {}),
       ...(refused ? { status: 429 } : {}),
@@ -254,6 +254,12 @@ class World {
       deadlineMs,
       afterMs,
     };
+  }
+
+  /** Where the server stalls, its work is steady: work of any length hides how late a request came (B1, what is left). */
+  #workMs(mostMs: number): number {
+    const random = this.#random.next();
+    return this.#history.freezes.length > 0 ? 0 : mostMs * random;
   }
 
   /** Never twice in a row: a service that refuses every poll loses its jobs, whatever we do. */
