@@ -75,6 +75,8 @@ const crashes: readonly (readonly string[])[] = [
   ['export.stagePart:after:1'],
   ['export.commit:before:1', 'export.commit:before:2'],
   ['export.commit:after:1', 'export.commit:after:2'],
+  ['export.proof:before:1'],
+  ['export.proof:after:1'],
   ['export.manifest:before:1'],
   ['export.manifest:after:1'],
 ];
