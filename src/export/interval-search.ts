@@ -30,6 +30,7 @@ import { MessageReading } from './message-reading.ts';
 import { judge, type RecordFigures, type Run, searchesAgain, showsInclusiveEnd, type Verdict } from './proof.ts';
 import { RecordReading } from './record-reading.ts';
 import type { JobView, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';
+import type { BegunSearch } from './service-traits.ts';
 import { settlingMs } from './settling.ts';
 
 /** So often a record is written whose writing fails in a way that may pass; to search again costs far more. */
@@ -66,6 +67,8 @@ export class IntervalSearch implements RunningSearch {
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
+  /** Absent for a job that was opened before. */
+  #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   #isSearching = true;
   #isCutShort = false;
@@ -144,15 +147,26 @@ export class IntervalSearch implements RunningSearch {
       return { kind: 'failed', error: asLogfleetError(thrown) };
     } finally {
       this.#isSearching = false;
+      this.#begun?.ends();
       await Promise.all([this.#areFilesNamed ? undefined : this.#reading?.giveUp(), this.#jobs.closeAll()]);
     }
   }
 
   async #opened(): Promise<SearchJob> {
     const { opened } = this.#start;
-    if (!opened) return this.#jobs.open(this.#tools.task.order(this.#order, this.#tools.traits.isEndInclusive), 'Rows');
+    if (!opened) return this.#openedAnew();
     this.#jobs.add(opened.job, 'Rows');
     return opened.job;
+  }
+
+  async #openedAnew(): Promise<SearchJob> {
+    const { task, traits } = this.#tools;
+    const begun = traits.begins();
+    this.#begun = begun;
+    const order = task.order(this.#order, traits.isEndInclusive);
+    const job = await this.#jobs.open(order, 'Rows', { expectedMs: begun.expectedMs });
+    begun.shown?.then(() => job.expect(traits.searchMs));
+    return job;
   }
 
   /** Who goes on with a plan that somebody else has made learns by a first search how far the service's clock is behind (E11). */
@@ -183,7 +197,8 @@ export class IntervalSearch implements RunningSearch {
       if (reading.mayReadEarly(job.progress)) await reading.readEarly();
       else await Promise.race([finishing, job.whenNews(signal), this.#cutShort.promise]);
     }
-    if (finished && !this.#start.opened) traits.took(clock.monotonic() - job.createdAtMs, finished.statuses);
+    if (finished && this.#begun) traits.took(clock.monotonic() - job.createdAtMs, finished.statuses);
+    this.#begun?.ends();
     this.#isSearching = false;
     this.#start.onNews();
     const progress = finished ?? job.progress;

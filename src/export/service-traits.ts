@@ -5,11 +5,21 @@
 import type { JobProgress } from '../service/job-gathering.ts';
 import { smallestLimitAfter } from './cut.ts';
 
-/** Where a search is done when it is looked at, the next one is looked at so much sooner: what it took is not known. */
+/** The factor of the next expected duration when a search was already done at its first look: its own duration is not known. */
 const soonerPart = 0.99;
 
 /** `Date` has whole seconds, and comes with an answer. */
 export const dateRoundingMs = 1_500;
+
+/** A search that begins, and when its end is to be looked for. */
+export interface BegunSearch {
+  /** How long after its creation it should be over; undefined where no search has shown it. */
+  readonly expectedMs: number | undefined;
+  /** Resolves when another search has shown how long searches take, or has failed. Absent where nothing is awaited. */
+  readonly shown?: Promise<void>;
+  /** Tells the searches beside it that its end was seen, or that it was given up. */
+  readonly ends: () => void;
+}
 
 export class ServiceTraits {
   /** E10: a row was seen at the very end of a search; `to − 1` is sent from then on. */
@@ -22,6 +32,8 @@ export class ServiceTraits {
   #clockBehindMs = 0;
   #isDateKnown = false;
   #searchMs: number | undefined;
+  /** Resolved at the end of the first search; undefined while no first search runs. */
+  #first: PromiseWithResolvers<void> | undefined;
 
   /** The smallest message limit that the service has shown (E4); undefined before it has shown one. */
   get smallestLimit(): number | undefined {
@@ -36,6 +48,22 @@ export class ServiceTraits {
   /** How long searches take at most, mostly, from their creation until they are done; undefined before the first. */
   get searchMs(): number | undefined {
     return this.#searchMs;
+  }
+
+  /**
+   * Registers a search that is about to begin. While nothing is known of the service, one search alone is looked at early. Searches that
+   * begin beside it wait for its end: early looks at all of them would show the same.
+   */
+  begins(): BegunSearch {
+    if (this.#searchMs !== undefined) return { expectedMs: this.#searchMs, ends: () => {} };
+    if (this.#first) return { expectedMs: Number.POSITIVE_INFINITY, shown: this.#first.promise, ends: () => {} };
+    const first = Promise.withResolvers<void>();
+    this.#first = first;
+    const ends = () => {
+      if (this.#first === first) this.#first = undefined;
+      first.resolve();
+    };
+    return { expectedMs: undefined, ends };
   }
 
   /** A search is over, or was given up. */

@@ -14,7 +14,7 @@
 import { type Clock, sleep } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { JobPermit } from './job-admission.ts';
-import { nextLookMs } from './job-cadence.ts';
+import { firstLookMs, nextLookMs } from './job-cadence.ts';
 import {
   cancelledError,
   closedError,
@@ -154,6 +154,11 @@ export class SearchJob {
       await this.#news(signal);
     }
     return this.#finished;
+  }
+
+  /** Moves the first look to when the search should be over (see `OpenOptions`). Does nothing after the first answered status. */
+  expect(expectedMs: number | undefined): void {
+    if (this.progress.statuses === 0) this.#polls.lookAt(this.createdAtMs + firstLookMs(expectedMs));
   }
 
   /** Resolves with the next status that is answered, when the job has ended, or when the signal is aborted. */

@@ -91,11 +91,29 @@ describe('what a service has shown', () => {
     traits.took(10_000, 2);
     expect(traits.searchMs).toBe(10_000);
     traits.took(2_000, 1);
-    expect(traits.searchMs).toBe(9_700);
-    for (let time = 0; time < 30; time++) traits.took(5_000, 1);
+    expect(traits.searchMs).toBe(9_900);
+    for (let time = 0; time < 100; time++) traits.took(5_000, 1);
     expect(traits.searchMs).toBeLessThan(5_000);
     traits.took(6_000, 3);
     expect(traits.searchMs).toBe(6_000);
+  });
+
+  test('is shown by one search; those that begin beside it wait for its end, also where it fails', async () => {
+    const traits = new ServiceTraits();
+    const first = traits.begins();
+    expect([first.expectedMs, first.shown]).toEqual([undefined, undefined]);
+    const beside = traits.begins();
+    expect(beside.expectedMs).toBe(Number.POSITIVE_INFINITY);
+    first.ends();
+    await beside.shown;
+    expect(traits.searchMs).toBeUndefined();
+    const next = traits.begins();
+    expect(next.shown).toBeUndefined();
+    first.ends();
+    expect(traits.begins().shown).toBeInstanceOf(Promise);
+    traits.took(4_000, 2);
+    next.ends();
+    expect(traits.begins().expectedMs).toBe(4_000);
   });
 
   test('is how far its clock is behind ours, and not how far before (E11)', () => {
