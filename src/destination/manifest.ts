@@ -1,8 +1,8 @@
 /**
  * The manifest: what an export is, its intervals with their figures, and the files that count. Written last and once (E3).
  *
- * Invariant: its bytes follow from the export and its records alone, whoever writes it and however often. Only files that a record
- * names are in it.
+ * Invariant: its bytes follow from the export, its records and its verdicts alone, whoever writes it and however often. Only files that a
+ * record names are in it.
  */
 import { assert } from '../base/assert.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -11,11 +11,11 @@ import { type CommitRecord, readRecordMembers, readRecords, recordKey } from './
 import type { Coverage } from './coverage.ts';
 import { type Destination, largestManifestBytes } from './destination.ts';
 import { destinationError, goneAgain } from './destination-error.ts';
-import { type DigestVerdict, figuresOf } from './digest-verdict.ts';
+import { type DigestVerdict, figuresOf, readVerdicts } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { type ExportIdentity, fingerprintOf, plainIdentity, readIdentity } from './fingerprint.ts';
 import { nameProblem } from './object-name.ts';
-import { type ProofRange, proofRangesOf, readProofRange } from './proof-range.ts';
+import { type ProofRange, possibleProofs, proofRangesOf, readProofRange } from './proof-range.ts';
 import type { ListedFiles } from './recorded-files.ts';
 import { damaged, decodeStored, encodeStored } from './stored-json.ts';
 
@@ -87,14 +87,25 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
   };
 }
 
-/** Fine when it stands there already with the same content; `destination.damaged` when another does. */
-export async function writeManifest(destination: Destination, layout: ExportLayout, manifest: Manifest): Promise<void> {
+/**
+ * Writes the manifest unless one stands there, and returns the one that counts. A manifest that stands there counts when it follows from
+ * the same records, even if its writer knew other verdicts (see `possibleProofs`). Any other one is `destination.damaged`.
+ */
+export async function writeManifest(
+  destination: Destination,
+  layout: ExportLayout,
+  manifest: Manifest,
+): Promise<Manifest> {
   const content = encodeManifest(manifest);
   if (content.length > largestManifestBytes) throw tooManyIntervals(layout, manifest, content.length);
-  if ((await destination.create(layout.manifest, content, largestManifestBytes)) === 'created') return;
+  if ((await destination.create(layout.manifest, content, largestManifestBytes)) === 'created') return manifest;
   const standing = await destination.read(layout.manifest, largestManifestBytes);
   if (!standing) throw goneAgain(layout.manifest, destination.url);
-  if (Buffer.compare(standing, content) === 0) return;
+  if (Buffer.compare(standing, content) === 0) return manifest;
+  const proofs = possibleProofs(manifest.intervals, await readVerdicts(destination, layout));
+  const possible = proofs.map((proof): Manifest => ({ ...manifest, complete: isWhole(proof), proof }));
+  const counting = possible.find((each) => Buffer.compare(standing, encodeManifest(each)) === 0);
+  if (counting) return counting;
   throw damagedManifest(layout, 'it is not what the records of this export say');
 }
 

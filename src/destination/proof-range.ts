@@ -58,6 +58,22 @@ export function proofRangesOf(
   return ranges;
 }
 
+/**
+ * All that a manifest of these intervals may say of their proof. By all verdicts first; then without the last ones, as long as these have
+ * found no difference. A process with another `spec.proof` may have written the manifest before it knew them.
+ */
+export function possibleProofs(
+  intervals: readonly CommitRecord[],
+  verdicts: readonly DigestVerdict[],
+): readonly (readonly ProofRange[])[] {
+  const lastDiffering = verdicts.findLastIndex(({ differing, incomplete }) => differing.length + incomplete.length > 0);
+  const proofs: (readonly ProofRange[])[] = [];
+  for (let known = verdicts.length; known > lastDiffering; known--) {
+    proofs.push(proofRangesOf(intervals, verdicts.slice(0, known)));
+  }
+  return proofs;
+}
+
 /** Those that no verdict proves or flags, and that are not flagged themselves. */
 export function unprovenOf(
   intervals: readonly CommitRecord[],

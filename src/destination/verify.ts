@@ -17,7 +17,7 @@ import { figureReader } from './file-figures.ts';
 import { type ExportOutput, fingerprintOf } from './fingerprint.ts';
 import { isProofOf, isWhole, type Manifest, readManifest, totalsOf } from './manifest.ts';
 import { readPlan } from './plan-object.ts';
-import { proofRangesOf } from './proof-range.ts';
+import { possibleProofs } from './proof-range.ts';
 import { countRows } from './row-count.ts';
 
 export type DifferenceKind =
@@ -44,7 +44,7 @@ export type DifferenceKind =
   | 'sharedFile'
   /** The messages in the files of an interval add up to something else than its record says. */
   | 'figures'
-  /** What the manifest says to be proven is not what its intervals add up to, or not what the verdicts beside it say (E6). */
+  /** The manifest's proof differs from the sums of its intervals, or contradicts the verdicts beside it (E6). */
   | 'proof';
 
 export interface Difference {
@@ -130,15 +130,16 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, M
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
 }
 
-/** Of the verdicts those that are there: files and manifest may have been taken elsewhere without them. */
+/** Compares the manifest's proof with its intervals and with the verdicts, if any: a copy of an export may lack these. */
 async function proofDifferences(
   destination: Destination,
   layout: ExportLayout,
   { proof, intervals }: Manifest,
 ): Promise<readonly Difference[]> {
   const verdicts = await readVerdicts(destination, layout);
-  const isSame = verdicts.length === 0 || sameValue(proofRangesOf(intervals, verdicts), proof);
-  return isSame && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
+  const isPossible =
+    verdicts.length === 0 || possibleProofs(intervals, verdicts).some((each) => sameValue(each, proof));
+  return isPossible && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
 }
 
 /** What the manifest's own figures contradict. */

@@ -200,8 +200,8 @@ export class StandingExport {
     this.#hasFailedToFinish = true;
     const listed = await this.#listed();
     await checkFiles(this.destination, layout, found.intervals, listed);
-    const manifest = manifestOf(identity, found, this.#verdicts);
-    await crossing('export.manifest', () => writeManifest(this.destination, layout, manifest));
+    const ours = manifestOf(identity, found, this.#verdicts);
+    const manifest = await crossing('export.manifest', () => writeManifest(this.destination, layout, ours));
     await this.#complete(manifest, listed, found.voided);
   }
 

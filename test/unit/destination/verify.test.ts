@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { encodeRecord } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
+import { figuresOf, settleVerdict } from '../../../src/destination/digest-verdict.ts';
 import { ExportLayout } from '../../../src/destination/export-layout.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
 import {
@@ -62,6 +63,29 @@ describe('a manifest', () => {
   test('is not put in place of another', async () => {
     replaceManifest({ complete: false });
     await expect(writeManifest(destination, layout, manifest)).rejects.toMatchObject({ code: 'destination.damaged' });
+  });
+
+  test.each([0, 1])('counts where it stands, written by a process that knew %d of the verdicts (E3)', async (known) => {
+    const range = { fromMs: identity.fromMs, toMs: identity.toMs };
+    const proven = [{ ...range, figures: figuresOf(manifest.intervals), compared: [] }];
+    const verdict = { round: 1, proven, differing: [], segments: [], incomplete: [] };
+    await settleVerdict(destination, layout, verdict);
+    const byVerdicts = [manifest, manifestOf(identity, coverageOf(plan, records), [verdict])] as const;
+    expect(byVerdicts.map(({ proof }) => proof[0]?.level)).toEqual(['Search', 'Count']);
+    const [standing, ours] = known === 0 ? byVerdicts : byVerdicts.toReversed();
+    destination.objects.set(layout.manifest, encodeManifest(standing as Manifest));
+    expect(await writeManifest(destination, layout, ours as Manifest)).toEqual(standing);
+    expect(await differences()).toEqual([]);
+  });
+
+  test('does not count where a verdict that its writer did not know has found a difference (E3)', async () => {
+    const written = figuresOf(manifest.intervals);
+    const differing = [{ fromMs: identity.fromMs, toMs: identity.toMs, written, counted: { rows: written.rows + 1 } }];
+    const verdict = { round: 1, proven: [], differing: [], segments: [], incomplete: differing };
+    await settleVerdict(destination, layout, verdict);
+    const ours = manifestOf(identity, coverageOf(plan, records), [verdict]);
+    await expect(writeManifest(destination, layout, ours)).rejects.toMatchObject({ code: 'destination.damaged' });
+    expect(await differences()).toMatchObject([{ kind: 'proof' }]);
   });
 
   test('is not made of an export that is not covered', () => {

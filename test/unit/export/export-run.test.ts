@@ -1,7 +1,9 @@
 /** Exports by the whole operator in virtual time: what becomes of the resource, and of its files. */
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { decodeManifest, encodeManifest, manifestOf } from '../../../src/destination/manifest.ts';
 import { busiest, exportsPath, secretsPath } from '../../support/world.ts';
 import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 
@@ -113,6 +115,30 @@ describe('an export', () => {
     world.add();
     expect(await world.untilReason('Exported')).toBe(true);
     expect(world.jobsCreated).toBe(jobsCreated);
+  });
+
+  test('E3: takes over the manifest of a process with another spec.proof that finishes first', async () => {
+    const world = new ExportWorld();
+    world.add();
+    world.start();
+    await world.untilReason('Exported');
+    const name = [...world.store.objects.keys()].find((each) => each.endsWith('/manifest.json')) ?? '';
+    const byDigest = decodeManifest(name, world.store.objects.get(name) ?? Buffer.of());
+    const { export: identity, intervals } = byDigest;
+    const byCount = encodeManifest(manifestOf(identity, { intervals, rest: [], strays: [] }));
+    world.store.objects.delete(name);
+    world.onOpen = (destination) => {
+      destination.strike = (call, of) => {
+        if (call === 'create' && of === name) world.store.objects.set(name, byCount);
+        return undefined;
+      };
+    };
+    world.annotate(annotations.requestedAt, 'again');
+    expect(await world.world.until(() => world.status?.manifest?.proof === 'Search', 5 * minuteMs)).toBe(true);
+    expect(await world.untilReason('Exported')).toBe(true);
+    const { manifest } = world.status ?? {};
+    expect(manifest?.sha256).toBe(createHash('sha256').update(byCount).digest('hex'));
+    expect(world.store.objects.get(name)).toEqual(byCount);
   });
 
   test('that is complete is not looked at again by the next process, until a person asks', async () => {
