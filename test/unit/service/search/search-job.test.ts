@@ -56,6 +56,18 @@ describe('when it is asked (B4)', () => {
     expect(slower.fake.asked).toHaveLength(2);
   });
 
+  test('first when it was expected anew, unless a status was answered before', async () => {
+    const { clock, fake, job } = world(() => statusAt(clock.monotonic(), 6_000), Number.POSITIVE_INFINITY);
+    await clock.advance(5_000);
+    expect(fake.asked).toEqual([]);
+    job.expect(6_500);
+    await settled(clock, job.whenFinished());
+    expect(fake.asked).toEqual([6_500]);
+    job.expect(7_000);
+    await clock.advance(5_000);
+    expect(fake.asked).toEqual([6_500]);
+  });
+
   test('a long one every 12 s in the end, and each poll says when it was due', async () => {
     const { clock, fake } = world();
     await clock.advance(70_000);
