@@ -53,6 +53,18 @@ const directions: Readonly<Record<string, Direction>> = {
       actions: killedAnywhere(chance),
     }),
   },
+  /** The first process is killed after it finished a file and before a record names the file. */
+  unrecorded: {
+    more: (chance) => ({
+      maxPartBytes: 1_000,
+      actions: [
+        {
+          ...({ kind: 'killAtEffect', atMs: 0, seat: 'first', againAfterMs: 3_000 } as const),
+          ...({ effect: chance.whole(1, 10), named: 'finish ', when: 'after' } as const),
+        },
+      ],
+    }),
+  },
   cut: {},
   /** Proven by digests: messages come late, and the service has some of them twice. */
   digested: {

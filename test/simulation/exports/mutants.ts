@@ -319,7 +319,7 @@ export const exportMutants: readonly Mutant[] = [
   mutant(
     'E15',
     'files that no record names stay',
-    'killed',
+    'unrecorded',
     'destination/manifest.ts',
     'for (const name of strays) await destination.remove(name);',
     '',

@@ -105,8 +105,8 @@ export const limitMutants: readonly Mutant[] = [
     mutations: [
       {
         file: 'export/export-decision.ts',
-        find: "if (limits.maxMessages !== undefined && written + found >= limits.maxMessages) return { kind: 'maxMessages' };",
-        replace: '',
+        find: 'written + found >= limits.maxMessages',
+        replace: 'written + found < 0',
       },
       {
         file: 'export/export-decision.ts',
