@@ -32,8 +32,12 @@ interface Mistake {
 const everyHalfMinute = 2 * 120 + 10;
 /** A minute between the tries at the end, and two more of each read that lost its connection. */
 const everyMinute = 3 * 60 + 30;
-/** What a converged policy costs: a call of builds and a sweep each five minutes, and what the first look takes. */
-const everyResync = 2 * 12 + 10;
+/**
+ * Requests of a policy at rest in an hour: one list of builds and one sweep in each of 12 resync intervals (U9). A sweep of three
+ * collectors takes one page, and one request to another build's list, which shows that the page left no collector out. The hour may
+ * begin within an interval, so that it holds a thirteenth look.
+ */
+const everyResync = (1 + 1 + 1) * (12 + 1);
 
 const mistakes: readonly Mistake[] = [
   {
