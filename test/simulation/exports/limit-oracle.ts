@@ -1,6 +1,7 @@
 /** What an export may take at most, until a person asks for more: rows, time, and bytes that the service scans for it. */
 import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
+import { countingRecords } from './standing-verdicts.ts';
 
 /** A request that set out in time arrives later. */
 const underWayMs = 1_000;
@@ -13,8 +14,8 @@ export function limitViolations(history: ExportHistoryRecord): string[] {
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
 
-/** What runs is read to its end: the rows of one search may be too many, or those of a dense millisecond. */
-function rowLimitViolations({ plan, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
+/** A running search is read to its end: it may exceed the limit by its own rows, or by those of a dense millisecond. */
+function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
   // Nobody knows beforehand of a limit that grows.
@@ -22,11 +23,17 @@ function rowLimitViolations({ plan, records, startMs, unheardCalls }: ExportHist
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
   // Such a record is known once records are listed again.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
-  const early = records.filter(({ atMs, name }) => atMs - startMs < calmAtMs && !isUnheardOf(name));
-  const rows = early.reduce((sum, { record }) => sum + record.written, 0);
+  const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
+  const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
   const largest = Math.max(messageLimit, ...early.map(({ record }) => record.written));
   const most = limits.maxMessages - 1 + largest;
-  return rows > most ? [`limits: ${rows} rows were written, and ${limits.maxMessages} were asked for at most`] : [];
+  const rounds = countingRecords({ task, store }, early);
+  return rounds.flatMap((counting, round) => {
+    const heard = counting.filter((record) => !unheard.has(record));
+    const rows = heard.reduce((sum, { written }) => sum + written, 0);
+    const limit = `${limits.maxMessages} were asked for at most`;
+    return rows > most ? [`limits: ${rows} rows count after round ${round} of the proof, and ${limit}`] : [];
+  });
 }
 
 function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHistoryRecord): string[] {

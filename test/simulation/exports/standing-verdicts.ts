@@ -1,6 +1,6 @@
 /** What digests have shown in a history, by what stands at its destination. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
-import { coverageOf } from '../../../src/destination/coverage.ts';
+import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
 import { type DigestVerdict, decodeVerdict } from '../../../src/destination/digest-verdict.ts';
 import { decodePlan } from '../../../src/destination/plan-object.ts';
 import type { ExportTask } from '../../../src/export/export-task.ts';
@@ -31,4 +31,25 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
   if (!plan || verdicts.length === 0) return new Set();
   const all = records.map(({ record }) => record);
   return new Set(coverageOf(decodePlan(task.layout.plan, plan), all, verdicts).voided);
+}
+
+/**
+ * Records that count while the plan is searched, and then while each round of the proof is searched again. Rounds only add records, so
+ * that each list is the longest one of its round.
+ */
+export function countingRecords(
+  standing: Standing,
+  records: readonly StandingRecord[],
+): readonly (readonly CommitRecord[])[] {
+  const { task, store } = standing;
+  const content = store.objects.get(task.layout.plan);
+  if (!content) return [];
+  const plan = decodePlan(task.layout.plan, content);
+  const verdicts = verdictsOf(standing);
+  return [undefined, ...verdicts].map((_, round) => {
+    const before = verdicts.slice(0, round);
+    const segments = allSegmentsOf(plan, before).length;
+    const known = records.map(({ record }) => record).filter(({ segment }) => segment < segments);
+    return coverageOf(plan, known, before).intervals;
+  });
 }
