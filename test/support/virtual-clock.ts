@@ -3,6 +3,7 @@
  * letting all promises settle in between, so that hours pass in milliseconds and every run is the same.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
+import { isCompressing } from './compression-watch.ts';
 
 interface Entry {
   readonly at: number;
@@ -114,9 +115,10 @@ function before(left: Entry, right: Entry): boolean {
   return left.at < right.at || (left.at === right.at && left.order < right.order);
 }
 
-/** Lets every promise that can go on go on: a macrotask runs after all microtasks. */
-export function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** Lets every promise and every compression go on until it waits for something else: a macrotask runs after all microtasks. */
+export async function settle(): Promise<void> {
+  do await new Promise((resolve) => setImmediate(resolve));
+  while (isCompressing());
 }
 
 /** The same, and lets every file be read and written that is being read or written. */
