@@ -17,7 +17,7 @@ const counts: Readonly<Record<string, number>> = {
 };
 const usualCount = 6;
 
-test.each(directionNames)('%s', { timeout: 120_000 }, async (directions) => {
+test.each(directionNames)('%s', { timeout: 600_000 }, async (directions) => {
   const violated = await upgradePool.run({ seeds: countFrom(1, counts[directions] ?? usualCount), directions });
   expect(violated.map((reply) => violationsTold(upgradeProgram, reply, directions))).toEqual([]);
 });

@@ -7,7 +7,7 @@ function workerThat(dies: string): URL {
   const program = `
     import { parentPort } from 'node:worker_threads';
     parentPort.on('message', ({ seed }) => {
-      if (seed === 2) ${dies};
+      if (seed === 2) { ${dies}; }
       else parentPort.postMessage({ seed, violations: seed === 3 ? ['U1: broken'] : [], digest: '' });
     });`;
   return new URL(`data:text/javascript,${encodeURIComponent(program)}`);
@@ -22,4 +22,12 @@ test.each([
   await pool.close();
   expect(violated.map(({ seed }) => seed)).toEqual([2, 3]);
   expect(violated[0]?.violations).toEqual([expect.stringContaining(`the history broke off: ${says}`)]);
+});
+
+test('a history that goes round in circles is given up by the time of the processor', async () => {
+  const pool = new HistoryPool({ threads: 1, worker: workerThat('while (true)'), longestProcessorMs: 100 });
+  const violated = await pool.run({ seeds: countFrom(1, 4) });
+  await pool.close();
+  expect(violated.map(({ seed }) => seed)).toEqual([2, 3]);
+  expect(violated[0]?.violations).toEqual([expect.stringContaining('does not end within 0.1 s of processor time')]);
 });

@@ -15,15 +15,23 @@ export interface HistoryBatch {
   readonly onReply?: (reply: WorkerReply) => boolean;
 }
 
-/** Far beyond what a history takes: the operator goes round in circles. */
-const hangsMs = 30_000;
-const hangs = `convergence: it does not end within ${hangsMs / 1_000} s`;
+/**
+ * Processor time of a history at most, far beyond what one takes: the operator goes round in circles. Other work on the machine does not
+ * use up this time.
+ */
+const usualProcessorMs = 30_000;
+/** Real time of a history at most. A history that waits for what never comes takes no processor time. */
+const longestMs = 5 * 60_000;
+/** How often the processor time of a thread is read. */
+const readEveryMs = 500;
 
 export interface HistoryPoolOptions {
   readonly threads: number;
   readonly mutations?: readonly Mutation[];
   /** What runs a history on a thread. */
   readonly worker: URL;
+  /** Processor time of a history at most. */
+  readonly longestProcessorMs?: number;
 }
 
 /** What runs a history on a thread. */
@@ -34,8 +42,8 @@ export class HistoryPool {
   readonly #threads: readonly HistoryThread[];
 
   /** Of the program as it is, or of a mutant of it. */
-  constructor({ threads, mutations = [], worker }: HistoryPoolOptions) {
-    this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }));
+  constructor({ threads, mutations = [], worker, longestProcessorMs = usualProcessorMs }: HistoryPoolOptions) {
+    this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }, longestProcessorMs));
   }
 
   /** Replies whose histories broke a rule. */
@@ -63,16 +71,18 @@ export class HistoryPool {
 class HistoryThread {
   readonly #program: URL;
   readonly #data: WorkerData;
+  readonly #longestProcessorMs: number;
   #worker: Worker | undefined;
 
-  constructor(program: URL, data: WorkerData) {
+  constructor(program: URL, data: WorkerData, longestProcessorMs: number) {
     this.#program = program;
     this.#data = data;
+    this.#longestProcessorMs = longestProcessorMs;
   }
 
   async run(order: HistoryOrder): Promise<WorkerReply> {
     this.#worker ??= this.#begin();
-    const reply = await replyTo(this.#worker, order);
+    const reply = await replyTo(this.#worker, order, this.#longestProcessorMs);
     if (typeof reply !== 'string') return reply;
     await this.end();
     return { seed: order.seed, violations: [reply], digest: '' };
@@ -103,20 +113,48 @@ class HistoryThread {
 /** Of upgrades, for all files of tests that run in a process: what one of them has made fast, the next one finds so. */
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 
-/** What it replies, or why it will not. */
-function replyTo(worker: Worker, order: HistoryOrder): Promise<WorkerReply | string> {
+/** The reply of a thread, or why there is none. */
+function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number): Promise<WorkerReply | string> {
   return new Promise((resolve) => {
-    const guard = setTimeout(() => end(hangs), hangsMs);
+    const stopGuard = guard(worker, longestProcessorMs, (why) => end(why));
     const onError = (error: unknown) => end(brokeOff(error));
     const onExit = (code: number) => end(brokeOff(`its thread ended with code ${code}`));
     const end = (reply: WorkerReply | string) => {
-      clearTimeout(guard);
+      stopGuard();
       worker.off('message', end).off('error', onError).off('exit', onExit);
       resolve(reply);
     };
     worker.on('message', end).on('error', onError).on('exit', onExit);
     worker.postMessage(order);
   });
+}
+
+/** Tells when the history that a thread begins now takes too long. Returns what ends the guard. */
+function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) => void): () => void {
+  const endMs = performance.now() + longestMs;
+  let beforeMs: number | undefined;
+  const read = async () => {
+    const usedMs = await processorMs(worker);
+    beforeMs ??= usedMs;
+    if (usedMs !== undefined && beforeMs !== undefined && usedMs - beforeMs >= longestProcessorMs) {
+      tell(`convergence: it does not end within ${longestProcessorMs / 1_000} s of processor time`);
+    }
+  };
+  const timer = setInterval(() => {
+    void read();
+    if (performance.now() >= endMs) tell(`convergence: it does not end within ${longestMs / 1_000} s`);
+  }, readEveryMs);
+  return () => clearInterval(timer);
+}
+
+/** Processor time of a thread so far; undefined of a thread that does not run. */
+async function processorMs(worker: Worker): Promise<number | undefined> {
+  try {
+    const { user, system } = await worker.cpuUsage();
+    return (user + system) / 1_000;
+  } catch {
+    return undefined;
+  }
 }
 
 export function* countFrom(first: number, count: number): Generator<number> {

@@ -6,7 +6,7 @@ import { mutants } from './mutants.ts';
 
 const mostSeeds = 60;
 
-test.concurrent.each(mutants)('$rule: $name', { timeout: 120_000 }, async (mutant) => {
+test.concurrent.each(mutants)('$rule: $name', { timeout: 600_000 }, async (mutant) => {
   expect(await whyUnseen(mutant, upgradeHistories, mostSeeds)).toBe(undefined);
 });
 

@@ -8,7 +8,7 @@ import { upgradeProgram, violationsTold } from './replay.ts';
 const perTest = 100;
 const firstSeeds = Array.from({ length: 20 }, (_, index) => 1 + index * perTest);
 
-test.each(firstSeeds)('a hundred histories from seed %i on', { timeout: 120_000 }, async (first) => {
+test.each(firstSeeds)('a hundred histories from seed %i on', { timeout: 600_000 }, async (first) => {
   const violated = await upgradePool.run({ seeds: countFrom(first, perTest) });
   expect(violated.map((reply) => violationsTold(upgradeProgram, reply))).toEqual([]);
 });

@@ -9,7 +9,7 @@ const mostSeeds = 40;
 /** A day of virtual time takes seconds. */
 const isLong = (directions: string) => directions.endsWith('ndless');
 
-test.concurrent.each(exportMutants)('$rule: $name', { timeout: 120_000 }, async (mutant) => {
+test.concurrent.each(exportMutants)('$rule: $name', { timeout: 600_000 }, async (mutant) => {
   expect(await whyUnseen(mutant, exportHistories, mostSeeds)).toBe(undefined);
 });
 
@@ -21,7 +21,7 @@ test('each rule has a mutant', () => {
 
 test.each(directionNames)(
   'the program as it is holds the rules where histories are %s',
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async (directions) => {
     const pool = new HistoryPool({ threads: 1, worker: exportHistories });
     try {

@@ -10,7 +10,7 @@ const firstSeeds = Array.from({ length: 10 }, (_, index) => 1 + index * perTest)
 const pool = new HistoryPool({ threads: 2, worker: exportHistories });
 afterAll(() => pool.close());
 
-test.each(firstSeeds)('two hundred histories from seed %i on', { timeout: 120_000 }, async (first) => {
+test.each(firstSeeds)('two hundred histories from seed %i on', { timeout: 600_000 }, async (first) => {
   const violated = await pool.run({ seeds: countFrom(first, perTest) });
   expect(violated.map((reply) => violationsTold(exportProgram, reply))).toEqual([]);
 });
