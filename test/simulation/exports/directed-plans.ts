@@ -96,6 +96,11 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
+  /** Rows at most: the plan has fewer than the limit, and the rounds of the proof find more than it. */
+  digestedBounded: {
+    messages: (chance) => late(chance, plain(chance, 300), 0.8),
+    more: (chance) => ({ proof: 'Digest', parallelism: 1, limits: { maxMessages: chance.whole(100, 200) } }),
+  },
   digestedByReceiptTime: {
     messages: (chance) => received(chance, plain(chance, 100)),
     more: () => ({ proof: 'Digest', byReceiptTime: true }),
@@ -345,9 +350,9 @@ function plain(chance: Chance, count: number, moments?: number): readonly Planne
   });
 }
 
-function late(chance: Chance, messages: readonly PlannedMessage[]): readonly PlannedMessage[] {
+function late(chance: Chance, messages: readonly PlannedMessage[], share = 0.3): readonly PlannedMessage[] {
   return messages.map((message) =>
-    chance.happens(0.3) ? { ...message, searchableMs: historyStartMs + chance.whole(0, 60_000) } : message,
+    chance.happens(share) ? { ...message, searchableMs: historyStartMs + chance.whole(0, 60_000) } : message,
   );
 }
 

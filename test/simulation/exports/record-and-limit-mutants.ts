@@ -115,6 +115,24 @@ export const limitMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    rule: 'limits',
+    name: 'rows that are searched again for the proof are not counted',
+    directions: 'digestedBounded',
+    mutations: [
+      {
+        file: 'export/export-decision.ts',
+        find: 'const written = writtenRows(intervals);',
+        replace:
+          'const written = writtenRows(intervals.filter(({ segment }) => segment < input.plan.boundariesMs.length - 1));',
+      },
+      {
+        file: 'export/export-decision.ts',
+        find: '    writtenRows(intervals),\n',
+        replace: '    writtenRows(intervals.filter(({ segment }) => segment < input.plan.boundariesMs.length - 1)),\n',
+      },
+    ],
+  },
   mutant(
     'limits',
     'time is never over',
