@@ -85,7 +85,7 @@ export class Gatherer {
     this.#refresh(policy, bound.listing);
     const problem = binding.problem();
     this.#introduce(policy, bound, this.#verdict(policy, bound));
-    const unreadable = (await kept.load(policy, bound)) ?? (await this.#lookAtBuilds(policy, bound));
+    const unreadable = (await this.#load(policy, bound)) ?? (await this.#lookAtBuilds(policy, bound));
     if (unreadable) return this.#unusable(policy, unreadable);
     const verdict = this.#verdict(policy, bound);
     this.#introduce(policy, bound, verdict);
@@ -113,6 +113,19 @@ export class Gatherer {
     const heir = verdict?.kind === 'notOffered' ? undefined : verdict?.heir;
     const awaitsBuild = verdict?.kind === 'tooYoung';
     return this.#ready(policy, { bound, ledger, roster, began, heir, awaitsBuild, notOffered, problem });
+  }
+
+  /**
+   * Reads the ledger where that is due, and forgets what was heard of tasks that it does not have open (U3).
+   * @returns what a person has to mend before the ledger can be read; undefined where there is nothing to mend
+   */
+  async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<LogfleetError | undefined> {
+    const { kept, tasks } = this.#parts;
+    const isReadAnew = kept.known === undefined;
+    const unreadable = await kept.load(policy, bound);
+    const ledger = kept.known;
+    if (isReadAnew && ledger) tasks.keepOnly((id, taskId) => ledger.entry(id)?.open?.taskId === taskId);
+    return unreadable;
   }
 
   /** What the policy asks for, by the builds and their ages that are known by now; undefined before the first list of builds. */

@@ -137,10 +137,9 @@ export class PolicyRuntime {
 
   /** What stands in the host may be another: it is read anew. Nothing that waits to be sent leaves before that. */
   doubt(): void {
-    const { kept, roster, tasks } = this.#parts;
+    const { kept, roster } = this.#parts;
     kept.forget();
     roster.forget();
-    tasks.forgetAll();
   }
 
   /** Whether every POST was answered and what became of it is written, also for people. */

@@ -26,6 +26,8 @@ export class TaskReadings {
   readonly #underWay = new SparseMap<string, string>();
   readonly #readings = new SparseMap<string, TaskReading>();
   readonly #reads = new SparseMap<string, TaskReads>();
+  /** The task that each collector's reading and reads are about. */
+  readonly #taskIds = new SparseMap<string, string>();
 
   constructor(options: TaskReadingsOptions) {
     this.#options = options;
@@ -57,18 +59,18 @@ export class TaskReadings {
     this.#underWay.delete(collectorId);
     this.#reads.delete(collectorId);
     this.#readings.delete(collectorId);
+    this.#taskIds.delete(collectorId);
   }
 
-  /** Which tasks are open is looked up anew. */
-  forgetAll(): void {
-    this.#underWay.clear();
-    this.#reads.clear();
-    this.#readings.clear();
+  /** The ledger was read anew. What the service said of tasks that the ledger has open stays; the rest is forgotten. */
+  keepOnly(isOpen: (collectorId: string, taskId: string) => boolean): void {
+    for (const [id, taskId] of [...this.#taskIds]) if (!isOpen(id, taskId)) this.forget(id);
   }
 
   read(service: UpgradeService, collectorId: string, taskId: string): void {
     if (this.#underWay.has(collectorId) || this.#underWay.size >= maxAtOnce) return;
     this.#underWay.set(collectorId, taskId);
+    this.#taskIds.set(collectorId, taskId);
     void this.#read(service, collectorId, taskId);
   }
 

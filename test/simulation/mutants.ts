@@ -67,8 +67,8 @@ export const mutants: readonly Mutant[] = [
     'what was heard is forgotten with a ledger that could not be written',
     'unwritten',
     'policy/policy-runtime.ts',
-    'tasks.forgetAll();',
-    'tasks.forgetAll();\n    this.#parts.posting.acknowledge(this.#parts.posting.heard);',
+    'kept.forget();',
+    'kept.forget();\n    this.#parts.posting.acknowledge(this.#parts.posting.heard);',
     'U15:',
   ),
   mutant(
@@ -238,6 +238,14 @@ export const mutants: readonly Mutant[] = [
     '!tasks.hasFailures &&',
     '',
     'failures:',
+  ),
+  mutant(
+    'failures',
+    'a failure that was heard of is forgotten with a ledger that could not be written',
+    'failingUnwritten',
+    'policy/gather.ts',
+    'ledger.entry(id)?.open?.taskId === taskId);',
+    'ledger.entry(id)?.open?.taskId === taskId && taskId.length === 0);',
   ),
   mutant(
     'U14',

@@ -118,6 +118,27 @@ test('U4: what comes in late of an attempt that ended does not judge the next on
   expect(tasks.reads.get('1')?.count).toBe(1);
 });
 
+test('U3: a ledger that is read anew keeps the readings of tasks that it has open, and forgets the rest', async () => {
+  const { service, tasks } = world();
+  tasks.read(service, '1', '77');
+  tasks.read(service, '2', '78');
+  for (const [index, id] of ['77', '78'].entries()) service.taskReads[index]?.answer(task({ id, status: 'failed' }));
+  await settle();
+  tasks.keepOnly((collectorId, taskId) => collectorId === '1' && taskId === '77');
+  expect([...tasks.readings.keys()]).toEqual(['1']);
+  expect(tasks.hasFailures).toBe(true);
+  expect(tasks.reads.get('2')).toBeUndefined();
+});
+
+test('U3: a ledger that is read anew with another task of a collector takes no answer about the former one', async () => {
+  const { service, tasks } = world();
+  tasks.read(service, '1', '77');
+  tasks.keepOnly((_, taskId) => taskId === '78');
+  service.taskReads[0]?.answer(task({ id: '77', status: 'failed' }));
+  await settle();
+  expect(tasks.readings.size).toBe(0);
+});
+
 test('once closed, nothing is heard of any more', async () => {
   const { service, tasks, problems, news } = world();
   tasks.read(service, '1', '77');
