@@ -11,6 +11,7 @@ import type { Destination } from './destination.ts';
 import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { nameProblem } from './object-name.ts';
+import { readSummary, type SliceSummary } from './slice-figures.ts';
 import { damaged, decodeStored, encodeStored, type StoredMembers } from './stored-json.ts';
 
 /** Of one interval. */
@@ -91,6 +92,8 @@ export interface CommitRecord {
   readonly files: readonly CommittedFile[];
   /** Absent where records of an aggregation were written. */
   readonly figures?: MessageFigures;
+  /** The same figures by slices of time; absent of searches by receipt time, which do not bound the slices of an interval. */
+  readonly slices?: SliceSummary;
   /** Of those that were written; absent where no row came again, and where more did than a record names. */
   readonly repeated?: readonly RepeatedMessage[];
   /** The service takes the end of a range for a part of it (E10): true, or absent where nothing has shown it. */
@@ -193,6 +196,7 @@ export function decodeRecord(name: string, content: Uint8Array): CommitRecord {
 export function readRecordMembers(members: StoredMembers): CommitRecord {
   const incomplete = members.optionalObject('incomplete', (inner) => ({ reason: inner.text('reason') }));
   const figures = members.optionalObject('figures', readFigures);
+  const slices = members.optionalObject('slices', readSummary);
   const repeated = members.optionalObjects('repeated', readRepeated);
   const isEndInclusive = members.optionalTrue('endInclusive');
   const record: CommitRecord = {
@@ -210,6 +214,7 @@ export function readRecordMembers(members: StoredMembers): CommitRecord {
     })),
     files: members.objects('files', readFile),
     ...(figures === undefined ? {} : { figures }),
+    ...(slices === undefined ? {} : { slices }),
     ...(repeated === undefined ? {} : { repeated }),
     ...(isEndInclusive ? { endInclusive: true } : {}),
     ...(incomplete === undefined ? {} : { incomplete }),
@@ -269,6 +274,7 @@ function recordProblem(record: CommitRecord): string | undefined {
     return `it names more than ${maxRepeatedMessages} messages that came again`;
   const accounted = written + outside + duplicates + left;
   if (accounted !== received) return `${received} rows were received, and ${accounted} are accounted for`;
+  if ((record.slices?.shared.length ?? 0) > 2) return 'it shares more than two slices with its neighbours';
   if (incomplete) return undefined;
   if (count.source === 'Job') {
     if (count.rows === received) return undefined;

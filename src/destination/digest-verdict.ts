@@ -10,6 +10,7 @@ import { type CommitRecord, type MessageFigures, readFigures, sumOfFigures } fro
 import type { Destination } from './destination.ts';
 import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
+import { type SliceFigureName, sliceFigureNames } from './slice-figures.ts';
 import { damaged, decodeStored, encodeStored, type StoredMembers } from './stored-json.ts';
 
 /** `[fromMs, toMs)` in milliseconds since the epoch. */
@@ -47,6 +48,8 @@ export interface DifferingRange extends TimeRange {
   /** By the aggregation; rounded ones are left out. */
   readonly counted: RangeFigures;
   readonly written: RangeFigures;
+  /** Figures that differ in a slice of the range, and are the same, or not known, of the whole range. Absent where there are none. */
+  readonly inSlices?: readonly SliceFigureName[];
 }
 
 export interface DigestVerdict {
@@ -139,10 +142,12 @@ function readProven(members: StoredMembers): ProvenRange {
 }
 
 function readDiffering(members: StoredMembers): DifferingRange {
+  const inSlices = members.optionalChoices('inSlices', sliceFigureNames);
   return {
     ...readRange(members),
     counted: members.object('counted', readRangeFigures),
     written: members.object('written', readRangeFigures),
+    ...(inSlices === undefined ? {} : { inSlices }),
   };
 }
 

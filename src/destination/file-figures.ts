@@ -2,49 +2,60 @@
  * Adds up the bytes and the times of the messages in a data file again, from its text, as far as the file has the columns. By code of its
  * own, so that it is no mirror of what wrote the file. Columns of Parquet are not read.
  */
-import type { MessageFigures } from './commit-record.ts';
+import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import type { ExportOutput } from './fingerprint.ts';
+import { type SliceFigures, SliceSums } from './slice-figures.ts';
+
+export interface FileFigures extends MessageFigures {
+  /** By slices of time; absent where a message lacks its time. */
+  readonly slices?: readonly SliceFigures[];
+}
 
 /** Takes the unpacked bytes of one file. */
 export interface FigureReader {
   add(piece: Uint8Array): void;
   /** After the last byte. A figure is absent where a message lacks its column, or has no whole number there. */
-  end(): MessageFigures;
+  end(): FileFigures;
 }
 
-/** Undefined of a format whose columns are not read. */
-export function figureReader({ format }: Pick<ExportOutput, 'format'>): FigureReader | undefined {
-  if (format === 'NDJSON') return new LineFigures();
-  return format === 'CSV' ? new RecordFigures() : undefined;
+/** Undefined of a format whose columns are not read. `sliceMs` is the length of slices; without it one slice has all messages. */
+export function figureReader(
+  { format }: Pick<ExportOutput, 'format'>,
+  sliceMs = Number.POSITIVE_INFINITY,
+): FigureReader | undefined {
+  if (format === 'NDJSON') return new LineFigures(sliceMs);
+  return format === 'CSV' ? new RecordFigures(sliceMs) : undefined;
 }
 
 const wanted = ['_size', '_messagetime'] as const;
 type Wanted = (typeof wanted)[number];
 
 class Sum {
+  readonly #slices: SliceSums;
   #bytes = 0;
-  #oldestMs = Number.POSITIVE_INFINITY;
-  #newestMs = Number.NEGATIVE_INFINITY;
   #hasSizes = true;
   #hasTimes = true;
+
+  constructor(sliceMs: number) {
+    this.#slices = new SliceSums(sliceMs);
+  }
 
   take(value: (name: Wanted) => unknown): void {
     const [size, timeMs] = wanted.map((name) => wholeOf(value(name)));
     if (size === undefined) this.#hasSizes = false;
     else this.#bytes += size;
-    if (timeMs === undefined) {
-      this.#hasTimes = false;
-      return;
-    }
-    this.#oldestMs = Math.min(this.#oldestMs, timeMs);
-    this.#newestMs = Math.max(this.#newestMs, timeMs);
+    if (timeMs === undefined) this.#hasTimes = false;
+    else this.#slices.add(timeMs, size);
   }
 
-  get figures(): MessageFigures {
-    const hasTimes = this.#hasTimes && Number.isFinite(this.#oldestMs);
+  get figures(): FileFigures {
+    const { slices } = this.#slices;
+    const { oldestMs, newestMs } = sumOfFigures(slices);
+    const hasTimes = this.#hasTimes && oldestMs !== undefined && newestMs !== undefined;
     return {
       ...(this.#hasSizes ? { bytes: this.#bytes } : {}),
-      ...(hasTimes ? { oldestMs: this.#oldestMs, newestMs: this.#newestMs } : {}),
+      ...(hasTimes ? { oldestMs, newestMs } : {}),
+      ...(this.#hasTimes ? { slices } : {}),
     };
   }
 }
@@ -57,8 +68,12 @@ function wholeOf(value: unknown): number | undefined {
 const newline = 0x0a;
 
 class LineFigures implements FigureReader {
-  readonly #sum = new Sum();
+  readonly #sum: Sum;
   #rest: Buffer[] = [];
+
+  constructor(sliceMs: number) {
+    this.#sum = new Sum(sliceMs);
+  }
 
   add(piece: Uint8Array): void {
     let start = 0;
@@ -70,7 +85,7 @@ class LineFigures implements FigureReader {
     if (start < piece.length) this.#rest.push(Buffer.from(piece.subarray(start)));
   }
 
-  end(): MessageFigures {
+  end(): FileFigures {
     if (this.#rest.length > 0) this.#line(Buffer.concat(this.#rest));
     return this.#sum.figures;
   }
@@ -86,7 +101,7 @@ const [quote, comma, carriageReturn] = [0x22, 0x2c, 0x0d];
 
 /** RFC 4180; the first record is the header. */
 class RecordFigures implements FigureReader {
-  readonly #sum = new Sum();
+  readonly #sum: Sum;
   /** Index of each column; undefined while the header is read. */
   #columns: ReadonlyMap<Wanted, number> | undefined;
   readonly #names: string[] = [];
@@ -96,11 +111,15 @@ class RecordFigures implements FigureReader {
   #isQuoted = false;
   #hasBytes = false;
 
+  constructor(sliceMs: number) {
+    this.#sum = new Sum(sliceMs);
+  }
+
   add(piece: Uint8Array): void {
     for (const byte of piece) this.#take(byte);
   }
 
-  end(): MessageFigures {
+  end(): FileFigures {
     if (this.#hasBytes) this.#endRecord();
     return this.#sum.figures;
   }

@@ -17,6 +17,7 @@ import {
   readRepeatedRows,
   type TimeRange,
 } from './digest-verdict.ts';
+import { type SliceFigureName, sliceFigureNames } from './slice-figures.ts';
 import type { StoredMembers } from './stored-json.ts';
 
 /** From the strongest to the weakest. */
@@ -42,6 +43,8 @@ export interface ProofRange extends TimeRange {
   readonly repeated?: RepeatedRows;
   /** What an aggregation counts, where that differs. */
   readonly counted?: RangeFigures;
+  /** Figures that differ in a slice of the range, and not in the whole range (`DifferingRange`). */
+  readonly inSlices?: readonly SliceFigureName[];
 }
 
 /** Of intervals in order of time: ranges in order of time, neighbours of the same kind joined. */
@@ -115,8 +118,9 @@ function judgedOf(
     const ranges = [
       ...proven.map((range): ProofRange => ({ ...range, level: levelOf(range.compared) })),
       ...incomplete.map(
-        ({ fromMs, toMs, counted, written }): ProofRange => ({
+        ({ fromMs, toMs, counted, written, inSlices }): ProofRange => ({
           ...{ fromMs, toMs, level: 'None', figures: written, compared: [], counted },
+          ...(inSlices && { inSlices }),
         }),
       ),
     ];
@@ -199,6 +203,7 @@ export function joinRepeated(
 export function readProofRange(members: StoredMembers): ProofRange {
   const repeated = members.optionalObject('repeated', readRepeatedRows);
   const counted = members.optionalObject('counted', readRangeFigures);
+  const inSlices = members.optionalChoices('inSlices', sliceFigureNames);
   return {
     fromMs: members.moment('fromMs'),
     toMs: members.moment('toMs'),
@@ -207,5 +212,6 @@ export function readProofRange(members: StoredMembers): ProofRange {
     compared: readCompared(members),
     ...(repeated === undefined ? {} : { repeated }),
     ...(counted === undefined ? {} : { counted }),
+    ...(inSlices === undefined ? {} : { inSlices }),
   };
 }

@@ -123,8 +123,8 @@ export class StoredMembers {
     );
   }
 
-  optionalText(member: string): string | undefined {
-    return Object.hasOwn(this.#value, member) ? this.text(member) : undefined;
+  optionalText(member: string, form = /^/): string | undefined {
+    return Object.hasOwn(this.#value, member) ? this.text(member, form) : undefined;
   }
 
   boolean(member: string): boolean {
@@ -148,6 +148,10 @@ export class StoredMembers {
       if (found !== undefined) return found;
       throw this.#wrong(`${member}/${index}`, `is ${shown(item)}, and has to be ${choices.map(shown).join(' or ')}`);
     });
+  }
+
+  optionalChoices<T extends string>(member: string, choices: readonly T[]): readonly T[] | undefined {
+    return Object.hasOwn(this.#value, member) ? this.choices(member, choices) : undefined;
   }
 
   object<T>(member: string, read: (members: StoredMembers) => T): T {

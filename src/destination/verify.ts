@@ -7,18 +7,19 @@
 import { createHash } from 'node:crypto';
 import { canonicalText, sameValue } from '../base/canonical-text.ts';
 import { LogfleetError } from '../base/errors.ts';
-import { type CommittedFile, type MessageFigures, readRecords, sumOfFigures } from './commit-record.ts';
+import { type CommitRecord, type CommittedFile, readRecords, sumOfFigures } from './commit-record.ts';
 import { coverageOf } from './coverage.ts';
 import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
 import { type ComparableFigure, comparableFigures, readVerdicts } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
-import { figureReader } from './file-figures.ts';
+import { type FileFigures, figureReader } from './file-figures.ts';
 import { type ExportOutput, fingerprintOf } from './fingerprint.ts';
 import { isProofOf, isWhole, type Manifest, readManifest, totalsOf } from './manifest.ts';
 import { readPlan } from './plan-object.ts';
 import { possibleProofs } from './proof-range.ts';
 import { countRows } from './row-count.ts';
+import { joinSlices, sliceFigureNames, summaryOf } from './slice-figures.ts';
 
 export type DifferenceKind =
   /** The fingerprint is not that of what the manifest says the export is. */
@@ -91,12 +92,14 @@ export async function verifyExport(
     ...(await proofDifferences(destination, layout, manifest)),
     ...(await strayFiles(destination, layout, manifest)),
   ];
-  const found = new Map<string, MessageFigures>();
-  const files = manifest.intervals.flatMap((interval) => interval.files);
-  const total = { totalFiles: files.length, totalBytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
+  const found = new Map<string, FileFigures>();
+  const files = manifest.intervals.flatMap(({ files, slices }) => {
+    return files.map((file) => ({ file, sliceMs: slices?.lengthMs }));
+  });
+  const total = { totalFiles: files.length, totalBytes: files.reduce((sum, { file }) => sum + file.bytes, 0) };
   const read = { files: 0, rows: 0, bytes: 0 };
-  for (const file of files) {
-    const own = await readFile(destination, layout, file, manifest.export.output);
+  for (const { file, sliceMs } of files) {
+    const own = await readFile(destination, layout, file, { output: manifest.export.output, sliceMs });
     differences.push(...own.differences);
     if (own.figures) found.set(file.name, own.figures);
     read.files += own.exists ? 1 : 0;
@@ -110,12 +113,14 @@ export async function verifyExport(
 }
 
 /** What the messages in files add up to, interval by interval. A file that differs has said so already. */
-function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, MessageFigures>) {
+function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, FileFigures>) {
   const differences: Difference[] = [];
   const recomputed = new Set<ComparableFigure>();
   const missing = new Set<ComparableFigure>();
-  for (const { fromMs, toMs, files, figures = {} } of intervals) {
+  for (const interval of intervals) {
+    const { fromMs, toMs, files, figures = {} } = interval;
     const own = files.map(({ name }) => found.get(name));
+    differences.push(...sliceDifferences(interval, own));
     const sum = sumOfFigures(own.filter((each) => each !== undefined));
     for (const name of comparableFigures) {
       if (figures[name] === undefined || files.length === 0) continue;
@@ -128,6 +133,26 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, M
   }
   const inOrder = (names: ReadonlySet<ComparableFigure>) => comparableFigures.filter((name) => names.has(name));
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
+}
+
+/** Slices of an interval whose figures are others in its files. A figure that the files do not have is passed over. */
+function sliceDifferences(
+  { fromMs, toMs, slices: expected }: CommitRecord,
+  own: readonly (FileFigures | undefined)[],
+): readonly Difference[] {
+  const lists = own.flatMap((figures) => (figures?.slices ? [figures.slices] : []));
+  if (!expected || lists.length < own.length) return [];
+  const { lengthMs } = expected;
+  const found = summaryOf({ lengthMs, slices: joinSlices(lists) }, { fromMs, toMs });
+  const differing = sliceFigureNames.filter((name) => {
+    const isKnown = name !== 'bytes' || own.every((figures) => figures?.bytes !== undefined);
+    const values = [expected, found].map(({ shared, whole }) => {
+      return [whole[name], ...shared.map((slice) => [slice.fromMs, slice[name]])];
+    });
+    return isKnown && !sameValue(values[0], values[1]);
+  });
+  const where = (name: string) => `${name} of slices of ${lengthMs} ms from ${moment(fromMs)} to ${moment(toMs)}`;
+  return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
 /** Compares the manifest's proof with its intervals and with the verdicts, if any: a copy of an export may lack these. */
@@ -219,7 +244,7 @@ interface ReadFile {
   readonly bytes: number;
   readonly differences: readonly Difference[];
   /** Undefined where they are not read, or could not be. */
-  readonly figures?: MessageFigures | undefined;
+  readonly figures?: FileFigures | undefined;
 }
 
 /** Goes on reading for the sum of the bytes when the rows cannot be counted. */
@@ -227,10 +252,10 @@ async function readFile(
   destination: Destination,
   layout: ExportLayout,
   file: CommittedFile,
-  output: ExportOutput,
+  { output, sliceMs }: { readonly output: ExportOutput; readonly sliceMs: number | undefined },
 ): Promise<ReadFile> {
   const hash = createHash('sha256');
-  const reader = figureReader(output);
+  const reader = figureReader(output, sliceMs);
   const counter = countRows(output, reader);
   let bytes = 0;
   let unreadable: string | undefined;

@@ -12,6 +12,7 @@ import { sleep } from '../base/clock.ts';
 import { asLogfleetError, mayPass } from '../base/errors.ts';
 import { inParallel } from '../base/parallel.ts';
 import { type CommittedFile, sumOfFigures } from '../destination/commit-record.ts';
+import { joinSlices, summaryOf } from '../destination/slice-figures.ts';
 import type { PageRow } from '../service/page-row.ts';
 import type { SearchJob } from '../service/search-job.ts';
 import { type CutSign, cutSign } from './cut.ts';
@@ -25,6 +26,7 @@ import type { JobSet } from './job-set.ts';
 import { type RecordFigures, strays } from './proof.ts';
 import { type RunFigures, RunTally, sumOfRepeated } from './run-tally.ts';
 import type { SearchTools } from './search-tools.ts';
+import { sliceMsOf } from './slice-counts.ts';
 
 export interface DenseMillisecond {
   readonly atMs: number;
@@ -198,11 +200,14 @@ class DenseSearch implements DenseFiles {
     const found = this.#read.map(({ figures }) => figures);
     const repeated = sumOfRepeated(found);
     const duplicates = this.#sumOf('duplicates');
+    const lengthMs = this.#sliceMs;
+    const slices = joinSlices(found.map((figures) => figures.slices?.slices ?? []));
     return {
       ...{ fromMs: atMs, toMs: atMs + 1, left: 0, count: { rows, source: 'Aggregate' } },
       ...{ received: this.#sumOf('received'), written: this.#sumOf('written'), outside: this.#sumOf('outside') },
       duplicates,
       figures: sumOfFigures(found.map(({ messages }) => messages)),
+      ...(lengthMs === undefined ? {} : { slices: summaryOf({ lengthMs, slices }, { fromMs: atMs, toMs: atMs + 1 }) }),
       ...(repeated && duplicates > 0 ? { repeated } : {}),
       ...(this.#options.tools.traits.isEndInclusive ? { endInclusive: true } : {}),
     };
@@ -233,7 +238,12 @@ class DenseSearch implements DenseFiles {
   #newTally(): RunTally {
     const interval = { fromMs: this.#dense.atMs, toMs: this.#dense.atMs + 1 };
     const { byReceiptTime } = this.#options.tools.task.identity;
-    return new RunTally({ interval, byReceiptTime, duplicates: new AnyOrder(), left: 'nothing' });
+    const sliceMs = this.#sliceMs;
+    return new RunTally({ interval, byReceiptTime, duplicates: new AnyOrder(), left: 'nothing', sliceMs });
+  }
+
+  get #sliceMs(): number | undefined {
+    return sliceMsOf(this.#options.tools.task.identity);
   }
 
   async #readClass(ending: string, tally: RunTally): Promise<Part> {

@@ -2,7 +2,9 @@
  * The digest of a range: what the service's own aggregation says of its rows, slice by slice, compared with what was written (E6). Pages
  * cannot fake it, since no row passes through it. Pure; `proving.ts` asks the service.
  *
- * A slice that lies in two intervals joins them: they are compared together. So a digest needs no figures by slice of what was written.
+ * An interval has one hash for each figure over the slices that lie wholly inside it. The figures of a slice that intervals share are
+ * added up: a shared slice joins its intervals, which are compared together. Where slices are not bounded by intervals, as by receipt time,
+ * or a service begins its slices at other moments than multiples of their length, only the figures of whole intervals are compared.
  *
  * A service may round large figures, as in `1.788E12`. A figure whose rounding is coarser than one is known up to half a unit of its last
  * digit. It is compared where ours is equal, differs where ours is not in reach, and is left out of the comparison otherwise.
@@ -19,9 +21,18 @@ import {
   type TimeRange,
 } from '../destination/digest-verdict.ts';
 import { joinFigures, joinRepeated } from '../destination/proof-range.ts';
+import {
+  hashOfSlices,
+  isInside,
+  joinSlices,
+  type SliceFigureName,
+  type SliceFigures,
+  type SliceSummary,
+  sliceFigureNames,
+} from '../destination/slice-figures.ts';
 import { maxPageRows, type RecordPage } from '../service/search-service.ts';
 import { figureOf, textOf } from './aggregation.ts';
-import { firstSegments } from './first-segments.ts';
+import { evenSegments, firstSegments } from './first-segments.ts';
 
 /** A number that is known up to `reach` in both directions. */
 export interface Figure {
@@ -119,25 +130,111 @@ export type Comparison =
   | { readonly kind: 'same'; readonly range: ProvenRange }
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
-/** `repeated`: rows that the service has confirmed to have more than once. */
-export function compare({ intervals, slices }: DigestGroup, repeated?: RepeatedRows): Comparison {
+/** Of one figure. `unknown`: the service rounds it, or one side does not know it. */
+type Outcome = 'same' | 'differs' | 'unknown';
+
+/** `confirmed`: messages that the service has confirmed to have more than once. */
+export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
+  const repeated = sumOfConfirmed(confirmed);
   const written = figuresOf(intervals);
   const counted = addUp(slices);
   const expected = {
     ...written,
-    rows: written.rows + (repeated?.rows ?? 0),
-    bytes: sumOrNone(written.bytes, repeated ? repeated.bytes : 0),
+    rows: written.rows + repeated.rows,
+    bytes: sumOrNone(written.bytes, repeated.bytes),
   };
   const range = { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
-  const outcomes = comparableFigures.map((name) => ({ name, outcome: outcomeOf(counted, expected, name) }));
-  if (counted.rows !== expected.rows || outcomes.some(({ outcome }) => outcome === 'differs')) {
-    return { kind: 'differs', range: { ...range, counted: exactOf(counted), written } };
+  const bySlice = outcomesBySlice(intervals, withoutRepeats(slices, confirmed));
+  const outcomes = new Map(
+    sliceFigureNames.map((name) => [name, joinOutcomes([outcomeOf(counted, expected, name), ...bySlice(name)])]),
+  );
+  const differing = sliceFigureNames.filter((name) => outcomes.get(name) === 'differs');
+  if (differing.length > 0) {
+    const inSlices = differing.filter((name) => outcomeOf(counted, expected, name) !== 'differs');
+    const differs = { ...range, counted: exactOf(counted), written };
+    return { kind: 'differs', range: { ...differs, ...(inSlices.length > 0 ? { inSlices } : {}) } };
   }
-  const compared = outcomes.filter(({ outcome }) => outcome === 'same').map(({ name }) => name);
+  const compared = comparableFigures.filter((name) => outcomes.get(name) === 'same');
   return {
     kind: 'same',
-    range: { ...range, figures: written, compared, ...(repeated && repeated.rows > 0 ? { repeated } : {}) },
+    range: { ...range, figures: written, compared, ...(repeated.rows > 0 ? { repeated } : {}) },
   };
+}
+
+function joinOutcomes(outcomes: readonly Outcome[]): Outcome {
+  if (outcomes.includes('differs')) return 'differs';
+  return outcomes.includes('unknown') ? 'unknown' : 'same';
+}
+
+/** Compares the figures of each slice. No outcome at all where the records and the digest do not have the same slices. */
+function outcomesBySlice(
+  intervals: readonly CommitRecord[],
+  slices: readonly DigestSlice[],
+): (name: SliceFigureName) => readonly Outcome[] {
+  const summaries = intervals.flatMap((interval) => interval.slices ?? []);
+  if (summaries.length < intervals.length || !haveSameSlices(summaries, slices)) return () => [];
+  const inside: readonly DigestSlice[][] = intervals.map(() => []);
+  const shared: DigestSlice[] = [];
+  let index = 0;
+  for (const slice of slices) {
+    while (index < intervals.length - 1 && (intervals[index] as CommitRecord).toMs <= slice.fromMs) index++;
+    const isOwn = isInside(slice, intervals[index] as CommitRecord);
+    (isOwn ? (inside[index] as DigestSlice[]) : shared).push(slice);
+  }
+  const pairs = pairsOf(shared, joinSlices(summaries.map((summary) => summary.shared)));
+  return (name) => [
+    ...summaries.map(({ whole }, at) => outcomeOfHash(inside[at] ?? [], whole, name)),
+    ...pairs.map(([counted, written]) => outcomeOf(counted, written, name)),
+  ];
+}
+
+function haveSameSlices([first, ...others]: readonly SliceSummary[], slices: readonly DigestSlice[]): boolean {
+  const lengthMs = first?.lengthMs ?? 0;
+  const areOnGrid = slices.every(({ fromMs, toMs }) => toMs - fromMs === lengthMs && fromMs % lengthMs === 0);
+  return areOnGrid && others.every((other) => other.lengthMs === lengthMs);
+}
+
+const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined };
+
+/** Each slice as it was counted, beside what was written of it. */
+function pairsOf(
+  counted: readonly DigestSlice[],
+  written: readonly SliceFigures[],
+): readonly (readonly [Counted, Expected])[] {
+  const writtenAt = new Map(written.map((figures) => [figures.fromMs, figures]));
+  const countedAt = new Set(counted.map(({ fromMs }) => fromMs));
+  return [
+    ...counted.map((slice) => [slice, writtenAt.get(slice.fromMs) ?? noRows] as const),
+    ...written.filter(({ fromMs }) => !countedAt.has(fromMs)).map((figures) => [noRows, figures] as const),
+  ];
+}
+
+function outcomeOfHash(slices: readonly DigestSlice[], written: SliceSummary['whole'], name: SliceFigureName): Outcome {
+  const figures = slices.map((slice) => [slice.fromMs, name === 'rows' ? exactly(slice.rows) : slice[name]] as const);
+  const known = figures.flatMap(([fromMs, figure]) => (figure ? [[fromMs, figure.value] as const] : []));
+  const ours = written[name];
+  if (ours === undefined || known.length < figures.length) return 'unknown';
+  if (hashOfSlices(known) === ours) return 'same';
+  return figures.some(([, figure]) => figure?.reach !== 0) ? 'unknown' : 'differs';
+}
+
+/** The slices as they would be if the service had each message once. */
+function withoutRepeats(
+  slices: readonly DigestSlice[],
+  confirmed: readonly ConfirmedMessage[],
+): readonly DigestSlice[] {
+  if (confirmed.every(({ rows }) => rows === 0)) return slices;
+  return slices.map((slice) => {
+    const repeats = sumOfConfirmed(confirmed.filter(({ atMs }) => slice.fromMs <= atMs && atMs < slice.toMs));
+    if (repeats.rows === 0) return slice;
+    const value = sumOrNone(slice.bytes?.value, repeats.bytes === undefined ? undefined : -repeats.bytes);
+    const bytes = slice.bytes && value !== undefined ? { ...slice.bytes, value } : undefined;
+    return { ...slice, rows: slice.rows - repeats.rows, bytes };
+  });
+}
+
+function exactly(value: number): Figure {
+  return { value, reach: 0 };
 }
 
 function sumOrNone(left: number | undefined, right: number | undefined): number | undefined {
@@ -173,12 +270,12 @@ function extremeOf(figures: readonly (Figure | undefined)[], sign: 1 | -1): Figu
   return extreme;
 }
 
-/** `unknown`: the service rounds it, or one side does not know it. Of no rows there are no times, and that is the same. */
-function outcomeOf(
-  counted: Counted,
-  expected: Omit<RangeFigures, 'bytes'> & { readonly bytes: number | undefined },
-  name: ComparableFigure,
-): 'same' | 'differs' | 'unknown' {
+/** What has to be counted: figures of rows that were written. */
+type Expected = { readonly rows: number } & { readonly [name in ComparableFigure]?: number | undefined };
+
+/** Of no rows there are no times, and that is the same. */
+function outcomeOf(counted: Counted, expected: Expected, name: SliceFigureName): Outcome {
+  if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
   const [theirs, ours] = [counted[name], expected[name]];
   if (counted.rows === 0 && expected.rows === 0) return 'same';
   if (!theirs || ours === undefined) return 'unknown';
@@ -236,7 +333,10 @@ export function againOf(
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices
     .filter(({ fromMs }) => fromMs < range.toMs)
-    .map((each) => ({ startMs: Math.max(each.fromMs, range.fromMs), rows: each.rows }));
+    .map((each) => ({ ...each, fromMs: Math.max(each.fromMs, range.fromMs), toMs: Math.min(each.toMs, range.toMs) }))
+    // Nothing shows where in a slice its rows are.
+    .flatMap((each) => evenSegments(each, limit))
+    .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }));
   return firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(({ fromMs, toMs }) => ({ fromMs, toMs }));
 }
 
@@ -268,18 +368,32 @@ export function confirmOperators(repeated: readonly RepeatedMessage[]): string {
   return `where ${condition} | count by _messageid`;
 }
 
-/** Rows that the service has more than once, of those that came so; undefined where it has another number of one than can be. */
+/** A message that came more than once, and how many of its rows the service has beside the first. */
+export interface ConfirmedMessage {
+  readonly atMs: number;
+  readonly rows: number;
+  /** Of these rows together; absent where the message has no `_size`. */
+  readonly bytes?: number;
+}
+
+/** Messages that the service has more than once, of those that came so; undefined where it has another number of one than can be. */
 export function confirmedOf(
   records: RecordPage['records'],
   repeated: readonly RepeatedMessage[],
-): RepeatedRows | undefined {
+): readonly ConfirmedMessage[] | undefined {
   const counts = new Map(records.map((record) => [textOf(record, '_messageid'), figureOf(record, '_count')]));
-  let [rows, bytes] = [0, 0];
-  for (const { id, times, bytes: each = Number.NaN } of repeated) {
+  const confirmed: ConfirmedMessage[] = [];
+  for (const { id, atMs, times, bytes } of repeated) {
     const count = counts.get(id);
     if (count === undefined || count < 1 || count > times + 1) return undefined;
-    rows += count - 1;
-    bytes += (count - 1) * each;
+    const rows = count - 1;
+    confirmed.push({ atMs, rows, ...(bytes === undefined ? {} : { bytes: rows * bytes }) });
   }
+  return confirmed;
+}
+
+function sumOfConfirmed(confirmed: readonly ConfirmedMessage[]): RepeatedRows {
+  const rows = confirmed.reduce((sum, each) => sum + each.rows, 0);
+  const bytes = confirmed.reduce((sum, each) => sum + (each.bytes ?? Number.NaN), 0);
   return { rows, ...(Number.isNaN(bytes) ? {} : { bytes }) };
 }

@@ -27,7 +27,7 @@ import {
   type SearchOrder,
 } from './export-decision.ts';
 import { ExportHolds } from './export-holds.ts';
-import { figuresText } from './figure-text.ts';
+import { figuresText, slicesText } from './figure-text.ts';
 import { NewestTexts } from './newest-texts.ts';
 import {
   delayBeforePlan,
@@ -297,10 +297,10 @@ export class ExportWork {
 
   /** What differs was searched again often enough: a person decides. */
   #differs({ differing }: Shown): void {
-    for (const { fromMs, toMs, counted, written } of differing) {
+    for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
       const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
       const figures = { received: written.rows, expected: counted.rows };
-      const message = `from ${from} to ${to} an aggregation of the service has ${figuresText(counted)}, and the files have ${figuresText(written)}`;
+      const message = `from ${from} to ${to} an aggregation of the service has ${figuresText(counted)}, and the files have ${figuresText(written)}${slicesText(inSlices)}`;
       const order = { segment: digestSegment, fromMs, toMs };
       this.#holds.incomplete({ order, reason: 'DigestDiffers', message, figures });
       this.#messages.tell(message, recordKey(order));

@@ -1,5 +1,6 @@
 /** Figures of an export in a few characters, for tables and messages. */
 import type { RangeFigures } from '../destination/digest-verdict.ts';
+import type { SliceFigureName } from '../destination/slice-figures.ts';
 
 const units = ['', 'k', 'M', 'G', 'T', 'P'];
 
@@ -39,4 +40,16 @@ export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): 
   const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : new Date(ms).toISOString()));
   const times = oldestMs === undefined && newestMs === undefined ? '' : `, ${oldest} to ${newest}`;
   return `${countText(rows)} ${rows === 1 ? 'row' : 'rows'}${size}${times}`;
+}
+
+const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
+  rows: 'the number of rows',
+  bytes: 'the bytes',
+  oldestMs: 'the oldest time',
+  newestMs: 'the newest time',
+};
+
+/** Which figures differ in slices of time alone, as the end of a sentence: `; some slices differ in the oldest time`. */
+export function slicesText(names: readonly SliceFigureName[]): string {
+  return names.length === 0 ? '' : `; some slices differ in ${names.map((name) => sliceFigures[name]).join(', ')}`;
 }

@@ -18,6 +18,7 @@ import { JobPages } from './job-pages.ts';
 import type { Counted, Found, JobReading, Reading, SearchEnd } from './job-reading.ts';
 import { type RunFigures, RunTally, type RunTallyOptions } from './run-tally.ts';
 import type { SearchTools } from './search-tools.ts';
+import { sliceMsOf } from './slice-counts.ts';
 
 export interface MessageReadingOptions {
   readonly job: SearchJob;
@@ -185,8 +186,9 @@ export class MessageReading implements JobReading {
   #newRows({ left, anyOrder }: { left: RunTallyOptions['left']; anyOrder: boolean }): IntervalRows {
     const { tools, order } = this.#options;
     const { byReceiptTime } = tools.task.identity;
+    const sliceMs = sliceMsOf(tools.task.identity);
     const duplicates = anyOrder ? new AnyOrder() : new InOrder();
-    const tally = new RunTally({ interval: this.#range, byReceiptTime, duplicates, left });
+    const tally = new RunTally({ interval: this.#range, byReceiptTime, duplicates, left, sliceMs });
     return new IntervalRows(tally, new IntervalFiles(tools, order, tools.describedFields));
   }
 }

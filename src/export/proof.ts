@@ -8,6 +8,7 @@
  */
 import { assert } from '../base/assert.ts';
 import type { CommitRecord, CountSource } from '../destination/commit-record.ts';
+import { summaryOf } from '../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './cut.ts';
 import type { RunFigures } from './run-tally.ts';
 
@@ -302,15 +303,20 @@ function recordOf(run: Run, figures: RunFigures, fromMs: number, counted?: Run['
     ? { rows: counted.rows, source: counted.source }
     : { rows: run.jobCount, source: 'Job' as const };
   const record = { fromMs, toMs: run.interval.toMs, received, written, outside, duplicates, left, count };
-  return { ...record, ...provableOf(run, figures) };
+  return { ...record, ...provableOf(run, figures, record) };
 }
 
 /** What a digest is compared with (E6); nothing of the records of an aggregation. */
-function provableOf(run: Run, figures: RunFigures): Pick<CommitRecord, 'figures' | 'repeated' | 'endInclusive'> {
+function provableOf(
+  run: Run,
+  figures: RunFigures,
+  interval: Interval,
+): Pick<CommitRecord, 'figures' | 'slices' | 'repeated' | 'endInclusive'> {
   if (run.results === 'Records') return {};
-  const { messages, repeated, atEnd } = figures;
+  const { messages, slices, repeated, atEnd } = figures;
   return {
     figures: messages,
+    ...(slices && { slices: summaryOf(slices, interval) }),
     ...(repeated && figures.duplicates > 0 ? { repeated } : {}),
     ...(run.isEndMoved || atEnd > 0 ? { endInclusive: true } : {}),
   };

@@ -7,13 +7,7 @@
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, RepeatedMessage } from '../destination/commit-record.ts';
-import type {
-  DifferingRange,
-  DigestVerdict,
-  ProvenRange,
-  RepeatedRows,
-  TimeRange,
-} from '../destination/digest-verdict.ts';
+import type { DifferingRange, DigestVerdict, ProvenRange, TimeRange } from '../destination/digest-verdict.ts';
 import type { JobOrder } from '../service/search-service.ts';
 import type { ServiceError } from '../service/service-error.ts';
 import { type Aggregated, aggregate, notCounted } from './aggregation.ts';
@@ -131,7 +125,7 @@ export class Proving {
 
   async #digest(range: TimeRange): Promise<readonly DigestSlice[]> {
     const { task, traits } = this.#tools;
-    const { text, lengthMs } = this.#byReceiptTime ? receiptSlice : sliceLength(range);
+    const { text, lengthMs } = this.#byReceiptTime ? receiptSlice : sliceLength(task.identity);
     for (;;) {
       const isMoved = traits.isEndInclusive;
       const operators = isMoved ? `${this.#before(range)} | ${digestOperators(text)}` : digestOperators(text);
@@ -154,7 +148,7 @@ export class Proving {
   }
 
   /** Whether the service has these as often as they came. A lie of the pages cannot show here. */
-  async #confirm(group: DigestGroup, repeated: readonly RepeatedMessage[]): Promise<RepeatedRows | undefined> {
+  async #confirm(group: DigestGroup, repeated: readonly RepeatedMessage[]) {
     const { fromMs, toMs } = rangeOf(group.intervals);
     const times = repeated.map(({ atMs }) => atMs);
     const range = this.#byReceiptTime ? { fromMs, toMs } : { fromMs: Math.min(...times), toMs: Math.max(...times) + 1 };

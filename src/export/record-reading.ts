@@ -34,7 +34,7 @@ export class RecordReading implements JobReading {
     const received = this.#received;
     const none = { overlapping: 0, outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 };
     const order = { strayMs: undefined, oldestMs: undefined, isDisordered: false, areDuplicatesSure: true };
-    const sums = { messages: {}, repeated: [] };
+    const sums = { messages: {}, slices: undefined, repeated: [] };
     const figures = received === undefined ? undefined : { received, written: received, ...none, ...order, ...sums };
     return { figures, isReadEarly: false, isReadInPart: false, isReadAgain: false, isReadTwice: false };
   }

@@ -9,7 +9,19 @@
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
-import { type MessageFigures, maxRepeatedMessages, type RepeatedMessage } from '../destination/commit-record.ts';
+import {
+  type MessageFigures,
+  maxRepeatedMessages,
+  type RepeatedMessage,
+  sumOfFigures,
+} from '../destination/commit-record.ts';
+import {
+  joinSlices,
+  MessageSum,
+  type SlicedFigures,
+  type SliceFigures,
+  SliceSums,
+} from '../destination/slice-figures.ts';
 import type { PageRow } from '../service/page-row.ts';
 import type { Interval } from './cut.ts';
 import type { Duplicates } from './duplicates.ts';
@@ -48,6 +60,8 @@ export interface RunFigures {
   readonly areDuplicatesSure: boolean;
   /** Of the rows that are written. */
   readonly messages: MessageFigures;
+  /** The same figures by slices of message time; undefined where the tally has no slices. */
+  readonly slices: SlicedFigures | undefined;
   /** Of the rows that are written, those that came again; undefined where they are more than a record names. */
   readonly repeated: readonly RepeatedMessage[] | undefined;
 }
@@ -58,6 +72,8 @@ export interface RunTallyOptions {
   readonly duplicates: Duplicates;
   /** What may turn out to be left for the next search: nothing, the oldest millisecond, or all before a moment. */
   readonly left: 'nothing' | 'oldest' | { readonly beforeMs: number };
+  /** Length of the slices of message time by which rows are added up (E6); undefined by receipt time. */
+  readonly sliceMs: number | undefined;
 }
 
 export class RunTally {
@@ -80,7 +96,7 @@ export class RunTally {
   #oldestMs: number | undefined;
   #lastMs = Number.POSITIVE_INFINITY;
   #isDisordered = false;
-  readonly #writtenSum = new MessageSum();
+  readonly #writtenSums: SliceSums;
   /** Of the rows that are held back, all of one millisecond. */
   #heldSum = new MessageSum();
   readonly #repeated = new Map<string, RepeatedMessage>();
@@ -89,6 +105,7 @@ export class RunTally {
   constructor(options: RunTallyOptions) {
     assert(!options.byReceiptTime || options.left === 'nothing', 'by receipt time nothing can be left');
     this.#options = options;
+    this.#writtenSums = new SliceSums(options.sliceMs ?? Number.POSITIVE_INFINITY);
     this.#mayLeave = options.left;
   }
 
@@ -139,6 +156,8 @@ export class RunTally {
   /** Of all rows. Held ones are left for the next search, or to be written, as `heldAreWritten` says. */
   figures(heldAreWritten: boolean): RunFigures {
     const held = this.#held;
+    const slices = this.#slices(heldAreWritten);
+    const { sliceMs } = this.#options;
     return {
       received: this.#received,
       overlapping: this.#overlapping,
@@ -152,9 +171,18 @@ export class RunTally {
       oldestMs: this.#oldestMs,
       isDisordered: this.#isDisordered,
       areDuplicatesSure: this.#options.duplicates.isSure,
-      messages: heldAreWritten ? this.#writtenSum.with(this.#heldSum).figures : this.#writtenSum.figures,
+      messages: sumOfFigures(slices),
+      slices: sliceMs === undefined ? undefined : { lengthMs: sliceMs, slices },
       repeated: this.#areRepeatedKnown ? this.#repeatedOf(heldAreWritten) : undefined,
     };
+  }
+
+  #slices(heldAreWritten: boolean): readonly SliceFigures[] {
+    const { slices } = this.#writtenSums;
+    if (!heldAreWritten || this.#held === 0) return slices;
+    const held = new SliceSums(this.#options.sliceMs ?? Number.POSITIVE_INFINITY);
+    held.take(this.#heldSum);
+    return joinSlices([slices, held.slices]);
   }
 
   /** Held rows are the oldest ones, and all rows of their millisecond are held. */
@@ -198,17 +226,17 @@ export class RunTally {
     }
     if (!this.#isHeld(timeMs)) {
       this.#written++;
-      this.#writtenSum.add(row);
+      this.#writtenSums.add(row.messageTimeMs, row.size);
       return 'write';
     }
     const hadHeld = this.#held > 0;
     if (!isOlder || !hadHeld) {
       this.#held++;
-      this.#heldSum.add(row);
+      this.#heldSum.add(row.messageTimeMs, row.size);
       return 'hold';
     }
     this.#writeHeld(1);
-    this.#heldSum.add(row);
+    this.#heldSum.add(row.messageTimeMs, row.size);
     return 'holdInstead';
   }
 
@@ -228,7 +256,7 @@ export class RunTally {
     this.#duplicatesOfWritten += this.#duplicatesOfHeld;
     this.#held = heldNow;
     this.#duplicatesOfHeld = 0;
-    this.#writtenSum.take(this.#heldSum);
+    this.#writtenSums.take(this.#heldSum);
     this.#heldSum = new MessageSum();
   }
 }
@@ -238,43 +266,6 @@ export function sumOfRepeated(all: readonly Pick<RunFigures, 'repeated'>[]): rea
   const repeated = all.flatMap((figures) => figures.repeated ?? []);
   const areKnown = all.every((figures) => figures.repeated !== undefined);
   return areKnown && repeated.length <= maxRepeatedMessages ? repeated : undefined;
-}
-
-/** What messages add up to. */
-class MessageSum {
-  #bytes = 0;
-  #hasSizes = true;
-  #oldestMs = Number.POSITIVE_INFINITY;
-  #newestMs = Number.NEGATIVE_INFINITY;
-
-  add({ messageTimeMs, size }: PageRow): void {
-    if (size === undefined) this.#hasSizes = false;
-    else this.#bytes += size;
-    if (messageTimeMs < this.#oldestMs) this.#oldestMs = messageTimeMs;
-    if (messageTimeMs > this.#newestMs) this.#newestMs = messageTimeMs;
-  }
-
-  take(other: MessageSum): void {
-    this.#bytes += other.#bytes;
-    this.#hasSizes &&= other.#hasSizes;
-    this.#oldestMs = Math.min(this.#oldestMs, other.#oldestMs);
-    this.#newestMs = Math.max(this.#newestMs, other.#newestMs);
-  }
-
-  with(other: MessageSum): MessageSum {
-    const both = new MessageSum();
-    both.take(this);
-    both.take(other);
-    return both;
-  }
-
-  get figures(): MessageFigures {
-    const hasRows = Number.isFinite(this.#oldestMs);
-    return {
-      ...(this.#hasSizes ? { bytes: this.#bytes } : {}),
-      ...(hasRows ? { oldestMs: this.#oldestMs, newestMs: this.#newestMs } : {}),
-    };
-  }
 }
 
 function receiptTimeOf({ receiptTimeMs, messageId }: PageRow): number {

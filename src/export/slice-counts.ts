@@ -85,6 +85,14 @@ export function sliceLength({ fromMs, toMs }: Interval): { readonly text: string
   return lengths.find(({ lengthMs }) => lengthMs >= leastMs) ?? { text: `${days}d`, lengthMs: days * dayMs };
 }
 
+/**
+ * Length of the slices by which an export is proven (E6): all its searches have the same. Undefined by receipt time, since messages of any
+ * time may have been received in an interval.
+ */
+export function sliceMsOf({ byReceiptTime, fromMs, toMs }: Interval & { readonly byReceiptTime: boolean }) {
+  return byReceiptTime ? undefined : sliceLength({ fromMs, toMs }).lengthMs;
+}
+
 /** In order of time; undefined where the records are something else. */
 export function slicesOf(
   records: RecordPage['records'],

@@ -12,11 +12,15 @@ import { coverageOf } from '../../../src/destination/coverage.ts';
 import { manifestOf, removeStrays, writeManifest } from '../../../src/destination/manifest.ts';
 import { segmentsOf } from '../../../src/destination/plan-object.ts';
 import { listFiles } from '../../../src/destination/recorded-files.ts';
+import { summaryOf } from '../../../src/destination/slice-figures.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
 import { type DestinationCall, MemoryDestination } from '../../support/memory-destination.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
 
 const endMs = startMs + 4 * hourMs;
+
+const slice = { fromMs: startMs, rows: 10, bytes: 20, oldestMs: startMs, newestMs: startMs + 9 };
+const slices = summaryOf({ lengthMs: hourMs, slices: [slice] }, { fromMs: startMs + 1, toMs: endMs });
 
 /** Objects are written, and it is not known by whom. */
 const losesAnswer = (call: DestinationCall) =>
@@ -59,6 +63,7 @@ describe('a commit', () => {
     ['the count of the interval is not what was written (E6)', { count: { rows: 13, source: 'Aggregate' } }],
     ['its files do not have its rows', { files: [] }],
     ['it has no length', { fromMs: endMs }],
+    ['it shares more slices than its ends are in (E6)', { slices: { ...slices, shared: [slice, slice, slice] } }],
   ])('is refused when %s', async (_, changes) => {
     const destination = new MemoryDestination();
     await expect(commit(destination, layout, { ...record, ...changes })).rejects.toMatchObject({
@@ -103,6 +108,8 @@ describe('a record that is read back', () => {
     const shuffled = Object.fromEntries(Object.entries(record).reverse()) as unknown as CommitRecord;
     expect(Buffer.from(encodeRecord(shuffled)).equals(Buffer.from(encodeRecord(record)))).toBe(true);
     expect(decodeRecord('x', encodeRecord(record))).toEqual(record);
+    const sliced = { ...record, slices };
+    expect(decodeRecord('x', encodeRecord(sliced))).toEqual(sliced);
   });
 
   test.each<[string, object, string]>([
@@ -123,6 +130,8 @@ describe('a record that is read back', () => {
     ['a file lies elsewhere', { files: [{ ...file, name: '../../x' }] }, '/files/0: /name: ".." begins with a dot'],
     ['a file is no data', { files: [{ ...file, name: 'plan.json' }] }, '/files/0: /name does not lie in data/'],
     ['a file is named twice', { files: [file, file], written: 20, received: 23 }, 'it names a file twice'],
+    ['a hash of slices is none', { slices: { ...slices, whole: { ...slices.whole, rows: '' } } }, '/slices/whole/rows'],
+    ['a slice has no rows', { slices: { ...slices, shared: [{ ...slice, rows: 0 }] } }, '/slices/shared/0/rows is 0'],
     ['files are no list', { files: {} }, '/files is {}, and has to be a list'],
     ['a file is no object', { files: [3] }, '/files/0 is no object'],
   ])('is refused where %s', (_, changes, problem) => {

@@ -6,7 +6,10 @@ const lines = `{"_size":"12","_raw":"a","_messageTime":"1788000000500"}
 {"_messageTime":"1788000000100","_raw":"b\\n_size","_size":"30"}
 `;
 const records = `_raw,_size,"_messagetime"\r\n"a, ""b""\nc",12,1788000000500\r\nd,30,1788000000100\r\n`;
-const figures = { bytes: 42, oldestMs: 1_788_000_000_100, newestMs: 1_788_000_000_500 };
+const sums = { bytes: 42, oldestMs: 1_788_000_000_100, newestMs: 1_788_000_000_500 };
+const figures = { ...sums, slices: [{ fromMs: 0, rows: 2, ...sums }] };
+const ofFive = { oldestMs: 5, newestMs: 5 };
+const one = { ...ofFive, slices: [{ fromMs: 0, rows: 1, ...ofFive }] };
 
 function read(format: 'NDJSON' | 'CSV' | 'Parquet', text: string, length = text.length) {
   const reader = figureReader({ format });
@@ -24,11 +27,20 @@ test.each([
   for (const length of [1, 2, 7, text.length]) expect(read(format, text, length)).toEqual(figures);
 });
 
+test('each slice has figures of its own (E6)', () => {
+  const reader = figureReader({ format: 'CSV' }, 200);
+  reader?.add(Buffer.from(records));
+  expect(reader?.end().slices).toEqual([
+    { fromMs: 1_788_000_000_000, rows: 1, bytes: 30, oldestMs: 1_788_000_000_100, newestMs: 1_788_000_000_100 },
+    { fromMs: 1_788_000_000_400, rows: 1, bytes: 12, oldestMs: 1_788_000_000_500, newestMs: 1_788_000_000_500 },
+  ]);
+});
+
 test.each([
   ['a column is missing', 'NDJSON', '{"_size":"12"}\n', { bytes: 12 }],
-  ['a row lacks a value', 'NDJSON', '{"_size":"","_messagetime":"5"}\n', { oldestMs: 5, newestMs: 5 }],
-  ['a column is missing', 'CSV', '_messagetime\n5\n', { oldestMs: 5, newestMs: 5 }],
-  ['there are no rows', 'CSV', '_messagetime,_size\n', { bytes: 0 }],
+  ['a row lacks a value', 'NDJSON', '{"_size":"","_messagetime":"5"}\n', one],
+  ['a column is missing', 'CSV', '_messagetime\n5\n', one],
+  ['there are no rows', 'CSV', '_messagetime,_size\n', { bytes: 0, slices: [] }],
   ['its columns are not read', 'Parquet', 'PAR1', undefined],
 ] as const)('what is unknown is left out where %s: %s', (_, format, text, expected) => {
   expect(read(format, text)).toEqual(expected);

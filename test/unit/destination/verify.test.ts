@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, parquetWrite } from 'hyparquet-writer';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CommitRecord } from '../../../src/destination/commit-record.ts';
-import { encodeRecord } from '../../../src/destination/commit-record.ts';
+import { type CommitRecord, encodeRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { figuresOf, settleVerdict } from '../../../src/destination/digest-verdict.ts';
 import { ExportLayout } from '../../../src/destination/export-layout.ts';
@@ -19,6 +18,7 @@ import {
 } from '../../../src/destination/manifest.ts';
 import { encodePlan } from '../../../src/destination/plan-object.ts';
 import { listFiles } from '../../../src/destination/recorded-files.ts';
+import { SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
@@ -245,6 +245,66 @@ describe('verification', () => {
   ])('finds %s', async (_, changes, kind) => {
     replaceManifest(changes());
     expect((await differences()).map((each) => each.kind)).toContain(kind);
+  });
+});
+
+describe('figures of slices are added up again (E6)', () => {
+  const lengthMs = 60_000;
+  const rows = [
+    { atMs: startMs + 1_000, size: 7 },
+    { atMs: startMs + 2_000, size: 8 },
+    { atMs: startMs + 3_000, size: 9 },
+    { atMs: startMs + 70_000, size: 1 },
+  ];
+  type Row = (typeof rows)[number];
+
+  const csv = (all: readonly Row[]) =>
+    `_messagetime,_size\r\n${all.map(({ atMs, size }) => `${atMs},${size}\r\n`).join('')}`;
+  const lines = (all: readonly Row[]) =>
+    all.map(({ atMs, size }) => `{"_messagetime":"${atMs}","_size":"${size}"}\n`).join('');
+  const times = (all: readonly Row[]) => all.map(({ atMs }) => `{"_messagetime":"${atMs}"}\n`).join('');
+
+  /** The record has the figures of `rows`, and its file has other rows. */
+  async function found(format: 'NDJSON' | 'CSV', text: string): Promise<readonly string[]> {
+    const range = { fromMs: identity.fromMs, toMs: identity.toMs };
+    const sums = new SliceSums(lengthMs);
+    for (const { atMs, size } of rows) sums.add(atMs, size);
+    const content = Buffer.from(text);
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    const record: CommitRecord = {
+      ...{ segment: 0, ...range, received: 4, written: 4, outside: 0, duplicates: 0, left: 0 },
+      count: { rows: 4, source: 'Job' },
+      files: [{ name: 'data/x', bytes: content.length, encodedBytes: 0, misfits: 0, rows: 4, sha256 }],
+      figures: sumOfFigures(sums.slices),
+      slices: summaryOf({ lengthMs, slices: sums.slices }, range),
+    };
+    const exported = { ...identity, output: { ...identity.output, format, compression: 'None' as const } };
+    const place = new MemoryDestination();
+    place.objects.set('data/x', content);
+    const coverage = coverageOf({ boundariesMs: [range.fromMs, range.toMs] }, [record]);
+    await writeManifest(place, new ExportLayout(''), manifestOf(exported, coverage));
+    const verified = await verifyExport(place, new ExportLayout(''));
+    return verified.differences.map(({ kind, where }) => `${kind} ${where.split(' ')[0]}`);
+  }
+
+  const moved = rows.with(2, { atMs: startMs + 60_000, size: 9 });
+
+  test('from the files of an export that is as it was', async () => {
+    expect(await found('NDJSON', lines(rows))).toEqual([]);
+    expect(await found('CSV', csv(rows.toReversed()))).toEqual([]);
+  });
+
+  test('and show a row that is in another slice', async () => {
+    const all = ['rows', 'bytes', 'oldestMs', 'newestMs'].map((name) => `figures ${name}`);
+    expect(await found('NDJSON', lines(moved))).toEqual(all);
+    expect(await found('CSV', csv(moved))).toEqual(all);
+  });
+
+  test('as far as the columns are in the files', async () => {
+    expect(await found('NDJSON', times(rows))).toEqual([]);
+    expect(await found('NDJSON', times(moved))).toEqual(
+      ['rows', 'oldestMs', 'newestMs'].map((name) => `figures ${name}`),
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 /** The figures of a digest against what was written: what counts as the same, as another, and as not known. */
 import { describe, expect, test } from 'vitest';
-import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import { type CommitRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
+import { SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';
 import {
   againOf,
   compare,
@@ -121,10 +122,107 @@ describe('a comparison (E6)', () => {
 
   test('counts rows that the service has more than once as often', () => {
     const twice = slice(0, 100, 6, { bytes: { value: 60, reach: 0 } });
-    expect(compare({ intervals: one, slices: [twice] }, { rows: 2, bytes: 20 })).toMatchObject({
+    expect(compare({ intervals: one, slices: [twice] }, [{ atMs: 5, rows: 2, bytes: 20 }])).toMatchObject({
       kind: 'same',
       range: { figures: { rows: 4, bytes: 40 }, repeated: { rows: 2 } },
     });
+  });
+});
+
+describe('a comparison by slices (E6)', () => {
+  // Slices of 100 ms; two intervals share the one from 200 on.
+  const rows = [
+    { atMs: 110, size: 5 },
+    { atMs: 120, size: 6 },
+    { atMs: 130, size: 7 },
+    { atMs: 210, size: 8 },
+    { atMs: 260, size: 9 },
+    { atMs: 270, size: 9 },
+    { atMs: 310, size: 10 },
+  ];
+  type Row = (typeof rows)[number];
+
+  const slicesOf = (all: readonly Row[]) => {
+    const sums = new SliceSums(100);
+    for (const { atMs, size } of all) sums.add(atMs, size);
+    return sums.slices;
+  };
+  const recordOf = (fromMs: number, toMs: number): CommitRecord => {
+    const slices = slicesOf(rows.filter(({ atMs }) => atMs >= fromMs && atMs < toMs));
+    const summary = summaryOf({ lengthMs: 100, slices }, { fromMs, toMs });
+    const written = slices.reduce((sum, each) => sum + each.rows, 0);
+    return interval({ fromMs, toMs, written }, { figures: sumOfFigures(slices), slices: summary });
+  };
+  const counted = (all: readonly Row[]): readonly DigestSlice[] =>
+    slicesOf(all).map(({ fromMs, rows: count, bytes, oldestMs, newestMs }) => ({
+      ...{ fromMs, toMs: fromMs + 100, rows: count, bytes: { value: bytes ?? 0, reach: 0 } },
+      ...{ oldestMs: { value: oldestMs, reach: 0 }, newestMs: { value: newestMs, reach: 0 } },
+    }));
+  const intervals = [recordOf(0, 250), recordOf(250, 400)];
+  const at = (index: number, change: Partial<Row>) => rows.with(index, { ...(rows[index] as Row), ...change });
+  const differing = (all: readonly Row[]) => compare({ intervals, slices: counted(all) });
+
+  test('proves intervals that share a slice', () => {
+    expect(differing(rows)).toMatchObject({ kind: 'same', range: { compared: { length: 3 } } });
+  });
+
+  test('gives a record explicit figures of shared slices alone', () => {
+    expect(intervals.map(({ slices }) => slices?.shared)).toEqual([
+      [{ fromMs: 200, rows: 1, bytes: 8, oldestMs: 210, newestMs: 210 }],
+      [{ fromMs: 200, rows: 2, bytes: 18, oldestMs: 260, newestMs: 270 }],
+    ]);
+  });
+
+  test.each<[string, readonly Row[], readonly string[] | undefined]>([
+    ['the time of the oldest row of a slice', at(0, { atMs: 109 }), undefined],
+    ['the time of the oldest row of a later slice', at(3, { atMs: 209 }), ['oldestMs']],
+    ['the time of the newest row of an earlier slice', at(2, { atMs: 131 }), ['newestMs']],
+    ['the newest row of a shared slice', at(5, { atMs: 271 }), ['newestMs']],
+    ['the slice of a row', at(1, { atMs: 220 }), ['rows', 'bytes']],
+    ['the slice of a row that was alone in it', at(6, { atMs: 280 }), undefined],
+    ['the sizes of two slices', at(1, { size: 7 }).with(3, { atMs: 210, size: 7 }), ['bytes']],
+  ])('differs by %s', (_, all, inSlices) => {
+    const found = differing(all);
+    expect(found.kind).toBe('differs');
+    if (inSlices) expect(found).toMatchObject({ range: { inSlices } });
+  });
+
+  test('does not show a row that stays between the oldest and the newest of its slice', () => {
+    expect(differing(at(1, { atMs: 121 })).kind).toBe('same');
+  });
+
+  test('takes out the rows that the service has more than once', () => {
+    const slices = counted([...rows, rows[1] as Row, rows[1] as Row, rows[4] as Row]);
+    expect(compare({ intervals, slices }).kind).toBe('differs');
+    const confirmed = [
+      { atMs: 120, rows: 2, bytes: 12 },
+      { atMs: 260, rows: 1, bytes: 9 },
+    ];
+    expect(compare({ intervals, slices }, confirmed)).toMatchObject({
+      kind: 'same',
+      range: { repeated: { rows: 3, bytes: 21 }, compared: { length: 3 } },
+    });
+    expect(compare({ intervals, slices }, [{ atMs: 310, rows: 3, bytes: 21 }]).kind).toBe('differs');
+  });
+
+  test.each<[string, number, 'same' | 'differs']>([
+    ['in reach', 20, 'same'],
+    ['out of reach', 40, 'differs'],
+  ])('leaves out a figure that is rounded, and %s', (_, value, kind) => {
+    const slices = counted(rows).with(0, { ...(counted(rows)[0] as DigestSlice), bytes: { value, reach: 5 } });
+    const found = compare({ intervals, slices });
+    expect(found.kind).toBe(kind);
+    if (kind === 'same') expect(found).toMatchObject({ range: { compared: ['oldestMs', 'newestMs'] } });
+  });
+
+  test('is not made where the service begins its slices at other moments', () => {
+    const slices = counted(rows.map((row) => ({ ...row, atMs: row.atMs - 50 }))).map((each) => ({
+      ...each,
+      ...{ fromMs: each.fromMs + 50, toMs: each.toMs + 50 },
+      oldestMs: each.oldestMs && { ...each.oldestMs, value: each.oldestMs.value + 50 },
+      newestMs: each.newestMs && { ...each.newestMs, value: each.newestMs.value + 50 },
+    }));
+    expect(compare({ intervals, slices })).toMatchObject({ kind: 'same', range: { compared: { length: 3 } } });
   });
 });
 
@@ -175,6 +273,16 @@ describe('what differs is searched again', () => {
     expect(againOf({ intervals: [one], slices }, options).map(({ fromMs }) => fromMs)).toEqual([0, 100, 200, 300]);
   });
 
+  test('in even pieces of a slice that has too many rows', () => {
+    const few = interval({ fromMs: 0, toMs: 400, written: 2_500 });
+    const [first] = slices;
+    expect(againOf({ intervals: [few], slices: [{ ...(first as DigestSlice), toMs: 400 }] }, options)).toEqual([
+      { fromMs: 0, toMs: 400 },
+    ]);
+    const many = againOf({ intervals: [few], slices: [slice(0, 400, 12_000)] }, options);
+    expect(many.map(({ fromMs, toMs }) => toMs - fromMs)).toEqual([133, 133, 134]);
+  });
+
   test('by halves where it is searched by receipt time', () => {
     expect(againOf({ intervals: [one], slices }, { ...options, byReceiptTime: true })).toEqual([
       { fromMs: 0, toMs: 200 },
@@ -205,7 +313,10 @@ describe('rows that came more than once (E9)', () => {
         ['-7', '2'],
         ['8', '3'],
       ],
-      { rows: 3, bytes: 50 },
+      [
+        { atMs: 3, rows: 1, bytes: 10 },
+        { atMs: 4, rows: 2, bytes: 40 },
+      ],
     ],
     [
       'once, whatever the pages say',
@@ -213,7 +324,10 @@ describe('rows that came more than once (E9)', () => {
         ['-7', '1'],
         ['8', '1'],
       ],
-      { rows: 0, bytes: 0 },
+      [
+        { atMs: 3, rows: 0, bytes: 0 },
+        { atMs: 4, rows: 0, bytes: 0 },
+      ],
     ],
     ['one of them not at all', [['8', '3']], undefined],
     [

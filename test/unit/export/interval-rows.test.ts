@@ -20,7 +20,7 @@ function collect() {
 function rowsOf(left: RunTallyOptions['left'], maxHeldBytes?: number) {
   const { written, files } = collect();
   const interval = { fromMs: 0, toMs: 100 };
-  const tally = new RunTally({ interval, byReceiptTime: false, duplicates: new InOrder(), left });
+  const tally = new RunTally({ interval, byReceiptTime: false, duplicates: new InOrder(), left, sliceMs: undefined });
   const rows = new IntervalRows(tally, files, maxHeldBytes);
   const memory = Buffer.alloc(64);
   let number = 0;
@@ -115,7 +115,7 @@ describe('rows that come together', () => {
   function outcome(left: RunTallyOptions['left'], maxHeldBytes: number, feed: (rows: IntervalRows) => void) {
     const { written, files } = collect();
     const interval = { fromMs: 0, toMs: 6 };
-    const tally = new RunTally({ interval, byReceiptTime: false, duplicates: new InOrder(), left });
+    const tally = new RunTally({ interval, byReceiptTime: false, duplicates: new InOrder(), left, sliceMs: undefined });
     const rows = new IntervalRows(tally, files, maxHeldBytes);
     feed(rows);
     const { isSpilled, oldestMs } = rows;

@@ -25,7 +25,13 @@ async function readingsOf(readings: number, pages: PageScenario) {
 /** Reads all 600 rows; the offsets behind each page. */
 async function read(pages: JobPages, { tools }: SearchWorld): Promise<number[]> {
   const files = new IntervalFiles(tools, { segment: 0, ...hour }, []);
-  const tally = new RunTally({ interval: hour, byReceiptTime: false, duplicates: new InOrder(), left: 'nothing' });
+  const tally = new RunTally({
+    interval: hour,
+    byReceiptTime: false,
+    duplicates: new InOrder(),
+    left: 'nothing',
+    sliceMs: undefined,
+  });
   const rows = new IntervalRows(tally, files);
   const ends: number[] = [];
   while (pages.offset < 600) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { summaryOf } from '../../../src/destination/slice-figures.ts';
 import { judge, type Run, showsInclusiveEnd, type Verdict } from '../../../src/export/proof.ts';
 import type { RunFigures } from '../../../src/export/run-tally.ts';
 
@@ -21,6 +22,7 @@ function figures(more: Partial<RunFigures> = {}): RunFigures {
     isDisordered: false,
     areDuplicatesSure: true,
     messages: {},
+    slices: undefined,
     repeated: undefined,
     ...more,
   };
@@ -148,9 +150,11 @@ describe('a whole interval', () => {
   });
 
   test('has a record with its figures', () => {
+    const slice = { fromMs: 190, rows: 10, bytes: 70, oldestMs: 191, newestMs: 192 };
+    const slices = { lengthMs: 20, slices: [slice] };
     const one = run({
       jobCount: 13,
-      figures: figures({ outside: 1, atEnd: 1, duplicates: 2, messages: { bytes: 70 } }),
+      figures: figures({ outside: 1, atEnd: 1, duplicates: 2, messages: { bytes: 70 }, slices }),
       isReadTwice: true,
     });
     expect(judge(one)).toEqual({
@@ -159,6 +163,7 @@ describe('a whole interval', () => {
         ...{ fromMs: 100, toMs: 200, received: 13, written: 10, outside: 1, duplicates: 2, left: 0 },
         count: { rows: 13, source: 'Job' },
         figures: { bytes: 70 },
+        slices: { lengthMs: 20, shared: [slice], whole: summaryOf({ lengthMs: 20, slices: [] }, interval).whole },
         endInclusive: true,
       },
     });

@@ -9,8 +9,8 @@ function row(messageTimeMs: number, id: number, receiptTimeMs: number | undefine
   return { messageTimeMs, messageId: `${id}`, receiptTimeMs, bytes, size: id };
 }
 
-function tally(left: RunTallyOptions['left'], byReceiptTime = false): RunTally {
-  return new RunTally({ interval, byReceiptTime, duplicates: new InOrder(), left });
+function tally(left: RunTallyOptions['left'], byReceiptTime = false, sliceMs?: number): RunTally {
+  return new RunTally({ interval, byReceiptTime, duplicates: new InOrder(), left, sliceMs });
 }
 
 describe('rows of a search', () => {
@@ -33,6 +33,7 @@ describe('rows of a search', () => {
       isDisordered: false,
       areDuplicatesSure: true,
       messages: { bytes: 10, oldestMs: 100, newestMs: 199 },
+      slices: undefined,
       repeated: [],
     });
   });
@@ -51,6 +52,22 @@ describe('rows of a search', () => {
         { id: '5', times: 1 },
       ],
     });
+  });
+
+  test('add up to what is written of them in each slice of time, held ones apart (E6)', () => {
+    const rows = tally('oldest', false, 20);
+    for (const one of [row(180, 7), row(165, 3), row(179, 2), row(161, 4), row(161, 5)]) rows.take(one);
+    const newest = { fromMs: 180, rows: 1, bytes: 7, oldestMs: 180, newestMs: 180 };
+    expect(rows.figures(false).slices).toEqual({
+      lengthMs: 20,
+      slices: [{ fromMs: 160, rows: 2, bytes: 5, oldestMs: 165, newestMs: 179 }, newest],
+    });
+    expect(rows.figures(true).slices?.slices).toEqual([
+      { fromMs: 160, rows: 4, bytes: 14, oldestMs: 161, newestMs: 179 },
+      newest,
+    ]);
+    rows.take(row(139, 1));
+    expect(rows.figures(false).slices?.slices).toEqual(rows.figures(true).slices?.slices.slice(1));
   });
 
   test('have no sum of bytes where one of them has no size', () => {

@@ -148,7 +148,7 @@ export class ToyOperator {
     const whole = reading.mayLeave && mayUseBuckets ? wholeBuckets(job.histogram, interval) : undefined;
     const left = !reading.mayLeave ? 'nothing' : whole ? { beforeMs: whole.atMs } : 'oldest';
     const duplicates = reading.anyOrder ? new AnyOrder() : new InOrder(this.#random.next() < 0.5 ? 0 : undefined);
-    const tally = new RunTally({ interval, byReceiptTime, duplicates, left });
+    const tally = new RunTally({ interval, byReceiptTime, duplicates, left, sliceMs: undefined });
     const written: ToyRow[] = [];
     let held: ToyRow[] = [];
     for (const row of rows) {

@@ -74,6 +74,16 @@ function inPlaceOf(given: Row, replaced: Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => (isRow(replaced)(row) ? given : row));
 }
 
+/** Each has the time of the other. */
+function swapped(left: Row, right: Row): (rows: Rows) => Rows {
+  const byMs = timeOf(right) - timeOf(left);
+  return (rows) =>
+    rows.map((row) => {
+      if (isRow(left)(row)) return shifted(row, byMs);
+      return isRow(right)(row) ? shifted(row, -byMs) : row;
+    });
+}
+
 function withText(row: Row, text: string): Row {
   return { ...row, _raw: text };
 }
@@ -130,8 +140,8 @@ function whole(lie: Lie, more: Partial<LieCase> = {}): LieCase {
   return { outcome: 'whole', lie, ...more };
 }
 
-function undetectable(lie: Lie): LieCase {
-  return { outcome: 'undetectable', lie };
+function undetectable(lie: Lie, more: Partial<LieCase> = {}): LieCase {
+  return { outcome: 'undetectable', lie, ...more };
 }
 
 /** The status agrees with the rows: message count and histogram. */
@@ -234,18 +244,32 @@ const shiftedCases: Cases = {
   }),
 };
 
-/**
- * Times inside an interval. The digest of an interval has its oldest and its newest row, so that no figure shows these lies. The case of
- * another minute contradicts an aggregation by slices of that length, which no export makes.
- */
+/** Times inside an interval. A digest by slices of 500 ms does not show a row that stays between the oldest and the newest of its slice. */
 const movedInside: Cases = {
-  'a row is a millisecond late': undetectable({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
-  'the dense millisecond is a millisecond late': undetectable({
-    rows: (rows) => rows.map((row) => (timeOf(row) === denseMs ? shifted(row, 1) : row)),
-  }),
-  'a row is a minute late': undetectable({
+  'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
+  'the oldest row of a slice is a millisecond late, and searches are cut': noticed(
+    { rows: withRow(certain, (row) => [shifted(row, 1)]) },
+    { search: cutting },
+  ),
+  'a row is a minute late': noticed({
     rows: (rows) => sorted(withRow(certain, (row) => [shifted(row, minuteMs)])(rows)),
   }),
+  'two rows of different sizes have the time of each other': noticed({
+    rows: (rows) => sorted(swapped(certain, truth[3_010] as Row)(rows)),
+  }),
+  'two rows of the same size have the time of each other': undetectable({
+    rows: (rows) => sorted(swapped(certain, sameSized(certain))(rows)),
+  }),
+  'the dense millisecond is a second late': noticed({
+    rows: (rows) => sorted(rows.map((row) => (timeOf(row) === denseMs ? shifted(row, 1_000) : row))),
+  }),
+  'the dense millisecond is a millisecond late, between other rows of its slice': undetectable({
+    rows: (rows) => rows.map((row) => (timeOf(row) === denseMs ? shifted(row, 1) : row)),
+  }),
+  'a row by receipt time is a minute late': undetectable(
+    { rows: (rows) => sorted(withRow(certain, (row) => [shifted(row, minuteMs)])(rows)) },
+    { spec: { byReceiptTime: true } },
+  ),
 };
 
 const cut: Cases = {

@@ -1,0 +1,90 @@
+/** The figures of slices of time in a record (E6): any difference in a slice shows, and the record stays small. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { joinSlices, type SliceFigures, SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';
+
+const lengthMs = 100;
+const interval = { fromMs: 50, toMs: 1_050 };
+
+function sliced(rows: readonly (readonly [atMs: number, size: number | undefined])[]): readonly SliceFigures[] {
+  const sums = new SliceSums(lengthMs);
+  for (const [atMs, size] of rows) sums.add(atMs, size);
+  return sums.slices;
+}
+
+const rowArbitrary = fc.tuple(fc.integer({ min: 50, max: 1_049 }), fc.integer({ min: 0, max: 9 }));
+
+describe('slices', () => {
+  test('have the figures of their rows, in order of time, and none without rows', () => {
+    expect(
+      sliced([
+        [310, 5],
+        [120, 1],
+        [199, 2],
+        [100, 3],
+      ]),
+    ).toEqual([
+      { fromMs: 100, rows: 3, bytes: 6, oldestMs: 100, newestMs: 199 },
+      { fromMs: 310 - 10, rows: 1, bytes: 5, oldestMs: 310, newestMs: 310 },
+    ]);
+  });
+
+  test('lack bytes only where a row has no size', () => {
+    expect(
+      sliced([
+        [110, undefined],
+        [120, 1],
+        [210, 2],
+      ]).map(({ bytes }) => bytes),
+    ).toEqual([undefined, 2]);
+  });
+
+  test('add up to the same however the rows are divided', () => {
+    fc.assert(
+      fc.property(fc.array(rowArbitrary), fc.nat(20), (rows, count) => {
+        const [left, right] = [sliced(rows.slice(0, count)), sliced(rows.slice(count))];
+        expect(joinSlices([left, right])).toEqual(sliced(rows));
+      }),
+    );
+  });
+});
+
+describe('a summary', () => {
+  test('has explicit figures of the slices that lie partly outside the interval', () => {
+    const { shared, whole } = summaryOf(
+      {
+        lengthMs,
+        slices: sliced([
+          [60, 1],
+          [500, 2],
+          [1_049, 3],
+        ]),
+      },
+      interval,
+    );
+    expect(shared.map(({ fromMs }) => fromMs)).toEqual([0, 1_000]);
+    expect(Object.keys(whole)).toEqual(['rows', 'bytes', 'oldestMs', 'newestMs']);
+  });
+
+  test('has no hash of bytes where a row has no size', () => {
+    const { whole } = summaryOf({ lengthMs, slices: sliced([[500, undefined]]) }, interval);
+    expect(Object.keys(whole)).toEqual(['rows', 'oldestMs', 'newestMs']);
+  });
+
+  test('differs exactly where a figure of a slice does', () => {
+    const rows = fc.array(rowArbitrary, { maxLength: 4 });
+    fc.assert(
+      fc.property(rows, rows, (left, right) => {
+        const [one, other] = [sliced(left), sliced(right)];
+        const [oneSum, otherSum] = [one, other].map((slices) => summaryOf({ lengthMs, slices }, interval));
+        expect(JSON.stringify(oneSum) === JSON.stringify(otherSum)).toBe(JSON.stringify(one) === JSON.stringify(other));
+      }),
+    );
+  });
+
+  test('is as small for ten thousand slices as for ten', () => {
+    const slices = sliced(Array.from({ length: 10_000 }, (_, index) => [50 + 100 * index, 7] as const));
+    const summary = summaryOf({ lengthMs, slices }, { fromMs: 50, toMs: 1_000_050 });
+    expect(JSON.stringify(summary).length).toBeLessThan(500);
+  });
+});
