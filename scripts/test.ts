@@ -46,7 +46,7 @@ function runTests(withTools: boolean): TestCounts {
   console.log('== tests');
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-test-'));
   const file = join(directory, 'counts.json');
-  const projects = withTools ? [] : ['cluster', 'e2e', 'store'].map((name) => `--project=!${name}`);
+  const projects = withTools ? [] : ['cluster', 'cluster-wide', 'e2e', 'store'].map((name) => `--project=!${name}`);
   const reporters = ['--reporter=default', '--reporter=./scripts/counting-reporter.ts'];
   const arguments_ = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...projects, ...reporters];
   const passed = run(process.execPath, arguments_, { LOGFLEET_TEST_COUNTS: file });

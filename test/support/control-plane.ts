@@ -1,6 +1,6 @@
 /**
- * The run's control plane as a test file uses it (projects `cluster` and `e2e`). All files share one: each makes namespaces
- * of its own, and leaves what lies outside of them as it was.
+ * The run's control plane as a test file uses it (projects `cluster`, `cluster-wide` and `e2e`). The files of `cluster` and
+ * `e2e` share one: each makes namespaces of its own, and leaves what lies outside of them as it was.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
