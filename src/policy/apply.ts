@@ -20,13 +20,20 @@ import type { Heir } from './target.ts';
 
 export class Applier {
   readonly #parts: RuntimeParts;
+  #isOutdated = false;
 
   constructor(parts: RuntimeParts) {
     this.#parts = parts;
   }
 
+  /** Whether the last decision left the status to the next one (H3). */
+  get isOutdated(): boolean {
+    return this.#isOutdated;
+  }
+
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
-    const { posting, tasks, duration, host, owner, publisher, binding, turns, draining } = this.#parts;
+    this.#isOutdated = false;
+    const { posting, tasks, duration, host, owner, publisher, binding, turns } = this.#parts;
     const { bound, ledger, began, heir, heard, input } = gathered;
     const before = ledger.header;
     if (began || decision.changes.length > 0 || decision.header !== before) {
@@ -52,7 +59,8 @@ export class Applier {
     if (isUntold || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
     if (isUntold) return requeue(requeueAfterMs, false);
     // The next decision counts anew, and has nothing to write that could make it outdated, too.
-    if (!decision.isCurrent() && !draining()) return requeue(0, false);
+    this.#isOutdated = !decision.isCurrent();
+    if (this.#isOutdated) return requeue(0, false);
     const statusDelayMs = await publisher.publish(policy, essentials, figures, health);
     // A run that ends leaves its last figures behind.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(heir));
@@ -61,6 +69,7 @@ export class Applier {
 
   /** A status without figures: the fleet is not known, or cannot be reached. What was known before stays. */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
+    this.#isOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
     const policy = this.#parts.publisher.latest(given);
     const targetVersion = policy.spec.target.version;

@@ -145,7 +145,7 @@ export class PolicyRuntime {
   /** Whether every POST was answered and what became of it is written, also for people. */
   quiet(): boolean {
     const { posting, publisher } = this.#parts;
-    return posting.flying.size === 0 && posting.heard.size === 0 && !publisher.heldBack;
+    return posting.flying.size === 0 && posting.heard.size === 0 && !publisher.heldBack && !this.#applier.isOutdated;
   }
 
   /** Stops what is under way. What it has in flight stays known to ownership, and what was never sent is not (U13). */
