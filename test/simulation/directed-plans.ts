@@ -115,7 +115,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
     plan(seed, {
       count: 30,
       replicas: 2,
-      actions: [{ kind: 'freeze', atMs: chance.whole(1_500, 9_000), replica: 0, forMs: 40_000 }],
+      actions: [{ kind: 'freeze', atMs: chance.whole(11_000, 18_000), replica: chance.whole(0, 1), forMs: 40_000 }],
     }),
   /** Killed at one of its requests; the next starts at once. */
   killed: (seed) => plan(seed, { count: 3, cannotFail: true, actions: [killAtRequest(seed)] }),
@@ -208,7 +208,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
     plan(seed, {
       count: 60,
       cannotFail: true,
-      scenario: { upgrade: { duration: '1m' }, latency: '1s', list: { maxLimit: 50 } },
+      scenario: { upgrade: { duration: '1m' }, latency: '2s', list: { maxLimit: 50 } },
     }),
   /** Somebody installs another version by hand, long after the rollout. */
   drifting: (seed) =>

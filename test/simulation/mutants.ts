@@ -44,6 +44,12 @@ export const mutants: readonly Mutant[] = [
         find: 'const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());',
         replace: 'const lifeMs = 1_000_000 * settings.intentLifeMs + decidedAtMs;',
       },
+      // The transport checks the lease as well (L1).
+      {
+        file: 'account/leadership-right.ts',
+        find: 'if (!leadership.isLeader()) return undefined;',
+        replace: 'if (!leadership.isLeader()) return this.#term;',
+      },
     ],
   },
   mutant(
@@ -141,8 +147,8 @@ export const mutants: readonly Mutant[] = [
     'sweeps follow each other',
     'slow',
     'fleet/fleet-listing.ts',
-    'if (this.#completeSinceMs !== undefined && this.#completeSinceMs >= sentAfterMs) return;',
-    '',
+    'return this.#completeSinceMs + Math.max(resyncMs, share * this.#lastSweepMs);',
+    'return this.#completeSinceMs + resyncMs + 0 * share;',
   ),
   mutant(
     'U10',
@@ -201,8 +207,8 @@ export const mutants: readonly Mutant[] = [
     'what a deleted policy left is forgotten',
     'remade',
     'fleet/ownership.ts',
-    'if (!this.#claimants.delete(uid)) return;',
-    'if (!this.#claimants.delete(uid)) return;\n    for (const [id, flight] of this.#flights) if (flight.policy === uid) this.#flights.delete(id);',
+    'if (this.#flying.hasKey(uid)) this.#orphaning.add(uid);',
+    'for (const id of [...this.#flying.get(uid)]) this.#forgetFlight(id);',
     'U15:',
   ),
   mutant(
