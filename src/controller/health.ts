@@ -1,6 +1,16 @@
 /** The verdict on how a resource is, and the conditions in the kstatus style that it becomes. */
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 
+/** Reasons that a process of either kind finds in the spec and the Secrets, before it asks the service. */
+export const reasonsOfSpecAndSecrets: readonly string[] = [
+  reasons.paused,
+  reasons.invalidSpec,
+  reasons.secretNotFound,
+  reasons.secretIncomplete,
+  reasons.secretInvalid,
+  reasons.addressInvalid,
+];
+
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;

@@ -4,17 +4,13 @@
  */
 import { findCondition, reasons } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
+import { reasonsOfSpecAndSecrets } from '../controller/health.ts';
 import type { ExportHealth } from './export-health.ts';
 import type { WorkView } from './work-view.ts';
 
 /** Verdicts on spec and Secrets. They are refuted as soon as the work can begin. */
 const ofTheHost: ReadonlySet<string> = new Set([
-  reasons.paused,
-  reasons.invalidSpec,
-  reasons.secretNotFound,
-  reasons.secretIncomplete,
-  reasons.secretInvalid,
-  reasons.addressInvalid,
+  ...reasonsOfSpecAndSecrets,
   reasons.volumeNotFound,
   reasons.ambientCredentialsNotAllowed,
 ]);

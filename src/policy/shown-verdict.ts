@@ -4,7 +4,7 @@
  */
 import { findCondition, reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import type { Health } from '../controller/health.ts';
+import { type Health, reasonsOfSpecAndSecrets } from '../controller/health.ts';
 
 /** What this process knows so far of a policy whose fleet it has not read. */
 export interface SoFar {
@@ -37,12 +37,7 @@ const ofTheFleet: ReadonlySet<string> = new Set([
 
 /** Verdicts that the host alone confirms or refutes: once the service can be asked, they are refuted. */
 const ofTheHost: ReadonlySet<string> = new Set([
-  reasons.paused,
-  reasons.invalidSpec,
-  reasons.secretNotFound,
-  reasons.secretIncomplete,
-  reasons.secretInvalid,
-  reasons.addressInvalid,
+  ...reasonsOfSpecAndSecrets,
   reasons.ledgerForeign,
   reasons.ledgerUnreadable,
   reasons.ledgerMissing,
